@@ -1,0 +1,62 @@
+"""What comes back: ``GET /v1/events``, newline-delimited JSON, and its acknowledgement.
+
+``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat
+takes no number of its own: ``n`` repeats the last one issued, and nothing needs storing.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from protocol.model import Message
+from protocol.outcomes import Outcome
+
+HEARTBEAT_S = 5.0
+"""How often a runner speaks when it has nothing else to say; the contract allows up to 10."""
+
+
+class Started(Message):
+    type: Literal["started"] = "started"
+    n: int
+    id: str
+    attempt: int
+
+
+class Finished(Message):
+    type: Literal["finished"] = "finished"
+    n: int
+    id: str
+    attempt: int
+    outcome: Outcome
+
+
+class Running(Message):
+    id: str
+    attempt: int
+    elapsed_s: float = Field(ge=0)
+    """On the runner's clock, by the rule of ``timeout_s``."""
+
+
+class Heartbeat(Message):
+    type: Literal["heartbeat"] = "heartbeat"
+    n: int
+    queued: int
+    running: list[Running] = Field(default_factory=list)
+
+
+Event = Annotated[Started | Finished | Heartbeat, Field(discriminator="type")]
+EVENT: TypeAdapter[Started | Finished | Heartbeat] = TypeAdapter(Event)
+
+
+class Acknowledgement(Message):
+    """Everything up to ``n`` is stored: the runner may forget it, and the job ids with it."""
+
+    boot_id: str
+    n: int = Field(ge=0)
+
+
+class BootMismatch(Message):
+    """Body of a 409: the runner is not the boot that the caller speaks of."""
+
+    boot_id: str
+    detail: str

@@ -1,0 +1,50 @@
+"""Handing work to a runner: ``POST /v1/jobs``."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from protocol.model import Message
+from protocol.words import TimingPolicy
+
+MAX_TIMEOUT_S = 14_400.0
+DEFAULT_TIMEOUT_S = 900.0
+MAX_JOBS_PER_POST = 1_000
+
+
+class Job(Message):
+    """One attempt at one case. ``id`` is opaque to the runner; ``attempt`` counts from 1."""
+
+    id: str = Field(max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")
+    attempt: int = Field(ge=1)
+    case: str
+    run: int = Field(ge=1)
+    timeout_s: float = Field(gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
+    timing: TimingPolicy = TimingPolicy.steady
+
+
+class JobBatch(Message):
+    boot_id: str
+    suite: str
+    revision: str
+    jobs: list[Job] = Field(min_length=1, max_length=MAX_JOBS_PER_POST)
+
+
+class JobStatus(StrEnum):
+    queued = "queued"
+    known = "known"
+    """This attempt is already here; posting it again changes nothing."""
+    stale_attempt = "stale_attempt"
+    """A newer attempt of the job is already here."""
+    unknown_case = "unknown_case"
+    full = "full"
+
+
+class JobReceipt(Message):
+    id: str
+    attempt: int
+    status: JobStatus
+
+
+class JobReceipts(Message):
+    jobs: list[JobReceipt]

@@ -1,0 +1,179 @@
+"""Is the result right? Comparison of a host copy of the result with what was expected.
+
+Shapes, dtypes, structure and every value count; tolerances are per case and dtype and the
+same on every device. Framework-free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """``|observed - expected| <= absolute + relative * |expected|``; NaN equals NaN."""
+
+    relative: float
+    absolute: float
+
+
+EXACT = Tolerance(0.0, 0.0)
+TOLERANCES: Mapping[str, Tolerance] = {
+    "float64": Tolerance(1e-7, 1e-7),
+    "float32": Tolerance(1e-5, 1e-5),
+    "float16": Tolerance(2e-3, 1e-3),
+    "bfloat16": Tolerance(8e-3, 4e-3),
+    "complex128": Tolerance(1e-7, 1e-7),
+    "complex64": Tolerance(1e-5, 1e-5),
+    **dict.fromkeys(("bool", "uint8", "int8", "int16", "int32", "int64"), EXACT),
+}
+NARROWER: Mapping[str, str] = {
+    "float64": "float32",
+    "float32": "bfloat16",
+    "float16": "bfloat16",
+    "complex128": "complex64",
+    "complex64": "bfloat16",
+}
+"""The next narrower float type: values right at its tolerance are a matter of *precision*."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The host copy of one array: its values (bfloat16 widened), its own dtype, its device."""
+
+    values: np.ndarray[Any, Any]
+    dtype: str
+    device: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """An expected array whose dtype is not the case's own (``Expected(values, 'int64')``)."""
+
+    values: Any
+    dtype: str
+
+
+class Mismatch(AssertionError):
+    """The result is wrong. ``right_at`` names the narrower type at whose tolerance it is right."""
+
+    def __init__(self, message: str, right_at: str | None = None) -> None:
+        super().__init__(message)
+        self.right_at = right_at
+
+
+def compare(observed: Any, expected: Any, dtype: str, tolerance: Tolerance) -> None:
+    """Raise ``Mismatch`` unless the tree ``observed`` equals the tree ``expected``.
+
+    ``observed`` holds ``Leaf`` for arrays. Floating leaves of ``expected`` must come back in
+    ``dtype``, other leaves in their own NumPy dtype; wrap in ``Expected`` to say otherwise.
+    """
+    differences: list[_Difference] = []
+    _walk(observed, expected, dtype, tolerance, "result", differences)
+    if not differences:
+        return
+    narrower = NARROWER.get(dtype)
+    right_at = None
+    if narrower and all(each.within is not None and each.within(TOLERANCES[narrower]) for each in differences):
+        right_at = narrower
+    raise Mismatch("; ".join(each.text for each in differences[:4]), right_at)
+
+
+@dataclass(frozen=True)
+class _Difference:
+    text: str
+    within: Any = None
+    """For a pure difference of values: whether they agree at another tolerance."""
+
+
+def _walk(
+    observed: Any, expected: Any, dtype: str, tolerance: Tolerance, path: str, found: list[_Difference]
+) -> None:
+    if isinstance(expected, Mapping):
+        if not isinstance(observed, Mapping) or set(observed) != set(expected):
+            found.append(_Difference(f"{path}: expected the keys {sorted(expected)}, got {_shown(observed)}"))
+            return
+        for key in expected:
+            _walk(observed[key], expected[key], dtype, tolerance, f"{path}[{key!r}]", found)
+    elif isinstance(expected, (list, tuple)):
+        if not isinstance(observed, (list, tuple)) or len(observed) != len(expected):
+            found.append(_Difference(f"{path}: expected {len(expected)} values, got {_shown(observed)}"))
+            return
+        for index, (one, other) in enumerate(zip(observed, expected, strict=True)):
+            _walk(one, other, dtype, tolerance, f"{path}[{index}]", found)
+    elif isinstance(observed, Leaf):
+        _compare_leaf(observed, expected, dtype, tolerance, path, found)
+    elif isinstance(expected, (np.ndarray, np.generic, Expected)):
+        found.append(_Difference(f"{path}: expected an array, got {_shown(observed)}"))
+    elif isinstance(expected, float) and isinstance(observed, float):
+        if not np.isclose(observed, expected, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True):
+            found.append(_Difference(f"{path}: expected {expected!r}, got {observed!r}"))
+    elif type(observed) is not type(expected) or observed != expected:
+        found.append(_Difference(f"{path}: expected {expected!r}, got {_shown(observed)}"))
+
+
+def _compare_leaf(
+    observed: Leaf, expected: Any, dtype: str, tolerance: Tolerance, path: str, found: list[_Difference]
+) -> None:
+    wanted = np.asarray(expected.values if isinstance(expected, Expected) else expected)
+    wanted_dtype = expected.dtype if isinstance(expected, Expected) else _dtype_of(wanted, dtype)
+    if observed.values.shape != wanted.shape:
+        found.append(_Difference(f"{path}: expected shape {wanted.shape}, got {observed.values.shape}"))
+        return
+    if observed.dtype != wanted_dtype:
+        found.append(_Difference(f"{path}: expected dtype {wanted_dtype}, got {observed.dtype}"))
+        return
+    right = _close(observed.values, wanted, tolerance)
+    if right.all():
+        return
+    worst = tuple(int(axis) for axis in np.argwhere(~right)[0])
+    found.append(
+        _Difference(
+            f"{path}: {int((~right).sum())} of {right.size} values differ, first at {list(worst)}: "
+            f"expected {wanted[worst]!s}, got {observed.values[worst]!s} "
+            f"(tolerance {tolerance.relative:g} relative, {tolerance.absolute:g} absolute)",
+            within=(lambda other: bool(_close(observed.values, wanted, other).all()))
+            if wanted.dtype.kind in "fc"
+            else None,
+        )
+    )
+
+
+def _close(observed: Any, wanted: Any, tolerance: Tolerance) -> Any:
+    if wanted.dtype.kind in "fc":
+        return np.isclose(observed, wanted, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True)
+    return observed == wanted
+
+
+def _dtype_of(wanted: np.ndarray[Any, Any], dtype: str) -> str:
+    if wanted.dtype.kind == "f":
+        return dtype if dtype in ("float64", "float32", "float16", "bfloat16") else _REAL_OF.get(dtype, "float32")
+    if wanted.dtype.kind == "c":
+        return dtype if dtype.startswith("complex") else _COMPLEX_OF.get(dtype, "complex64")
+    return str(wanted.dtype)
+
+
+_REAL_OF = {"complex64": "float32", "complex128": "float64"}
+_COMPLEX_OF = {"float64": "complex128"}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Leaf):
+        return f"an array {value.values.shape} of {value.dtype}"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def leaves(tree: Any) -> list[Leaf]:
+    """Every array of a host tree, in order."""
+    if isinstance(tree, Leaf):
+        return [tree]
+    if isinstance(tree, Mapping):
+        return [leaf for each in tree.values() for leaf in leaves(each)]
+    if isinstance(tree, Sequence) and not isinstance(tree, (str, bytes)):
+        return [leaf for each in tree for leaf in leaves(each)]
+    return []
