@@ -1,0 +1,233 @@
+"""The tables, as SQLAlchemy Core. Migrations are made from these; views stand in ``views.py``.
+
+Names and columns that people query through the views are a promise; these tables are not.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    Enum,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from protocol.words import Cause, Ending, Placement, TimingPolicy, Verdict
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+JOB_STATES = ("queued", "leased", "running", "done", "cancelled")
+CAMPAIGN_STATES = ("running", "done", "cancelled")
+RUNNER_STATES = ("online", "offline", "quarantined", "removed")
+
+
+def _words(name: str, values: list[str]) -> Enum:
+    """A closed vocabulary: text with a check, so that a new word is one small migration."""
+    return Enum(*values, name=name, native_enum=False, create_constraint=True, length=24)
+
+
+def _now() -> Column[object]:
+    return Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now())
+
+
+targets = Table(
+    "targets",
+    metadata,
+    Column("id", Integer, Identity(), primary_key=True),
+    Column("framework", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("device", Text, nullable=False),
+    Column("device_class", Text, nullable=False),
+    Column("hardware", Text, nullable=False),
+    Column("environment", Text, nullable=False),
+    Column("simulated", Boolean, nullable=False, server_default=text("false")),
+    Column("notes", JSONB, nullable=False, server_default=text("'[]'")),
+    UniqueConstraint("framework", "version", "device", "hardware", "environment"),
+)
+
+fingerprints = Table(
+    "fingerprints",
+    metadata,
+    Column("id", Text, primary_key=True, comment="first 16 hex digits of the SHA-256 of the body"),
+    Column("body", JSONB, nullable=False),
+    _now(),
+)
+
+suites = Table(
+    "suites",
+    metadata,
+    Column("id", Integer, Identity(), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("framework", Text, nullable=False),
+    Column("revision", Text, nullable=False),
+    _now(),
+    UniqueConstraint("name", "framework", "revision"),
+)
+
+cases = Table(
+    "cases",
+    metadata,
+    Column("id", Integer, Identity(), primary_key=True),
+    Column("suite_id", ForeignKey("suites.id"), nullable=False),
+    Column("name", Text, nullable=False, comment="the case's id in its suite"),
+    Column("function", Text, nullable=False),
+    Column("host_only", Text, comment="why the function never touches a device, or null"),
+    Column("tags", JSONB, nullable=False, server_default=text("'[]'")),
+    Column("position", Integer, nullable=False, comment="order within the suite's catalogue"),
+    UniqueConstraint("suite_id", "name"),
+)
+
+runners = Table(
+    "runners",
+    metadata,
+    Column("id", Integer, Identity(), primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False, comment="sent to the runner as its bearer token"),
+    Column("target_id", ForeignKey("targets.id"), nullable=False),
+    Column("fingerprint_id", ForeignKey("fingerprints.id"), nullable=False),
+    Column("device_count", Integer, nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("queue_limit", Integer, nullable=False),
+    Column("state", _words("state", list(RUNNER_STATES)), nullable=False),
+    Column("boot_id", Text, nullable=False),
+    Column("cursor", BigInteger, nullable=False, server_default=text("0"), comment="last stored event of the boot"),
+    Column("owner", Text, comment="the coordinator that alone posts, reads and acknowledges"),
+    Column("owner_until", DateTime(timezone=True)),
+    Column("last_seen", DateTime(timezone=True)),
+    Column("misbehaved", Integer, nullable=False, server_default=text("0"), comment="times in a row"),
+    Column("quarantined_until", DateTime(timezone=True)),
+    Column("reason", Text, comment="why it is not online"),
+    _now(),
+    Index("uq_runners_url_live", "url", unique=True, postgresql_where=text("state <> 'removed'")),
+)
+
+runner_suites = Table(
+    "runner_suites",
+    metadata,
+    Column("runner_id", ForeignKey("runners.id", ondelete="CASCADE"), primary_key=True),
+    Column("suite_id", ForeignKey("suites.id"), primary_key=True),
+)
+
+campaigns = Table(
+    "campaigns",
+    metadata,
+    Column("id", Integer, Identity(), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("suite", Text, nullable=False),
+    Column("selectors", JSONB, nullable=False),
+    Column("functions", JSONB, nullable=False),
+    Column("runs", SmallInteger, nullable=False),
+    Column("timeout_s", Double, nullable=False),
+    Column("timing", _words("timing", [str(each) for each in TimingPolicy]), nullable=False),
+    Column("rerun_of", ForeignKey("campaigns.id")),
+    Column("state", _words("state", list(CAMPAIGN_STATES)), nullable=False, server_default="running"),
+    _now(),
+    Column("finished_at", DateTime(timezone=True)),
+    CheckConstraint("runs between 1 and 100", name="runs"),
+    CheckConstraint("timeout_s > 0 and timeout_s <= 14400", name="timeout"),
+)
+
+campaign_targets = Table(
+    "campaign_targets",
+    metadata,
+    Column("campaign_id", ForeignKey("campaigns.id"), primary_key=True),
+    Column("target_id", ForeignKey("targets.id"), primary_key=True),
+    Column("suite_id", ForeignKey("suites.id"), nullable=False),
+    Column("total", Integer, nullable=False),
+    *(
+        Column(name, Integer, nullable=False, server_default=text("0"))
+        for name in ("done", "passed", "failed", "skipped", "incomplete", "cancelled")
+    ),
+    comment="what takes part, and its counters; kept by the statements that move jobs",
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("campaign_id", ForeignKey("campaigns.id"), nullable=False),
+    Column("target_id", ForeignKey("targets.id"), nullable=False),
+    Column("case_id", ForeignKey("cases.id"), nullable=False),
+    Column("run", SmallInteger, nullable=False),
+    Column("priority", Integer, nullable=False, comment="smaller goes first"),
+    Column("state", _words("state", list(JOB_STATES)), nullable=False, server_default="queued"),
+    Column("attempt", SmallInteger, nullable=False, server_default=text("0")),
+    Column("lost", SmallInteger, nullable=False, server_default=text("0"), comment="attempts lost after they started"),
+    Column("runner_id", ForeignKey("runners.id")),
+    Column("lease_until", DateTime(timezone=True)),
+    UniqueConstraint("campaign_id", "target_id", "case_id", "run"),
+    Index("ix_jobs_queued", "target_id", "priority", "id", postgresql_where=text("state = 'queued'")),
+    Index("ix_jobs_lease", "runner_id", "lease_until", postgresql_where=text("lease_until IS NOT NULL")),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True),
+    Column("attempt", SmallInteger, primary_key=True),
+    Column("runner_id", ForeignKey("runners.id"), nullable=False),
+    Column("boot_id", Text, nullable=False),
+    Column("leased_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("started_at", DateTime(timezone=True)),
+    Column("ended_at", DateTime(timezone=True)),
+    Column("end", _words("end", ["finished", "lost", "cancelled", "late"])),
+    Column("reason", Text),
+    Column("late_outcome", JSONB, comment="what arrived after the job had gone on without it"),
+)
+
+outcomes = Table(
+    "outcomes",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True, autoincrement=False),
+    Column("attempt", SmallInteger, nullable=False),
+    Column("campaign_id", ForeignKey("campaigns.id"), nullable=False),
+    Column("target_id", ForeignKey("targets.id"), nullable=False),
+    Column("case_id", ForeignKey("cases.id"), nullable=False),
+    Column("run", SmallInteger, nullable=False),
+    Column("runner_id", ForeignKey("runners.id")),
+    Column("fingerprint_id", ForeignKey("fingerprints.id")),
+    Column("verdict", _words("verdict", [str(each) for each in Verdict]), nullable=False),
+    Column("ending", _words("ending", [str(each) for each in Ending]), nullable=False),
+    Column("cause", _words("cause", [str(each) for each in Cause])),
+    Column("rule", Text, comment="which rule named the cause"),
+    Column("placement", _words("placement", [str(each) for each in Placement]), nullable=False),
+    Column("proof", JSONB, nullable=False, server_default=text("'{}'")),
+    Column("init_ms", Double),
+    Column("cold_ms", Double),
+    Column("steady_ms", Double, comment="median of samples_ms"),
+    Column("iqr_ms", Double),
+    Column("samples_ms", ARRAY(Double)),
+    Column("calls_per_sample", Integer),
+    Column("lock_wait_ms", Double),
+    Column("position", Integer, comment="cases that ran in the same process before this one"),
+    Column("duration_s", Double, nullable=False),
+    Column("evidence", JSONB),
+    Column("log_tail", Text),
+    Column("log_bytes", BigInteger),
+    Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Index("ix_outcomes_campaign_id_job_id", "campaign_id", "job_id"),
+)
