@@ -1,28 +1,95 @@
-"""Everything that can go wrong on the coordinator's side, as one tree.
+"""Every error that a caller of the coordinator can meet.
 
-PortolanError
-└── DatabaseError
-    └── DirectoryHeldError
+::
 
-The message says what is wrong and what to do, in one line, and the command line prints it
-as it is. Raised without a message, an error says its docstring.
+    PortolanError
+    ├── RequestError              the caller asked for something that cannot be done
+    │   ├── UnknownNameError          no such suite, function, selector or field value
+    │   ├── NotFoundError             no such campaign, runner or job
+    │   └── ConflictError             it exists already, or its state forbids it
+    ├── RunnerError               a runner cannot be used
+    │   ├── RunnerUnreachableError    no answer, or too slow an answer
+    │   ├── RunnerRefusedError        it refused our secret
+    │   └── RunnerIncompatibleError   it is no runner, or speaks another protocol version
+    └── DatabaseError             PostgreSQL cannot be started, reached or upgraded
+        └── DirectoryHeldError        another portolan has the data directory
+
+A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
+problem details, on the command line one line and exit code 2.
 """
-
-from __future__ import annotations
-
-import inspect
 
 
 class PortolanError(Exception):
-    """Something went wrong that the person in front of the screen can do something about."""
+    """Something went wrong that the caller can do something about."""
+
+    status = 500
+    title = "Internal error"
 
     def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or " ".join(inspect.getdoc(type(self)).split()))  # type: ignore[union-attr]
+        super().__init__(message or (type(self).__doc__ or "").splitlines()[0])
+
+
+class RequestError(PortolanError):
+    """The request cannot be carried out as it stands."""
+
+    status = 422
+    title = "The request cannot be carried out"
+
+
+class UnknownNameError(RequestError):
+    """A name in the request is not known here."""
+
+    title = "Unknown name"
+
+
+class NotFoundError(RequestError):
+    """There is nothing of this id."""
+
+    status = 404
+    title = "Not found"
+
+
+class ConflictError(RequestError):
+    """The state of things forbids this."""
+
+    status = 409
+    title = "Conflict"
+
+
+class RunnerError(PortolanError):
+    """The runner cannot be used."""
+
+    status = 502
+    title = "The runner cannot be used"
+
+
+class RunnerUnreachableError(RunnerError):
+    """The runner does not answer."""
+
+    title = "The runner does not answer"
+
+
+class RunnerRefusedError(RunnerError):
+    """The runner refused the secret."""
+
+    title = "The runner refused the secret"
+
+
+class RunnerIncompatibleError(RunnerError):
+    """What answers there is not a runner of this protocol version."""
+
+    title = "Not a compatible runner"
 
 
 class DatabaseError(PortolanError):
-    """The database cannot be used; its log says more."""
+    """PostgreSQL cannot be started, reached or upgraded."""
+
+    status = 503
+    title = "The database cannot be used"
 
 
 class DirectoryHeldError(DatabaseError):
-    """The data directory is held by another portolan; stop that one or choose another directory."""
+    """Another portolan holds the data directory; stop that one or choose another directory."""
+
+    status = 409
+    title = "The data directory is held"
