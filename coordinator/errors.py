@@ -12,21 +12,26 @@
     │   ├── RunnerRefusedError        it refused our secret
     │   └── RunnerIncompatibleError   it is no runner, or speaks another protocol version
     └── DatabaseError             PostgreSQL cannot be started, reached or upgraded
-        └── DirectoryHeldError        another portolan has the data directory
+        └── DirectoryHeldError        another portolan holds the data directory
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
-problem details, on the command line one line and exit code 2.
+problem details, on the command line one line and exit code 2. Raised without a message, an
+error says its docstring.
 """
+
+from __future__ import annotations
+
+import inspect
 
 
 class PortolanError(Exception):
-    """Something went wrong that the caller can do something about."""
+    """Something went wrong that the person in front of the screen can do something about."""
 
     status = 500
     title = "Internal error"
 
     def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or (type(self).__doc__ or "").splitlines()[0])
+        super().__init__(message or " ".join((inspect.getdoc(type(self)) or "").split()))
 
 
 class RequestError(PortolanError):
@@ -82,14 +87,11 @@ class RunnerIncompatibleError(RunnerError):
 
 
 class DatabaseError(PortolanError):
-    """PostgreSQL cannot be started, reached or upgraded."""
+    """The database cannot be used; its log says more."""
 
     status = 503
     title = "The database cannot be used"
 
 
 class DirectoryHeldError(DatabaseError):
-    """Another portolan holds the data directory; stop that one or choose another directory."""
-
-    status = 409
-    title = "The data directory is held"
+    """The data directory is held by another portolan; stop that one or choose another directory."""

@@ -1,0 +1,1 @@
+"""Campaigns: submitted, planned into jobs, watched, cancelled."""

@@ -1,0 +1,1 @@
+"""Outcomes: classified, recorded, queried, exported."""

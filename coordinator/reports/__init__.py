@@ -1,0 +1,1 @@
+"""Statistics over outcomes: verdicts and latencies of functions, compared across targets."""

@@ -1,0 +1,109 @@
+"""What campaigns look like over REST."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
+from protocol.words import TimingPolicy
+
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Rerun(BaseModel):
+    """Plan only what an earlier campaign left failed, or incomplete."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    campaign: int
+    which: Literal["failed", "incomplete"]
+
+
+class CampaignRequest(BaseModel):
+    """Everything is fixed at submission; ``dry_run`` plans and stores nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str | None = Field(default=None, max_length=200)
+    suite: str = "paper"
+    targets: list[Text] = Field(default=["*/*"], min_length=1, max_length=100)
+    functions: list[Text] = Field(default=["*"], min_length=1, max_length=1000)
+    runs: int = Field(default=3, ge=1, le=100)
+    timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
+    timing: TimingPolicy = TimingPolicy.steady
+    rerun: Rerun | None = None
+    dry_run: bool = False
+
+
+class Counters(BaseModel):
+    total: int
+    done: int
+    passed: int
+    failed: int
+    skipped: int
+    incomplete: int
+    cancelled: int
+
+
+class Estimate(BaseModel):
+    """Time left, in seconds; null where nothing is known to tell it from."""
+
+    seconds: float | None
+    measured_jobs: int
+    """How many finished jobs the estimate rests on."""
+
+
+class CampaignTarget(BaseModel):
+    target: str
+    framework: str
+    version: str
+    device: str
+    hardware: str
+    environment: str
+    simulated: bool
+    notes: list[str]
+    suite_revision: str
+    live_runners: int
+    counters: Counters
+    estimate: Estimate
+
+
+class Campaign(BaseModel):
+    id: int
+    name: str
+    suite: str
+    state: Literal["running", "done", "cancelled"]
+    targets: list[str]
+    functions: list[str]
+    runs: int
+    timeout_s: float
+    timing: TimingPolicy
+    rerun_of: int | None
+    created_at: datetime
+    finished_at: datetime | None
+    counters: Counters
+    estimate: Estimate
+
+
+class CampaignDetail(Campaign):
+    by_target: list[CampaignTarget]
+
+
+class DryRun(BaseModel):
+    """What a submission would plan."""
+
+    jobs: int
+    functions: int
+    cases: int
+    targets: list[str]
+    estimate: Estimate
+    """The slowest target's time: targets run side by side."""
+
+
+class CampaignPage(BaseModel):
+    campaigns: list[Campaign]
+    next: int | None
+    """Pass as ``before`` to read on."""

@@ -1,0 +1,105 @@
+"""Planning: which cases on which targets, how often, and in which order. Pure.
+
+Run 1 of all targets goes before run 2 of any, and a campaign before the ones that came
+after it; within a run, the cases of one function stay together, because they share a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from coordinator.campaigns.selectors import TargetName, did_you_mean, select_functions
+from coordinator.errors import RequestError, UnknownNameError
+
+MAX_RUNS = 100
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    id: int
+    name: str
+    function: str
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What one live target can run of the suite that was asked for."""
+
+    target: TargetName
+    suite_id: int
+    cases: Sequence[PlannedCase]
+
+
+@dataclass(frozen=True)
+class TargetPlan:
+    target: TargetName
+    suite_id: int
+    case_ids: tuple[int, ...]
+    functions: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    targets: tuple[TargetPlan, ...]
+    runs: int
+
+    @property
+    def jobs(self) -> int:
+        return sum(len(each.case_ids) for each in self.targets) * self.runs
+
+    @property
+    def functions(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.functions for each in self.targets))
+
+
+def make_plan(
+    suite: str,
+    offers: Iterable[Offer],
+    chosen: Sequence[TargetName],
+    functions: Sequence[str],
+    runs: int,
+    only: Mapping[int, frozenset[int]] | None = None,
+) -> Plan:
+    """Cross the chosen targets with the cases of their suite.
+
+    ``only`` narrows each target (by id) to the given case ids, for a rerun. A target that has
+    none of the functions takes no part; a plan without jobs is refused.
+    """
+    by_target = {offer.target.id: offer for offer in offers}
+    without = [target for target in chosen if target.id not in by_target]
+    if without:
+        raise UnknownNameError(f"no live runner of {without[0]} offers the suite '{suite}'")
+    available = [case.function for target in chosen for case in by_target[target.id].cases]
+    wanted = select_functions(functions, available)
+    plans = []
+    for target in chosen:
+        offer = by_target[target.id]
+        cases = [
+            case
+            for case in offer.cases
+            if case.function in wanted and (only is None or case.id in only.get(target.id, frozenset()))
+        ]
+        if cases:
+            plans.append(
+                TargetPlan(
+                    target,
+                    offer.suite_id,
+                    tuple(case.id for case in cases),
+                    frozenset(case.function for case in cases),
+                )
+            )
+    if not plans:
+        raise RequestError("there is nothing to run: no case is left on any of these targets")
+    return Plan(tuple(plans), runs)
+
+
+def check_suite(suite: str, known: Sequence[str]) -> None:
+    if suite not in known:
+        there = ", ".join(known) or "none; register a runner first"
+        raise UnknownNameError(f"no suite '{suite}'{did_you_mean(suite, known)} (known: {there})")
+
+
+def priority(campaign_id: int, run: int) -> int:
+    """Smaller goes first."""
+    return campaign_id * MAX_RUNS + run - 1

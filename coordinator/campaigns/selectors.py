@@ -1,0 +1,95 @@
+"""Target selectors: ``torch/cpu``, ``torch@2.9/*``, ``*/xla``. Pure.
+
+``framework[@version]/device``; framework and device are globs, a version matches itself and
+everything below it (``2.9`` matches ``2.9.0`` and ``2.9.1``, not ``2.90``).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from coordinator.errors import UnknownNameError
+
+_SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
+
+
+@dataclass(frozen=True)
+class TargetName:
+    """The part of a target that selectors can see."""
+
+    id: int
+    framework: str
+    version: str
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.framework}@{self.version}/{self.device}"
+
+
+@dataclass(frozen=True)
+class Selector:
+    framework: str
+    version: str | None
+    device: str
+
+    @classmethod
+    def parse(cls, text: str) -> Selector:
+        """Raises ``UnknownNameError`` if the text has another shape."""
+        match = _SHAPE.match(text.strip())
+        if match is None:
+            raise UnknownNameError(
+                f"'{text}' is not a target selector: write framework/device or framework@version/device, "
+                "such as torch/cpu or torch@2.9/*"
+            )
+        return cls(match["framework"], match["version"], match["device"])
+
+    def matches(self, target: TargetName) -> bool:
+        return (
+            fnmatchcase(target.framework, self.framework)
+            and fnmatchcase(target.device, self.device)
+            and (self.version is None or _version_matches(target.version, self.version))
+        )
+
+
+def _version_matches(version: str, wanted: str) -> bool:
+    return version == wanted or version.startswith(wanted + ".") or fnmatchcase(version, wanted)
+
+
+def select_targets(selectors: Sequence[str], live: Iterable[TargetName]) -> list[TargetName]:
+    """The live targets that the selectors name, each once, in order of the selectors.
+
+    Raises ``UnknownNameError`` for a selector that matches nothing, saying what is live.
+    """
+    live = list(live)
+    chosen: dict[int, TargetName] = {}
+    for text in selectors:
+        matched = [target for target in live if Selector.parse(text).matches(target)]
+        if not matched:
+            there = ", ".join(sorted(str(target) for target in live)) or "none; register one first"
+            raise UnknownNameError(f"the selector '{text}' matches no live runner's target (live: {there})")
+        chosen.update((target.id, target) for target in matched)
+    return list(chosen.values())
+
+
+def select_functions(globs: Sequence[str], functions: Iterable[str]) -> set[str]:
+    """The functions that the globs name.
+
+    Raises ``UnknownNameError`` for a glob that matches nothing, with close names.
+    """
+    known = sorted(set(functions))
+    chosen: set[str] = set()
+    for glob in globs:
+        matched = [name for name in known if fnmatchcase(name, glob)]
+        if not matched:
+            raise UnknownNameError(f"no function matches '{glob}'{did_you_mean(glob, known)}")
+        chosen.update(matched)
+    return chosen
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name.strip("*"), known, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
