@@ -1,0 +1,137 @@
+"""How long does one call take? One policy on every backend, and the statistics it needs.
+
+wait → start → call → wait for every array in the result → stop. A call on a lazy or
+asynchronous framework returns before its work is done, so every call is waited for; on the
+host that wait costs nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+from time import perf_counter_ns
+from typing import Any
+
+Call = Callable[[], Any]
+Wait = Callable[[Any], None]
+
+BUDGET_S = 0.2
+WARM_UP_S = 0.05
+MIN_SAMPLES = 10
+MAX_SAMPLES = 200
+FEWEST_SAMPLES = 3
+"""What a call gets that is slower than the budget."""
+SAMPLE_NS = 100_000
+"""A sample lasts at least this long, so that the clock's own cost does not show."""
+MAX_CALLS = 10_000
+ENOUGH = 0.01
+"""Relative error of the median at which more samples would say nothing new."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Steady-state times of one call; each entry is one sample, divided by its calls."""
+
+    milliseconds: list[float]
+    calls_per_sample: int
+
+
+def cold(call: Call, wait: Wait) -> tuple[Any, float]:
+    """The result of the first call, and its milliseconds."""
+    wait(None)
+    start = perf_counter_ns()
+    result = call()
+    wait(result)
+    return result, (perf_counter_ns() - start) / 1e6
+
+
+def steady(call: Call, wait: Wait, *, budget_s: float = BUDGET_S) -> Samples:
+    """Warm up, then sample until the median is known well enough or the budget is used."""
+    with _no_garbage_collection():
+        wait(None)
+        estimate = _warm_up(call, wait, min(WARM_UP_S, budget_s))
+        calls = calls_per_sample(estimate)
+        samples: list[float] = []
+        deadline = perf_counter_ns() + int(budget_s * 1e9)
+        while not enough(samples, budget_used=perf_counter_ns() >= deadline):
+            samples.append(_sample(call, wait, calls) / calls / 1e6)
+    return Samples(samples, calls)
+
+
+def calls_per_sample(estimate_ns: float) -> int:
+    return min(MAX_CALLS, max(1, math.ceil(SAMPLE_NS / max(estimate_ns, 1.0))))
+
+
+def enough(samples: Sequence[float], *, budget_used: bool) -> bool:
+    """Whether to stop sampling."""
+    if budget_used and len(samples) >= FEWEST_SAMPLES:
+        return True
+    if len(samples) >= MAX_SAMPLES:
+        return True
+    return len(samples) >= MIN_SAMPLES and len(samples) % 5 == 0 and relative_error(samples) < ENOUGH
+
+
+def median(values: Sequence[float]) -> float:
+    return quantile(values, 0.5)
+
+
+def interquartile_range(values: Sequence[float]) -> float:
+    return quantile(values, 0.75) - quantile(values, 0.25)
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """By linear interpolation between the closest ranks."""
+    if not values:
+        raise ValueError("a quantile needs at least one value")
+    ordered = sorted(values)
+    position = share * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+def relative_error(values: Sequence[float]) -> float:
+    """Half the width of the median's 95 % interval over the median (McGill, Tukey and Larsen's notch)."""
+    middle = median(values)
+    if middle <= 0:
+        return math.inf
+    return 1.57 * interquartile_range(values) / math.sqrt(len(values)) / middle
+
+
+def _sample(call: Call, wait: Wait, calls: int) -> int:
+    """Nanoseconds of that many calls, each waited for."""
+    rounds = repeat(None, calls)
+    start = perf_counter_ns()
+    for _ in rounds:
+        wait(call())
+    return perf_counter_ns() - start
+
+
+def _warm_up(call: Call, wait: Wait, limit_s: float) -> float:
+    """Call until two calls in a row take alike or the limit is used, at least twice; the last one's ns.
+
+    A second call may compile again (its state has changed), so the first is never the estimate.
+    """
+    deadline = perf_counter_ns() + int(limit_s * 1e9)
+    before = _sample(call, wait, 1)
+    while True:
+        last = _sample(call, wait, 1)
+        if abs(last - before) <= 0.2 * before or perf_counter_ns() >= deadline:
+            return min(last, before)
+        before = last
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    # Switched off, not collected first: with a framework imported that alone takes 200 ms.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

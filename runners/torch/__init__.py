@@ -1,0 +1,39 @@
+"""PyTorch: which devices it can be forced to, and where its cases are. Imports nothing heavy.
+
+How a device is forced, waited for and verified is in ``devices.py``; a new file in ``cases/``
+that defines ``FUNCTIONS`` is found without being registered.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+
+from runners.cases import Function
+from runners.devices import Device
+
+NAME = "torch"
+DEVICES: Mapping[str, Mapping[str, str]] = {
+    "cpu": {"CUDA_VISIBLE_DEVICES": ""},
+    "cuda": {},
+    "xla": {"PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""},
+}
+"""Each device's word, and the environment variables that must be set before torch is imported."""
+
+
+def device(name: str) -> Device:
+    """The device of that word. Imports torch, and touches no device."""
+    from runners.torch import devices
+
+    return devices.BY_NAME[name]()
+
+
+def suites() -> Mapping[str, Sequence[Function]]:
+    """Every suite with its functions, in an order that depends on the files alone."""
+    from runners.torch import cases
+
+    functions: list[Function] = []
+    for module in sorted(pkgutil.iter_modules(cases.__path__), key=lambda each: each.name):
+        functions += getattr(importlib.import_module(f"{cases.__name__}.{module.name}"), "FUNCTIONS", [])
+    return {"paper": functions}

@@ -1,0 +1,306 @@
+"""PyTorch's devices: how each is forced, filled, waited for and watched.
+
+What all of them share is in ``TorchDevice``; a subclass says what its device adds. A new
+accelerator is a subclass here, its word in ``BY_NAME`` and its variables in ``DEVICES``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.metadata
+import platform
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from protocol.words import DeviceClass
+from runners.checks import Leaf
+from runners.devices import Description, DeviceUnavailableError, Proof
+
+FRAMEWORK = "torch"
+
+
+class TorchDevice:
+    """A device that torch reaches through ``torch.device``; eager and in order unless told otherwise."""
+
+    framework = FRAMEWORK
+    name: ClassVar[str]
+    handle_name: ClassVar[str]
+    """How arrays on the device name it."""
+
+    @property
+    def handle(self) -> torch.device:
+        return torch.device(self.handle_name)
+
+    def describe(self) -> Description:
+        raise NotImplementedError
+
+    def prime(self) -> None:
+        ones = torch.ones(8, 8).to(self.handle)
+        self.wait(ones @ ones + 1)
+
+    def dtype(self, name: str) -> torch.dtype:
+        found = getattr(torch, name, None)
+        if not isinstance(found, torch.dtype):
+            raise LookupError(f"torch has no dtype {name!r}")
+        return found
+
+    def put(self, tree: Any, dtype: str) -> Any:
+        return _mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+
+    def _put_array(self, values: Any, dtype: str) -> torch.Tensor:
+        array = np.ascontiguousarray(values).reshape(np.shape(values))
+        # A copy, even on the CPU: a case that works in place must not reach the host's own inputs.
+        host = torch.from_numpy(array).to(self.dtype(dtype_on_device(array, dtype)), copy=True)
+        return host.to(self.handle)
+
+    def take(self, tree: Any) -> Any:
+        return _mapped(tree, _leaf, torch.Tensor)
+
+    def wait(self, tree: Any) -> None:
+        """Nothing to wait for: an operation on the host returns when it is done."""
+
+    def seed(self, seed: int) -> None:
+        random.seed(seed)
+        np.random.seed(seed)
+        torch.manual_seed(seed)
+
+    def on_device(self, device: str) -> bool:
+        return device == self.handle_name
+
+    @contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def tracing(self, proof: Proof) -> Iterator[None]:
+        with _HostArrays(self, proof):
+            yield
+
+    def lookup(self, name: str) -> Any:
+        parts = name.split(".")
+        for length in range(len(parts), 0, -1):
+            module_name = ".".join(parts[:length])
+            try:
+                found: Any = importlib.import_module(module_name)
+            except ModuleNotFoundError as error:
+                if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
+                    continue
+                raise
+            for part in parts[length:]:
+                try:
+                    found = getattr(found, part)
+                except AttributeError:
+                    raise LookupError(f"torch {version()} has no {name}") from None
+            return found
+        raise LookupError(f"torch {version()} has no {name}")
+
+
+class Cpu(TorchDevice):
+    name = "cpu"
+    handle_name = "cpu"
+
+    def describe(self) -> Description:
+        return Description(
+            version=version(),
+            device_class=DeviceClass.cpu,
+            device_count=1,
+            hardware=cpu_model(),
+            threads=torch.get_num_threads(),
+            libraries=_libraries("torch", "numpy"),
+        )
+
+
+class Cuda(TorchDevice):
+    name = "cuda"
+    handle_name = "cuda:0"
+
+    def describe(self) -> Description:
+        if not torch.cuda.is_available():
+            built = torch.version.cuda
+            raise DeviceUnavailableError(
+                f"torch {version()} sees no CUDA device; check that nvidia-smi lists one on this machine"
+                if built
+                else f"torch {version()} was built without CUDA; install a build that has it"
+            )
+        return Description(
+            version=version(),
+            device_class=DeviceClass.gpu,
+            device_count=torch.cuda.device_count(),
+            hardware=torch.cuda.get_device_name(0),
+            driver=_nvidia_driver(),
+            threads=torch.get_num_threads(),
+            libraries=_libraries("torch", "numpy") | {"cuda": str(torch.version.cuda)},
+        )
+
+    def wait(self, tree: Any) -> None:
+        torch.cuda.synchronize()
+
+
+class Xla(TorchDevice):
+    """torch_xla: lazy, so nothing runs before it is synced, and what it lacks runs on the host unsaid."""
+
+    name = "xla"
+    handle_name = "xla:0"
+
+    def __init__(self) -> None:
+        import torch_xla
+        import torch_xla.core.xla_model
+        import torch_xla.debug.metrics
+
+        self._xla = torch_xla
+        self._model = torch_xla.core.xla_model
+        self._metrics = torch_xla.debug.metrics
+
+    def describe(self) -> Description:
+        try:
+            kind = str(self._model.xla_device_hw(self.handle))
+            count = len(self._model.get_xla_supported_devices())
+        except RuntimeError as error:
+            text = (str(error).strip().splitlines() or ["no reason given"])[0]
+            raise DeviceUnavailableError(f"torch_xla cannot open its device: {text}") from error
+        on_host = kind == "CPU"
+        return Description(
+            version=version(),
+            device_class=_XLA_CLASSES.get(kind, DeviceClass.other),
+            device_count=count,
+            hardware=cpu_model() if on_host else str(self._model.xla_device_kind(self.handle)),
+            threads=torch.get_num_threads(),
+            libraries=_libraries("torch", "torch_xla", "numpy"),
+            notes=("XLA on the host CPU, not a TPU",) if on_host else (),
+        )
+
+    def wait(self, tree: Any) -> None:
+        # sync(wait=True) waits for the launch alone: a product of 2000 x 2000 matrices "took"
+        # 0.4 ms and its copy to the host 100 ms. Only wait_device_ops waits for the arrays.
+        self._xla.sync()
+        self._model.wait_device_ops()
+
+    def seed(self, seed: int) -> None:
+        # What an earlier case left pending would run, and fail, within this one.
+        self._xla._XLAC._clear_pending_irs(self.handle_name)
+        super().seed(seed)
+        self._model.set_rng_state(seed, self.handle_name)
+
+    @contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        self._metrics.clear_counters()
+        try:
+            yield
+        finally:
+            for operation in self._metrics.executed_fallback_ops():
+                # Fetching one value is what .item() is for, and computes nothing on the host.
+                if operation != "aten::_local_scalar_dense":
+                    counted = self._metrics.counter_value(operation) or 1
+                    proof.fallbacks[operation] = proof.fallbacks.get(operation, 0) + counted
+
+
+BY_NAME: Mapping[str, type[TorchDevice]] = {each.name: each for each in (Cpu, Cuda, Xla)}
+_XLA_CLASSES = {"CPU": DeviceClass.cpu, "TPU": DeviceClass.tpu, "CUDA": DeviceClass.gpu}
+
+_MOVES = frozenset({"_to_copy", "to", "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense"})
+"""Operations whose purpose is to carry values between host and device."""
+
+
+class _HostArrays(TorchDispatchMode):
+    """Sees the arrays of every operation, and notes those that should not have been on the host."""
+
+    def __init__(self, device: TorchDevice, proof: Proof) -> None:
+        super().__init__()
+        self._device = device
+        self._proof = proof
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        namespace, _, name = func._schema.name.partition("::")
+        arrived = _tensors((args, kwargs))
+        if name in _MOVES or not arrived:
+            return result
+        devices = {str(each.device) for each in arrived + _tensors(result) if each.dim() > 0}
+        self._proof.devices |= devices
+        if not all(map(self._device.on_device, devices)):
+            operation = f"{namespace}::{name} (host arrays)"
+            self._proof.fallbacks[operation] = self._proof.fallbacks.get(operation, 0) + 1
+        return result
+
+
+def dtype_on_device(array: np.ndarray[Any, Any], dtype: str) -> str:
+    """A floating or complex array takes the case's precision; any other keeps its own dtype."""
+    if array.dtype.kind == "f":
+        return {"complex64": "float32", "complex128": "float64"}.get(
+            dtype, dtype if "float" in dtype else "float32"
+        )
+    if array.dtype.kind == "c":
+        return "complex128" if dtype in ("complex128", "float64") else "complex64"
+    return str(array.dtype)
+
+
+def version() -> str:
+    """torch's version without the build's suffix (``2.9.0``, not ``2.9.0+cu128``)."""
+    return str(torch.__version__).partition("+")[0]
+
+
+def cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == "model name" and value.strip():
+            return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def _nvidia_driver() -> str | None:
+    try:
+        return Path("/sys/module/nvidia/version").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+def _libraries(*names: str) -> dict[str, str]:
+    return {"python": platform.python_version()} | {each: importlib.metadata.version(each) for each in names}
+
+
+def _leaf(tensor: torch.Tensor) -> Leaf:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    host = tensor.detach()
+    if host.layout is not torch.strided:
+        host = host.to_dense()
+    host = host.cpu().resolve_conj().resolve_neg()
+    if dtype == "bfloat16":
+        host = host.float()
+    return Leaf(host.numpy(), dtype, str(tensor.device))
+
+
+def _mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
+    """The same tree with every array changed."""
+    if isinstance(tree, kinds):
+        return change(tree)
+    if isinstance(tree, Mapping):
+        return {key: _mapped(value, change, kinds) for key, value in tree.items()}
+    if isinstance(tree, tuple):
+        # Named ones too: PackedSequence, for one, refuses to hold anything but tensors.
+        return tuple(_mapped(each, change, kinds) for each in tree)
+    if isinstance(tree, list):
+        return [_mapped(each, change, kinds) for each in tree]
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        fields = dataclasses.fields(tree)
+        return {each.name: _mapped(getattr(tree, each.name), change, kinds) for each in fields}
+    return tree
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    _mapped(tree, found.append, torch.Tensor)
+    return found
