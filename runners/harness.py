@@ -14,7 +14,6 @@ import fnmatch
 import importlib
 import os
 import random
-import re
 import sys
 import time
 import traceback
@@ -32,9 +31,10 @@ from runners import timing as clock
 from runners.cases import Case, On
 from runners.checks import Leaf, Mismatch, compare, leaves
 from runners.devices import Device, Proof
+from runners.outcomes import printable
 from runners.rounding import rounded
 
-MAX_MESSAGE_BYTES = 8 * 1024
+MAX_MESSAGE = 8 * 1024
 MAX_FRAMES = 40
 
 
@@ -117,7 +117,7 @@ class _Attempt:
         try:
             function = device.lookup(case.function)
         except LookupError as error:
-            return Ending.removed, Evidence(stage=self.stage, reason=clean(str(error)))
+            return Ending.removed, Evidence(stage=self.stage, reason=printable(str(error)))
         on = On(
             function=function,
             device=device.handle,
@@ -128,7 +128,7 @@ class _Attempt:
         with self._our_own():
             reason = case.not_applicable(on) if case.not_applicable else None
         if reason is not None:
-            return Ending.not_applicable, Evidence(stage=self.stage, reason=clean(reason))
+            return Ending.not_applicable, Evidence(stage=self.stage, reason=printable(reason))
 
         self._seed()
         with self._our_own():
@@ -155,7 +155,7 @@ class _Attempt:
         """What an exception means, by where it came up."""
         if isinstance(error, Mismatch):
             return Ending.mismatched, Evidence(
-                stage=self.stage, mismatch=clean(str(error)), right_at=error.right_at
+                stage=self.stage, mismatch=printable(str(error), MAX_MESSAGE), right_at=error.right_at
             )
         evidence = Evidence(
             exception=f"{type(error).__module__}.{type(error).__qualname__}",
@@ -165,7 +165,7 @@ class _Attempt:
         )
         if self.stage == "check" and self.ours:
             # The check reads what the function returned; on a right result it does not raise.
-            text = clean(f"the check could not read the result: {type(error).__name__}: {evidence.message}")
+            text = f"the check could not read the result: {type(error).__name__}: {evidence.message}"
             return Ending.mismatched, evidence.model_copy(update={"mismatch": text})
         if isinstance(error, ModuleNotFoundError) or (self.ours and isinstance(error, ImportError)):
             reason = f"this environment lacks what the case needs: {evidence.message}"
@@ -217,7 +217,7 @@ class _Attempt:
             call = self.case.prepare(on, *arguments, **self.case.options)
             with self.device.tracing(self.proof):
                 self.device.wait(call())
-        except Exception:
+        except BaseException:
             return
 
     @contextmanager
@@ -236,16 +236,9 @@ class _Attempt:
             yield
 
 
-def clean(text: str) -> str:
-    """Valid Unicode without NUL, cut to size: what JSON and PostgreSQL both take."""
-    text = re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
-    encoded = text.encode()
-    return text if len(encoded) <= MAX_MESSAGE_BYTES else encoded[:MAX_MESSAGE_BYTES].decode(errors="ignore")
-
-
 def _message(error: BaseException) -> str:
     try:
-        return clean(str(error))
+        return printable(str(error), MAX_MESSAGE)
     except Exception as second:
         return f"(its message could not be read: {type(second).__name__})"
 
@@ -257,7 +250,7 @@ def _frames(error: BaseException) -> list[str]:
         for frame, line in traceback.walk_tb(error.__traceback__)
         if frame.f_code.co_filename not in _OWN_FILES
     ]
-    return [clean(each) for each in found[-MAX_FRAMES:]]
+    return [printable(each) for each in found[-MAX_FRAMES:]]
 
 
 _OWN_FILES = {__file__, clock.__file__, traceback.__file__}
@@ -295,9 +288,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = [case for case in cases if any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
     bad = 0
     for position, case in enumerate(chosen):
-        outcome = run_case(
-            device, case, TimingPolicy.steady, _Alone(), position=position, init_ms=init_ms
-        )
+        outcome = run_case(device, case, TimingPolicy.steady, _Alone(), position=position, init_ms=init_ms)
         bad += outcome.verdict not in (Verdict.passed, Verdict.skipped)
         print(_line(case, outcome))
     print(f"{len(chosen) - bad} of {len(chosen)} cases passed or skipped on {arguments[0]}/{arguments[1]}")

@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,8 +31,8 @@ class TorchDevice:
     """A device that torch reaches through ``torch.device``; eager and in order unless told otherwise."""
 
     framework = FRAMEWORK
-    name: ClassVar[str]
-    handle_name: ClassVar[str]
+    name: str
+    handle_name: str
     """How arrays on the device name it."""
 
     @property
@@ -209,7 +209,7 @@ _MOVES = frozenset({"_to_copy", "to", "copy_", "_copy_from", "_copy_from_and_res
 """Operations whose purpose is to carry values between host and device."""
 
 
-class _HostArrays(TorchDispatchMode):
+class _HostArrays(TorchDispatchMode):  # type: ignore[misc]
     """Sees the arrays of every operation, and notes those that should not have been on the host."""
 
     def __init__(self, device: TorchDevice, proof: Proof) -> None:
