@@ -19,7 +19,9 @@ from runners.cases import On, Prepare
 def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
     *called, upstream = arguments
-    wanted = [each.requires_grad_() for each in _arrays(called) if each.is_floating_point() or each.is_complex()]
+    wanted = [
+        each.requires_grad_() for each in _arrays(called) if each.is_floating_point() or each.is_complex()
+    ]
 
     def call() -> list[Any]:
         result = on.function(*called, **options)

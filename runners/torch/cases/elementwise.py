@@ -77,7 +77,11 @@ round_.value(
 for sample in library.samples("round.decimals_3"):
     round_.value(f"thousandths-{sample.name}", sample.inputs, **sample.options)
 for sample in library.samples("round.decimals_neg_3"):
-    round_.value(f"thousands-{sample.name}", lambda make, sample=sample: [700 * sample.inputs(make)[0]], **sample.options)
+    round_.value(
+        f"thousands-{sample.name}",
+        lambda make, sample=sample: [700 * sample.inputs(make)[0]],
+        **sample.options,
+    )
 
 
 def logarithm(x: Any) -> Any:
@@ -126,7 +130,9 @@ def complement(x: Any) -> Any:
 
 
 bitwise_not = Function("torch.bitwise_not", complement)
-bitwise_not.value("int64-256x256", lambda make: [make.integers(256, 256, low=-(2**62), high=2**62)], dtype="int64")
+bitwise_not.value(
+    "int64-256x256", lambda make: [make.integers(256, 256, low=-(2**62), high=2**62)], dtype="int64"
+)
 bitwise_not.value("int32", lambda make: [make.integers(40, dtype="int32")], dtype="int32")
 bitwise_not.value("int16", lambda make: [make.integers(40, dtype="int16")], dtype="int16")
 bitwise_not.value("int8-ends", lambda make: [np.array([-128, -1, 0, 1, 127], "int8")], dtype="int8")
@@ -136,7 +142,9 @@ bitwise_not.value("int64-ends", lambda make: [np.array([-(2**63), -1, 0, 2**63 -
 bitwise_not.value("scalar", lambda make: [np.array(41)], dtype="int64")
 bitwise_not.value("empty", lambda make: [make.integers(2, 0)], dtype="int64")
 bitwise_not.value("non-contiguous", lambda make: [make.integers(6, 7)], dtype="int64", prepare=strided)
-bitwise_not.value("out", lambda make: [make.integers(9)], dtype="int64", prepare=into(), reference=both(complement))
+bitwise_not.value(
+    "out", lambda make: [make.integers(9)], dtype="int64", prepare=into(), reference=both(complement)
+)
 for sample in library.samples("bitwise_not"):
     bitwise_not.value(sample.name, sample.inputs, dtype="int64")
 

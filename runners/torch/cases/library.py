@@ -96,7 +96,9 @@ def _restored(stored: Any, make: Make) -> Any:
         return np.asarray(stored["values"], dtype=dtype).reshape(shape)
     if stored["dtype"].startswith("float"):
         return make.distinct(*shape) / 8
-    return make.booleans(*shape) if stored["dtype"] == "bool" else make.integers(*shape, dtype=stored["dtype"])
+    return (
+        make.booleans(*shape) if stored["dtype"] == "bool" else make.integers(*shape, dtype=stored["dtype"])
+    )
 
 
 def _integral(restored: Any) -> Any:

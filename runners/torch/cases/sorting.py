@@ -39,7 +39,10 @@ argsort.value(
 argsort.value("bool-stable", lambda make: [make.booleans(7, 31)], stable=True)
 argsort.value("nan-and-infinities", lambda make: [np.array([2.0, NAN, -INF, 0.5, INF, -3.0])])
 argsort.value(
-    "nan-first-when-descending", lambda make: [np.array([2.0, NAN, -INF, 0.5, INF, NAN])], descending=True, stable=True
+    "nan-first-when-descending",
+    lambda make: [np.array([2.0, NAN, -INF, 0.5, INF, NAN])],
+    descending=True,
+    stable=True,
 )
 argsort.value("scalar", lambda make: [make.normal()])
 argsort.value("empty", lambda make: [make.normal(3, 0)], dim=1)
