@@ -6,7 +6,8 @@ is imported when cases run (importing it takes seconds and may initialise CUDA).
 ``python -m runners.torch.cases.library``.
 
 Shapes, arguments and options are the library's. So are the values of small arrays; the values
-of large ones are made anew from the case's seed. Memory layout is not kept.
+of large ones are made anew from the case's seed. Memory layout is not kept, and a sample with
+an array among its keyword arguments is left out: options of a case are plain values.
 """
 
 from __future__ import annotations
@@ -96,9 +97,7 @@ def _restored(stored: Any, make: Make) -> Any:
         return np.asarray(stored["values"], dtype=dtype).reshape(shape)
     if stored["dtype"].startswith("float"):
         return make.distinct(*shape) / 8
-    return (
-        make.booleans(*shape) if stored["dtype"] == "bool" else make.integers(*shape, dtype=stored["dtype"])
-    )
+    return make.booleans(*shape) if stored["dtype"] == "bool" else make.integers(*shape, dtype=stored["dtype"])
 
 
 def _integral(restored: Any) -> Any:
@@ -130,7 +129,7 @@ def _drawn(all_samples: Iterator[Any], plain: Callable[[Any], Any]) -> dict[str,
     kept: dict[int, Any] = {}
     for number, sample in enumerate(all_samples):
         stored = {"arguments": plain([sample.input, *sample.args]), "options": plain(sample.kwargs)}
-        if stored not in kept.values():
+        if stored not in kept.values() and not any(isinstance(each, dict) for each in stored["options"].values()):
             kept[number] = stored
     if len(kept) <= MOST_SAMPLES:
         return kept
