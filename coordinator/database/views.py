@@ -1,0 +1,296 @@
+"""The views: what people who come with psql or pandas query, and what every report starts from.
+
+Their names, columns and meanings are a promise. Changing one takes a migration that holds
+its own copy of the new text; a test holds that the database's views are these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class View:
+    name: str
+    comment: str
+    columns: Mapping[str, str]
+    """Comments on columns whose meaning the name does not carry."""
+    query: str
+
+    def statements(self) -> list[str]:
+        """What creates it, one statement each."""
+        return [
+            f"CREATE VIEW {self.name} AS\n{self.query}",
+            f"COMMENT ON VIEW {self.name} IS {_quoted(self.comment)}",
+            *(f'COMMENT ON COLUMN {self.name}."{name}" IS {_quoted(text)}' for name, text in self.columns.items()),
+        ]
+
+
+def _quoted(text: str) -> str:
+    return "'" + " ".join(text.split()).replace("'", "''") + "'"
+
+
+OUTCOME_ROWS = View(
+    "outcome_rows",
+    "One row an outcome: the single accepted result of a job. What arrived late is not here.",
+    {
+        "suite": "name of the suite; rows are comparable only within one revision of it",
+        "host_only": "declared in the catalogue: the function never touches a device",
+        "verdict": "passed, failed, skipped or incomplete; a fallback to the host passes",
+        "verdict_on_device": "as verdict, but what passed by falling back failed; null if host_only",
+        "cause": "why it did not pass; null if it passed",
+        "cause_on_device": "as cause, with placement where only verdict_on_device failed; null if host_only",
+        "rule": "which rule named the cause",
+        "placement": "on_device, fell_back, host_only or unknown",
+        "init_ms": "priming of the device in this process, before any clock",
+        "cold_ms": "first call of the case; it holds compilation",
+        "steady_ms": "median of the samples after warm-up, of one call",
+        "iqr_ms": "interquartile range of the same samples",
+        "samples": "number of samples",
+        "lock_wait_ms": "waited for others to finish timing on the same host; in no other figure",
+        "position": "cases that ran in the same process before this one",
+        "duration_s": "the whole case, on the clock of its timeout",
+        "right_at": "the narrower float type at whose tolerance the values would have been right",
+        "fallbacks": "operations that ran on the host unasked, with their count",
+        "devices": "where the arrays that went in and came out were",
+        "log_bytes": "how much the case printed",
+        "fingerprint": "everything known of the machine and the installation that produced it",
+    },
+    """\
+SELECT o.job_id,
+       o.campaign_id,
+       p.name AS campaign,
+       s.name AS suite,
+       s.revision,
+       t.framework,
+       t.version,
+       t.device,
+       t.device_class,
+       t.hardware,
+       t.environment,
+       t.simulated,
+       c.function,
+       c.name AS "case",
+       o.run,
+       o.attempt,
+       c.host_only IS NOT NULL AS host_only,
+       o.verdict,
+       CASE WHEN c.host_only IS NOT NULL THEN NULL
+            WHEN o.verdict = 'passed' AND o.placement = 'fell_back' THEN 'failed'
+            ELSE o.verdict END AS verdict_on_device,
+       o.cause,
+       CASE WHEN c.host_only IS NOT NULL THEN NULL
+            WHEN o.verdict = 'passed' AND o.placement = 'fell_back' THEN 'placement'
+            ELSE o.cause END AS cause_on_device,
+       o.rule,
+       o.ending,
+       o.placement,
+       o.init_ms,
+       o.cold_ms,
+       o.steady_ms,
+       o.iqr_ms,
+       coalesce(cardinality(o.samples_ms), 0) AS samples,
+       o.lock_wait_ms,
+       o.position,
+       o.duration_s,
+       o.evidence ->> 'exception' AS exception,
+       o.evidence ->> 'message' AS message,
+       o.evidence ->> 'mismatch' AS mismatch,
+       o.evidence ->> 'signal' AS signal,
+       -- Between two numbers there are only numbers, so nothing that a runner says can break the cast.
+       CASE WHEN o.evidence -> 'exit_code' BETWEEN '-2147483648' AND '2147483647'
+            THEN (o.evidence -> 'exit_code')::integer END AS exit_code,
+       o.evidence ->> 'right_at' AS right_at,
+       coalesce(o.proof -> 'fallbacks', '{}') AS fallbacks,
+       coalesce(o.proof -> 'devices', '[]') AS devices,
+       o.log_bytes,
+       o.runner_id,
+       f.body ->> 'host' AS host,
+       f.body AS fingerprint,
+       o.finished_at,
+       o.target_id,
+       o.case_id
+  FROM outcomes o
+  JOIN campaigns p ON p.id = o.campaign_id
+  JOIN targets t ON t.id = o.target_id
+  JOIN cases c ON c.id = o.case_id
+  JOIN suites s ON s.id = c.suite_id
+  LEFT JOIN fingerprints f ON f.id = o.fingerprint_id
+""",
+)
+
+
+FUNCTION_VERDICTS = View(
+    "function_verdicts",
+    """One row a function, target and campaign: its cases over their runs, added up. Counted runs
+    are those that passed or failed. A case passed if all its counted runs passed, failed if any
+    failed, and is in no denominator if it has none. All counts are of cases. A function without
+    any outcome yet has no row. Two targets that differ in their environment alone have a row each.""",
+    {
+        "host_only": "declared in the catalogue: the function never touches a device",
+        "verdict": "success: none failed; complete: all failed; partial: between; unknown: total is 0. "
+        "A fallback to the host passes, as in the study",
+        "verdict_on_device": "the same, but a run that passed by falling back to the host failed; null if host_only",
+        "passed": "cases of which every counted run passed",
+        "failed": "cases of which at least one run failed",
+        "total": "cases with a counted run: passed + failed",
+        "skipped": "cases without a counted run, and without an incomplete one: removed or not applicable",
+        "incomplete": "cases without a counted run and with an incomplete one: environment, infrastructure",
+        "cause": "the most frequent cause of the failed cases, and of each case the most frequent of its "
+        "failed runs; the alphabet decides between equals",
+        "passed_on_device": "as passed, for verdict_on_device; null if host_only",
+        "failed_on_device": "as failed, for verdict_on_device; null if host_only",
+        "cause_on_device": "as cause, for verdict_on_device: placement for a run that passed by falling "
+        "back, else the run's own; null if host_only",
+        "not_counted_cause": "as cause, of the skipped and incomplete cases (removed, environment, …)",
+        "flaky": "cases whose counted runs disagree; they are among the failed",
+        "fell_back": "cases with a run that passed by falling back to the host",
+    },
+    """\
+SELECT n.campaign_id,
+       s.name AS suite,
+       s.revision,
+       t.framework,
+       t.version,
+       t.device,
+       t.hardware,
+       n.function,
+       n.host_only,
+       CASE WHEN n.passed + n.failed = 0 THEN 'unknown'
+            WHEN n.failed = 0 THEN 'success'
+            WHEN n.passed = 0 THEN 'complete'
+            ELSE 'partial' END AS verdict,
+       CASE WHEN n.host_only THEN NULL
+            WHEN n.passed + n.failed = 0 THEN 'unknown'
+            WHEN n.failed_on_device = 0 THEN 'success'
+            WHEN n.passed_on_device = 0 THEN 'complete'
+            ELSE 'partial' END AS verdict_on_device,
+       n.passed,
+       n.failed,
+       n.passed + n.failed AS total,
+       n.skipped,
+       n.incomplete,
+       n.cause,
+       CASE WHEN NOT n.host_only THEN n.passed_on_device END AS passed_on_device,
+       CASE WHEN NOT n.host_only THEN n.failed_on_device END AS failed_on_device,
+       CASE WHEN NOT n.host_only THEN n.cause_on_device END AS cause_on_device,
+       n.not_counted_cause,
+       n.flaky,
+       n.fell_back,
+       t.environment,
+       t.simulated,
+       n.target_id
+  FROM (SELECT r.campaign_id,
+               r.target_id,
+               c.suite_id,
+               c.function,
+               bool_and(c.host_only IS NOT NULL) AS host_only,
+               count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0) AS passed,
+               count(*) FILTER (WHERE r.failed > 0) AS failed,
+               count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete = 0) AS skipped,
+               count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete > 0) AS incomplete,
+               count(*) FILTER (WHERE r.failed > 0 AND r.passed > 0) AS flaky,
+               count(*) FILTER (WHERE r.fell_back > 0) AS fell_back,
+               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > 0) AS passed_on_device,
+               count(*) FILTER (WHERE r.failed + r.fell_back > 0) AS failed_on_device,
+               mode() WITHIN GROUP (ORDER BY r.cause) AS cause,
+               mode() WITHIN GROUP (ORDER BY r.cause_on_device) AS cause_on_device,
+               mode() WITHIN GROUP (ORDER BY r.not_counted_cause)
+                   FILTER (WHERE r.failed + r.passed = 0) AS not_counted_cause
+          FROM (SELECT o.campaign_id,
+                       o.target_id,
+                       o.case_id,
+                       count(*) FILTER (WHERE o.verdict = 'passed') AS passed,
+                       count(*) FILTER (WHERE o.verdict = 'failed') AS failed,
+                       count(*) FILTER (WHERE o.verdict = 'incomplete') AS incomplete,
+                       count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'fell_back') AS fell_back,
+                       -- mode() takes the first of equals, in the order of bytes.
+                       mode() WITHIN GROUP (ORDER BY coalesce(o.cause, 'unknown') COLLATE "C")
+                           FILTER (WHERE o.verdict = 'failed') AS cause,
+                       mode() WITHIN GROUP (ORDER BY
+                               CASE WHEN o.verdict = 'passed' THEN 'placement'
+                                    ELSE coalesce(o.cause, 'unknown') END COLLATE "C")
+                           FILTER (WHERE o.verdict = 'failed'
+                                      OR o.verdict = 'passed' AND o.placement = 'fell_back') AS cause_on_device,
+                       mode() WITHIN GROUP (ORDER BY o.cause COLLATE "C")
+                           FILTER (WHERE o.verdict IN ('skipped', 'incomplete')) AS not_counted_cause
+                  FROM outcomes o
+                 GROUP BY o.campaign_id, o.target_id, o.case_id) r
+          JOIN cases c ON c.id = r.case_id
+         GROUP BY r.campaign_id, r.target_id, c.suite_id, c.function) n
+  JOIN targets t ON t.id = n.target_id
+  JOIN suites s ON s.id = n.suite_id
+""",
+)
+
+
+FUNCTION_LATENCIES = View(
+    "function_latencies",
+    """One row a function, target and campaign with something measured. Only runs that passed count,
+    and of those only the ones proven on the device, or of functions declared host_only (told apart
+    by that column). Each figure is the median over cases of the median over the case's runs. The
+    cases behind two rows can differ: a ratio of two devices is made per case, over the cases that
+    both measured (from outcome_rows), never from these medians.""",
+    {
+        "host_only": "declared in the catalogue; such functions stay out of latency ratios",
+        "cold_ms": "first call of a case in its process; it holds compilation",
+        "steady_ms": "one call after warm-up; of each run it is the median of its samples",
+        "iqr_ms": "interquartile range of a run's samples: the spread within a process, not between runs",
+        "samples": "number of samples behind steady_ms, over all cases and runs",
+        "cases": "cases with a measured run",
+        "runs": "measured runs of those cases",
+    },
+    """\
+SELECT n.campaign_id,
+       s.name AS suite,
+       s.revision,
+       t.framework,
+       t.version,
+       t.device,
+       t.hardware,
+       n.function,
+       n.host_only,
+       n.cold_ms,
+       n.steady_ms,
+       n.iqr_ms,
+       n.samples,
+       n.cases,
+       n.runs,
+       t.environment,
+       t.simulated,
+       n.target_id
+  FROM (SELECT r.campaign_id,
+               r.target_id,
+               c.suite_id,
+               c.function,
+               bool_and(c.host_only IS NOT NULL) AS host_only,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.cold_ms) AS cold_ms,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.steady_ms) AS steady_ms,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.iqr_ms) AS iqr_ms,
+               sum(r.samples)::bigint AS samples,
+               count(*) AS cases,
+               sum(r.runs)::bigint AS runs
+          FROM (SELECT o.campaign_id,
+                       o.target_id,
+                       o.case_id,
+                       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) AS cold_ms,
+                       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms,
+                       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.iqr_ms) AS iqr_ms,
+                       sum(coalesce(cardinality(o.samples_ms), 0)) AS samples,
+                       count(*) AS runs
+                  FROM outcomes o
+                  JOIN cases h ON h.id = o.case_id
+                 WHERE o.verdict = 'passed'
+                   AND (o.placement = 'on_device' OR h.host_only IS NOT NULL)
+                   AND (o.cold_ms IS NOT NULL OR o.steady_ms IS NOT NULL)
+                 GROUP BY o.campaign_id, o.target_id, o.case_id) r
+          JOIN cases c ON c.id = r.case_id
+         GROUP BY r.campaign_id, r.target_id, c.suite_id, c.function) n
+  JOIN targets t ON t.id = n.target_id
+  JOIN suites s ON s.id = n.suite_id
+""",
+)
+
+VIEWS = (OUTCOME_ROWS, FUNCTION_VERDICTS, FUNCTION_LATENCIES)
+"""In the order of creation."""
