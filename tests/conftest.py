@@ -1,0 +1,71 @@
+"""What all tests may ask for: a real PostgreSQL, and databases in it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+
+# Nothing of the coordinator's is imported before it is asked for: a framework's environment,
+# where the runners' tests run, has neither asyncpg nor SQLAlchemy.
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """An empty folder that other users can get through to, which pytest's own are not."""
+    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The DSN of a real embedded server, shared by the session; for a database of one's own, ``database``."""
+    from coordinator.database.embedded import EmbeddedPostgres
+
+    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
+    folder.chmod(0o711)
+    with EmbeddedPostgres(folder / "postgres") as dsn:
+        yield dsn
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def new_database(postgres: str) -> Callable[..., str]:
+    """Makes a migrated database (``template="template1"``: an empty one), returns its DSN; it goes with the server."""
+    import asyncpg
+
+    from coordinator.database.migration import upgrade
+
+    async def run(*statements: str) -> None:
+        connection = await asyncpg.connect(postgres)
+        for statement in statements:
+            await connection.execute(statement)
+        await connection.close()
+
+    def named(name: str) -> str:
+        return urlunsplit(urlsplit(postgres)._replace(path=f"/{name}"))
+
+    asyncio.run(run("create database template_migrated"))
+    asyncio.run(upgrade(named("template_migrated")))
+    numbers = itertools.count(1)
+
+    def make(template: str = "template_migrated") -> str:
+        name = f"test_{next(numbers)}"
+        asyncio.run(run(f"create database {name} template {template}"))
+        return named(name)
+
+    return make
+
+
+@pytest.fixture
+def database(new_database: Callable[..., str]) -> str:
+    """The DSN of a freshly migrated database that no other test sees."""
+    return new_database()
