@@ -147,9 +147,7 @@ def within_reach(installation: Installation, account: Account, directory: Path) 
             making.chmod(0o755)
             making.rename(copy)
         except OSError as error:
-            raise DatabaseError(
-                f"PostgreSQL could not be copied to {copy}: {error.strerror or error}"
-            ) from error
+            raise DatabaseError(f"PostgreSQL could not be copied to {copy}: {error.strerror or error}") from error
         finally:
             shutil.rmtree(making, ignore_errors=True)
     return copy / "bin"
@@ -160,18 +158,14 @@ def _wheel_folders() -> list[Path]:
     if spec is None or not spec.submodule_search_locations:
         return []
     return [
-        each.parent
-        for root in spec.submodule_search_locations
-        for each in Path(root).glob("pginstall*/bin/postgres")
+        each.parent for root in spec.submodule_search_locations for each in Path(root).glob("pginstall*/bin/postgres")
     ]
 
 
 def _system_folders() -> list[Path]:
     folders = [each.parent for each in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
     if asked := shutil.which("pg_config"):
-        answer = subprocess.run(
-            [asked, "--bindir"], capture_output=True, text=True, check=False
-        ).stdout.strip()
+        answer = subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
         if answer:
             folders.append(Path(answer))
     if server := shutil.which("postgres"):

@@ -74,7 +74,7 @@ def jsonable(value: Any, *, depth: int = DEEPEST) -> Any:
     """``value`` as JSONB can hold it.
 
     NaN and infinities become the strings ``NaN``, ``Infinity``, ``-Infinity``; NUL and lone
-    surrogates U+FFFD, in keys too; an unknown type, or what is nested too deeply, its text.
+    surrogates U+FFFD, in keys too; an unknown type its text, what is nested too deeply ``…``.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -86,9 +86,11 @@ def jsonable(value: Any, *, depth: int = DEEPEST) -> Any:
         if math.isfinite(value):
             return value
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if depth and isinstance(value, Mapping):
+    if isinstance(value, (Mapping, list, tuple, set, frozenset)) and not depth:
+        return "…"
+    if isinstance(value, Mapping):
         return {plain_text(str(key)): jsonable(each, depth=depth - 1) for key, each in value.items()}
-    if depth and isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (list, tuple, set, frozenset)):
         return [jsonable(each, depth=depth - 1) for each in value]
     return plain_text(str(value))
 

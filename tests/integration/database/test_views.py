@@ -1,0 +1,287 @@
+"""The views add up as the design says: each against a plain computation over random outcomes."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import asyncpg
+import pytest
+
+from protocol.words import Cause, Placement, Verdict
+
+FUNCTIONS = 9
+CASES_EACH = 5
+RUNS = 3
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One outcome as it was stored."""
+
+    job: int
+    campaign: int
+    target: int
+    case: int
+    function: str
+    host_only: bool
+    run: int
+    verdict: Verdict
+    cause: Cause | None
+    placement: Placement
+    cold_ms: float | None
+    steady_ms: float | None
+    iqr_ms: float | None
+    samples: list[float] | None
+
+    @property
+    def fell_back(self) -> bool:
+        return self.verdict == "passed" and self.placement == "fell_back"
+
+
+def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned]:
+    """Functions differ in how their outcomes are weighted, so that every verdict comes up."""
+    job = 0
+    for campaign in range(1, campaigns + 1):
+        for target in range(1, targets + 1):
+            for case in range(1, FUNCTIONS * CASES_EACH + 1):
+                number = (case - 1) % FUNCTIONS
+                weights = [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 1), (6, 3, 1, 1)][(number + target) % 4]
+                for run in range(1, RUNS + 1):
+                    job += 1
+                    if draw.random() < 0.05:
+                        continue
+                    verdict = draw.choices(list(Verdict), weights)[0]
+                    measured = draw.random() < 0.8
+                    yield Planned(
+                        job=job,
+                        campaign=campaign,
+                        target=target,
+                        case=case,
+                        function=f"torch.f{number}",
+                        host_only=number == 8,
+                        run=run,
+                        verdict=verdict,
+                        cause=draw.choice([*list(Cause)[:5], None]) if verdict != "passed" else None,
+                        placement=draw.choices(list(Placement), (6, 2, 1, 1))[0],
+                        cold_ms=draw.uniform(1, 9) if measured else None,
+                        steady_ms=draw.uniform(0, 1) if measured and draw.random() < 0.8 else None,
+                        iqr_ms=draw.uniform(0, 1) if measured else None,
+                        samples=[0.5] * draw.randrange(4) if measured else None,
+                    )
+
+
+async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], campaigns: int, targets: int) -> None:
+    await connection.execute("insert into suites (name, framework, revision) values ('paper', 'torch', 'r1')")
+    await connection.execute(
+        "insert into fingerprints (id, body) values ('f', $1)", json.dumps({"host": "harbour", "threads": 2})
+    )
+    for campaign in range(campaigns):
+        await connection.execute(
+            "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing)"
+            " values ($1, 'paper', '[]', '[]', 3, 900, 'steady')",
+            f"campaign {campaign + 1}",
+        )
+    for target in range(targets):
+        await connection.execute(
+            "insert into targets (framework, version, device, device_class, hardware, environment)"
+            " values ('torch', '2.9.0', $1, 'other', 'toy', 'e')",
+            f"device {target + 1}",
+        )
+    outcomes = list(outcomes)
+    cases = {each.case: each for each in outcomes}
+    await connection.copy_records_to_table(
+        "cases",
+        records=[
+            (number, 1, f"{each.function}/{number}", each.function, "why" if each.host_only else None, number)
+            for number, each in sorted(cases.items())
+        ],
+        columns=["id", "suite_id", "name", "function", "host_only", "position"],
+    )
+    await connection.copy_records_to_table(
+        "jobs",
+        records=[(o.job, o.campaign, o.target, o.case, o.run, 0, "done", 1) for o in outcomes],
+        columns=["id", "campaign_id", "target_id", "case_id", "run", "priority", "state", "attempt"],
+    )
+    columns = "job_id attempt campaign_id target_id case_id run fingerprint_id verdict ending cause placement"
+    columns += " cold_ms steady_ms iqr_ms samples_ms duration_s evidence proof"
+    await connection.copy_records_to_table(
+        "outcomes",
+        records=[
+            (
+                *(o.job, 1, o.campaign, o.target, o.case, o.run, "f", o.verdict, "returned", o.cause, o.placement),
+                *(o.cold_ms, o.steady_ms, o.iqr_ms, o.samples, 0.1),
+                json.dumps({"exception": "E", "message": "m", "exit_code": 3, "signal": None}) if o.cause else None,
+                json.dumps({"devices": ["xla:0"], "fallbacks": {"aten::nonzero": 2}}),
+            )
+            for o in outcomes
+        ],
+        columns=columns.split(),
+    )
+    await connection.execute("analyze")
+
+
+def most_frequent(causes: Iterable[str]) -> str | None:
+    counted = Counter(causes)
+    return min(counted, key=lambda cause: (-counted[cause], cause)) if counted else None
+
+
+def added_up(passed: int, failed: int) -> str:
+    if not passed + failed:
+        return "unknown"
+    return "success" if not failed else "partial" if passed else "complete"
+
+
+def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
+    """A function's cases, by the design's words and nothing else."""
+
+    def failed(outcome: Planned) -> bool:
+        return outcome.verdict == "failed" or (on_device and outcome.fell_back)
+
+    found: Counter[str] = Counter()
+    causes, others = [], []
+    for runs in cases:
+        counted = [each for each in runs if each.verdict in ("passed", "failed")]
+        if not counted:
+            found["incomplete" if any(each.verdict == "incomplete" for each in runs) else "skipped"] += 1
+            if named := [each.cause for each in runs if each.cause]:
+                others.append(most_frequent(named))
+        elif any(map(failed, counted)):
+            found["failed"] += 1
+            causes.append(
+                most_frequent(
+                    "placement" if each.verdict == "passed" else each.cause or "unknown"
+                    for each in counted
+                    if failed(each)
+                )
+            )
+        else:
+            found["passed"] += 1
+        found["flaky"] += len({each.verdict for each in counted}) > 1
+        found["fell_back"] += any(each.fell_back for each in counted)
+    return {
+        **{name: found[name] for name in ("passed", "failed", "skipped", "incomplete", "flaky", "fell_back")},
+        "verdict": added_up(found["passed"], found["failed"]),
+        "cause": most_frequent(causes),
+        "not_counted_cause": most_frequent(others),
+    }
+
+
+def by_function(outcomes: Iterable[Planned]) -> dict[tuple[int, int, str], list[list[Planned]]]:
+    cases: dict[tuple[int, int, str], dict[int, list[Planned]]] = {}
+    for each in outcomes:
+        key = (each.campaign, each.target, each.function)
+        cases.setdefault(key, {}).setdefault(each.case, []).append(each)
+    return {key: list(found.values()) for key, found in cases.items()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_function_verdicts(database: str, seed: int) -> None:
+    outcomes = list(drawn(random.Random(seed), 2, 4))
+    connection = await asyncpg.connect(database)
+    await store(connection, outcomes, 2, 4)
+    rows = {
+        (row["campaign_id"], row["target_id"], row["function"]): dict(row)
+        for row in await connection.fetch("select * from function_verdicts")
+    }
+    await connection.close()
+    expected = by_function(outcomes)
+    assert rows.keys() == expected.keys()
+    for key, cases in expected.items():
+        row, host_only = rows[key], cases[0][0].host_only
+        plain, strict = counts(cases, on_device=False), counts(cases, on_device=True)
+        assert {name: row[name] for name in plain} == plain
+        assert row["total"] == plain["passed"] + plain["failed"]
+        assert row["host_only"] == host_only
+        assert row["device"] == f"device {key[1]}"
+        for name in ("verdict", "passed", "failed", "cause"):
+            assert row[f"{name}_on_device"] == (None if host_only else strict[name])
+    assert {row["verdict"] for row in rows.values()} == {"success", "partial", "complete", "unknown"}
+    assert any(row["verdict_on_device"] not in (row["verdict"], None) for row in rows.values())
+    assert any(row["flaky"] for row in rows.values())
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_function_latencies(database: str, seed: int) -> None:
+    outcomes = list(drawn(random.Random(seed), 2, 4))
+    connection = await asyncpg.connect(database)
+    await store(connection, outcomes, 2, 4)
+    rows = {
+        (row["campaign_id"], row["target_id"], row["function"]): dict(row)
+        for row in await connection.fetch("select * from function_latencies")
+    }
+    await connection.close()
+    expected = by_function(
+        each
+        for each in outcomes
+        if each.verdict == "passed"
+        and (each.placement == "on_device" or each.host_only)
+        and not (each.cold_ms is None and each.steady_ms is None)
+    )
+    assert rows.keys() == expected.keys()
+    for key, cases in expected.items():
+        row = rows[key]
+        assert row["cases"] == len(cases)
+        assert row["runs"] == sum(map(len, cases))
+        assert row["samples"] == sum(len(each.samples or []) for runs in cases for each in runs)
+        for name in ("cold_ms", "steady_ms", "iqr_ms"):
+            medians = [
+                median(values)
+                for runs in cases
+                if (values := [getattr(each, name) for each in runs if getattr(each, name) is not None])
+            ]
+            if not medians:
+                assert row[name] is None
+            else:
+                assert math.isclose(row[name], median(medians))
+
+
+async def test_outcome_rows(database: str) -> None:
+    outcomes = {each.job: each for each in drawn(random.Random(5), 1, 4)}
+    connection = await asyncpg.connect(database)
+    await store(connection, outcomes.values(), 1, 4)
+    rows = await connection.fetch("select * from outcome_rows")
+    assert {row["job_id"] for row in rows} == outcomes.keys()
+    for row in rows:
+        outcome = outcomes[row["job_id"]]
+        assert (row["campaign"], row["suite"], row["revision"]) == ("campaign 1", "paper", "r1")
+        assert (row["case"], row["run"]) == (f"{outcome.function}/{outcome.case}", outcome.run)
+        assert (row["verdict"], row["cause"], row["host_only"]) == (outcome.verdict, outcome.cause, outcome.host_only)
+        if outcome.host_only:
+            assert (row["verdict_on_device"], row["cause_on_device"]) == (None, None)
+        elif outcome.fell_back:
+            assert (row["verdict_on_device"], row["cause_on_device"]) == ("failed", "placement")
+        else:
+            assert (row["verdict_on_device"], row["cause_on_device"]) == (outcome.verdict, outcome.cause)
+        assert row["samples"] == len(outcome.samples or [])
+        assert (row["exception"], row["exit_code"], row["signal"]) == (("E", 3, None) if outcome.cause else (None,) * 3)
+        assert (json.loads(row["devices"]), json.loads(row["fallbacks"])) == (["xla:0"], {"aten::nonzero": 2})
+        assert row["host"] == "harbour"
+    await connection.close()
+
+
+@pytest.mark.parametrize("exit_code", ['"3"', "[]", "1e30", "null", "true", "{}", "-1e30"])
+async def test_no_evidence_can_break_outcome_rows(database: str, exit_code: str) -> None:
+    connection = await asyncpg.connect(database)
+    await store(connection, drawn(random.Random(6), 1, 1), 1, 1)
+    await connection.execute("update outcomes set evidence = $1", f'{{"exit_code": {exit_code}}}')
+    assert {row["exit_code"] for row in await connection.fetch("select exit_code from outcome_rows")} == {None}
+    await connection.close()
+
+
+@pytest.mark.parametrize("view", ["outcome_rows", "function_verdicts", "function_latencies"])
+async def test_one_campaign_does_not_read_the_others(database: str, view: str) -> None:
+    connection = await asyncpg.connect(database)
+    await store(connection, drawn(random.Random(7), 40, 2), 40, 2)
+    plan = "\n".join(
+        row[0] for row in await connection.fetch(f"explain (costs off) select * from {view} where campaign_id = 7")
+    )
+    await connection.close()
+    assert "Seq Scan on outcomes" not in plan, plan
+    assert "campaign_id = 7" in plan
