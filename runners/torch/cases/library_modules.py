@@ -153,6 +153,8 @@ def extract() -> dict[str, Any]:
         f"torch.optim.{info.optim_cls.__name__}": [
             {"description": each.desc, "options": {key: _plain(value) for key, value in each.kwargs.items()}}
             for each in info.optim_inputs_func(device="cpu")
+            # An array among the options (a learning rate) would have to be moved; such cases are by hand.
+            if not any(isinstance(value, torch.Tensor) for value in each.kwargs.values())
         ]
         for info in optim_db
         if info.optim_cls.__name__ in OPTIMIZERS
