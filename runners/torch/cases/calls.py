@@ -2,7 +2,8 @@
 
 Each is a ``prepare`` for a case, or makes one: ``gradient`` (forward and backward), ``into``
 (an ``out=`` tensor), ``strided`` (non-contiguous arguments), ``using`` (options whose names a
-case keeps for itself, such as ``dtype``). ``both`` is the reference that belongs to ``into``.
+case keeps for itself, such as ``dtype``), ``created`` (a new array on the device). ``both`` is
+the reference that belongs to ``into``.
 """
 
 from __future__ import annotations
@@ -19,9 +20,7 @@ from runners.cases import On, Prepare
 def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
     *called, upstream = arguments
-    wanted = [
-        each.requires_grad_() for each in _arrays(called) if each.is_floating_point() or each.is_complex()
-    ]
+    wanted = [each.requires_grad_() for each in _arrays(called) if each.is_floating_point() or each.is_complex()]
 
     def call() -> list[Any]:
         result = on.function(*called, **options)
@@ -55,6 +54,15 @@ def using(**fixed: Any) -> Prepare:
 
     def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
         return partial(on.function, *arguments, **fixed, **options)
+
+    return prepare
+
+
+def created(**fixed: Any) -> Prepare:
+    """For functions that make an array of their own: it must come to be on the device."""
+
+    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        return partial(on.function, *arguments, device=on.device, **fixed, **options)
 
     return prepare
 

@@ -24,7 +24,7 @@ import numpy as np
 from runners.cases import Make
 
 SAMPLES = Path(__file__).with_name("samples.json")
-MOST_SAMPLES = 8
+MOST_SAMPLES = 6
 """Of one operator; where the library has more, these are drawn at random, once."""
 MOST_VALUES = 200
 """Elements of an array whose values are kept."""
