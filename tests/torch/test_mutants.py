@@ -1,0 +1,67 @@
+"""Every value case can fail: it notices when its function is slightly wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import cast
+
+import pytest
+from mutants import Mutant, Wrong, of_another_dtype, off_in, untouched
+
+from protocol.outcomes import Outcome
+from protocol.words import Ending, TimingPolicy, Verdict
+from runners import torch as framework
+from runners.cases import Case
+from runners.devices import Device
+from runners.harness import run_case
+
+MOST_POSITIONS = 40
+
+WITHOUT_MUTANTS: dict[str, str] = {}
+"""Value cases on which no mutant can come to bear, and why."""
+
+
+class Alone:
+    def timing_lock(self) -> AbstractContextManager[float]:
+        return nullcontext(0.0)
+
+
+def value_cases() -> list[Case]:
+    functions = framework.suites()["paper"]
+    return [case for function in functions for case in function.cases if case.kind == "value"]
+
+
+def mutants() -> Iterator[Mutant]:
+    yield untouched()
+    for made in (off_in, of_another_dtype):
+        for position in range(MOST_POSITIONS):
+            mutant = made(position)
+            yield mutant
+            if not mutant.applied and position:
+                break
+
+
+def run(device: Device, case: Case) -> Outcome:
+    return run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+
+
+@pytest.mark.parametrize("case", value_cases(), ids=lambda case: case.id)
+def test_a_slightly_wrong_function_is_noticed(cpu: Device, case: Case) -> None:
+    right = run(cpu, case)
+    if right.verdict is not Verdict.passed:
+        pytest.skip("the case has no right result here; test_cases.py names those that may not")
+    applied, missed = [], []
+    for mutant in mutants():
+        outcome = run(cast(Device, Wrong(cpu, mutant)), case)
+        assert outcome.ending is not Ending.harness_failed, outcome.evidence
+        if mutant.applied:
+            applied.append(mutant.name)
+            if outcome.verdict is Verdict.passed:
+                missed.append(mutant.name)
+    assert not missed
+    assert bool(applied) is (case.id not in WITHOUT_MUTANTS)
+
+
+def test_every_case_named_as_without_mutants_exists() -> None:
+    assert set(WITHOUT_MUTANTS) <= {case.id for case in value_cases()}
