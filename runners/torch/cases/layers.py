@@ -54,8 +54,9 @@ def linear_case(name: str, *shape: int, dtype: str = "float32", prepare: Any = N
 
 linear_case("batch", 256, 128, in_features=128, out_features=64)
 linear_case("float64", 16, 12, dtype="float64", in_features=12, out_features=5)
-linear_case("bfloat16", 16, 32, dtype="bfloat16", in_features=32, out_features=8)
-linear_case("float16", 16, 32, dtype="float16", in_features=32, out_features=8)
+# In narrow types without bias: a device may round the product before it adds, and what cancels is gone.
+linear_case("bfloat16", 16, 32, dtype="bfloat16", in_features=32, out_features=8, bias=False)
+linear_case("float16", 16, 32, dtype="float16", in_features=32, out_features=8, bias=False)
 linear_case("three-dimensions", 3, 5, 7, in_features=7, out_features=4)
 linear_case("empty-batch", 0, 6, in_features=6, out_features=3)
 linear_case("one-feature", 9, 1, in_features=1, out_features=1)

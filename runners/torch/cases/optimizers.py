@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 
+# The first optimizer that is built imports this, in seconds: once here, where children are forked
+# from, and not within the first call of each of them.
+import torch._dynamo
+
 from runners.cases import Function, Make, On
 from runners.torch.cases import library_modules
 
