@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +36,30 @@ def postgres() -> Iterator[str]:
     with EmbeddedPostgres(folder / "postgres") as dsn:
         yield dsn
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def made_directory() -> Iterator[Path]:
+    """A data directory in which a server was made and stopped; to be copied, not used."""
+    from coordinator.database.embedded import EmbeddedPostgres
+
+    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
+    folder.chmod(0o711)
+    with EmbeddedPostgres(folder / "postgres"):
+        pass
+    yield folder / "postgres"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def directory(made_directory: Path, place: Path) -> Iterator[Path]:
+    """A data directory of one's own, as after a first start and stop; what still runs in it is ended."""
+    from coordinator.database.embedded import stop_leftovers
+
+    directory = place / "postgres"
+    subprocess.run(["cp", "-a", made_directory, directory], check=True)
+    yield directory
+    stop_leftovers(directory)
 
 
 @pytest.fixture(scope="session")

@@ -30,8 +30,8 @@ class Installation:
     bin: Path
     version: str
     """As the server prints it (``18.4``)."""
-    movable: bool
-    """Whether the folder above ``bin`` is complete in itself and may be copied."""
+    base: Path | None
+    """The wheel's site-packages, below which it may be copied and keeps its places; the system's has none."""
 
     @property
     def major(self) -> int:
@@ -92,15 +92,13 @@ def servant() -> Account:
 def installations() -> list[Installation]:
     """Every PostgreSQL that can be used here, the wheel's before the system's, newest first."""
     found: dict[Path, Installation] = {}
-    for folder, movable in (
-        *((each, True) for each in _wheel_folders()),
-        *((each, False) for each in _system_folders()),
-    ):
+    places = [(folder, folder.parents[2]) for folder in _wheel_folders()]
+    for folder, base in [*places, *((folder, None) for folder in _system_folders())]:
         version = _version(folder)
         if version and folder.resolve() not in found:
-            found[folder.resolve()] = Installation(folder, version, movable)
+            found[folder.resolve()] = Installation(folder, version, base)
     usable = [each for each in found.values() if each.major >= OLDEST_MAJOR]
-    return sorted(usable, key=lambda each: (not each.movable, -each.major))
+    return sorted(usable, key=lambda each: (each.base is None, -each.major))
 
 
 def choose(data_major: int | None, where: Path) -> Installation:
@@ -128,29 +126,36 @@ def within_reach(installation: Installation, account: Account, directory: Path) 
     closed = account.closed_folder((installation.bin / "postgres").resolve())
     if closed is None:
         return installation.bin
-    if not installation.movable:
+    if installation.base is None:
         raise DatabaseError(
             f"user {account.name} cannot enter {closed}, where PostgreSQL is: "
             f"allow it (chmod o+x {closed}), or install the package {WHEEL.replace('_', '-')}"
         )
     copy = directory / f"postgresql-{installation.version}"
     if not copy.exists():
-        making = Path(tempfile.mkdtemp(prefix=f"{copy.name}-", dir=directory))
         try:
-            for part in ("bin", "lib", "share"):
-                shutil.copytree(
-                    installation.bin.parent / part,
-                    making / part,
-                    symlinks=True,
-                    ignore=shutil.ignore_patterns("*.a"),
-                )
-            making.chmod(0o755)
-            making.rename(copy)
-        except OSError as error:
-            raise DatabaseError(f"PostgreSQL could not be copied to {copy}: {error.strerror or error}") from error
-        finally:
-            shutil.rmtree(making, ignore_errors=True)
-    return copy / "bin"
+            _copy(installation.bin.parent, installation.base, copy)
+        except (OSError, shutil.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise DatabaseError(f"PostgreSQL could not be copied to {copy}: {reason}") from error
+    return copy / installation.bin.relative_to(installation.base)
+
+
+def _copy(programs: Path, base: Path, copy: Path) -> None:
+    """Copy under another name, renamed when complete. The programs look for libraries by relative path."""
+    for leftover in copy.parent.glob(f"{copy.name}.*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    making = Path(tempfile.mkdtemp(prefix=f"{copy.name}.", dir=copy.parent))
+    try:
+        leave = shutil.ignore_patterns("*.a", "include")
+        for part in (programs, base / f"{WHEEL}.libs"):
+            if part.exists():
+                shutil.copytree(part, making / part.relative_to(base), symlinks=True, ignore=leave)
+        for folder in (making, *(each for each in making.rglob("*") if each.is_dir())):
+            folder.chmod(0o755)
+        making.rename(copy)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
 
 
 def _wheel_folders() -> list[Path]:

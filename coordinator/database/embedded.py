@@ -377,7 +377,7 @@ def _sync_folder(folder: Path) -> None:
 
 def _complaint(said: str | None) -> str:
     """The one line of a tool's output that says what went wrong."""
-    if said and "No space left on device" in said:
+    if said and ("No space left on device" in said or "Check free disk space" in said):
         return "no space left on the disk; make room (100 MB for a new database), then start again"
     lines = [each.strip() for each in (said or "").splitlines() if each.strip()]
     marks = ("PANIC:", "FATAL:", "ERROR:", "error:")

@@ -127,8 +127,8 @@ async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], cam
     await connection.execute("analyze")
 
 
-def most_frequent(causes: Iterable[str]) -> str | None:
-    counted = Counter(causes)
+def most_frequent(causes: Iterable[str | None]) -> str | None:
+    counted = Counter(each for each in causes if each)
     return min(counted, key=lambda cause: (-counted[cause], cause)) if counted else None
 
 
@@ -145,7 +145,8 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
         return outcome.verdict == "failed" or (on_device and outcome.fell_back)
 
     found: Counter[str] = Counter()
-    causes, others = [], []
+    causes: list[str | None] = []
+    others: list[str | None] = []
     for runs in cases:
         counted = [each for each in runs if each.verdict in ("passed", "failed")]
         if not counted:
