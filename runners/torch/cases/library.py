@@ -25,8 +25,8 @@ from runners.cases import Make
 
 SAMPLES = Path(__file__).with_name("samples.json")
 MOST_SAMPLES = 6
-"""Of one operator; where the library has more, these are drawn at random, once."""
-MOST_VALUES = 200
+"""Of one operator; where the library has more, its first, and others drawn at random, once."""
+MOST_VALUES = 400
 """Elements of an array whose values are kept."""
 
 DERIVED: Mapping[str, str] = {
@@ -69,10 +69,6 @@ class Sample:
     def inputs(self, make: Make) -> Sequence[Any]:
         return [_restored(each, make) for each in self.arguments]
 
-    def integers(self, make: Make) -> Sequence[Any]:
-        """The same with floating arrays rounded to int64."""
-        return [_integral(each) for each in self.inputs(make)]
-
 
 def samples(operator: str) -> Iterator[Sample]:
     """The stored samples of ``operator`` (``argsort``, ``linalg.matrix_rank.hermitian``)."""
@@ -100,14 +96,6 @@ def _restored(stored: Any, make: Make) -> Any:
     return make.booleans(*shape) if stored["dtype"] == "bool" else make.integers(*shape, dtype=stored["dtype"])
 
 
-def _integral(restored: Any) -> Any:
-    if isinstance(restored, list):
-        return [_integral(each) for each in restored]
-    if isinstance(restored, np.ndarray) and restored.dtype.kind == "f":
-        return np.rint(restored).astype("int64")
-    return restored
-
-
 def extract() -> dict[str, Any]:
     """The content of ``samples.json``, from the installed torch."""
     import torch
@@ -126,15 +114,15 @@ def extract() -> dict[str, Any]:
 
 
 def _drawn(all_samples: Iterator[Any], plain: Callable[[Any], Any]) -> dict[str, Any]:
-    kept: dict[int, Any] = {}
+    kept: dict[str, Any] = {}
     for number, sample in enumerate(all_samples):
         stored = {"arguments": plain([sample.input, *sample.args]), "options": plain(sample.kwargs)}
         if stored not in kept.values() and not any(isinstance(each, dict) for each in stored["options"].values()):
-            kept[number] = stored
-    if len(kept) <= MOST_SAMPLES:
-        return kept
-    chosen = np.random.default_rng(0).choice(list(kept), MOST_SAMPLES, replace=False)
-    return {number: kept[number] for number in sorted(chosen.tolist())}
+            kept[str(number)] = stored
+    first, *others = kept
+    if len(kept) > MOST_SAMPLES:
+        others = np.random.default_rng(0).choice(others, MOST_SAMPLES - 1, replace=False).tolist()
+    return {number: kept[number] for number in sorted([first, *others], key=int)}
 
 
 def _plain(torch: Any, value: Any) -> Any:

@@ -97,9 +97,7 @@ def slogdet_gradient(on: On, x: Any) -> Callable[[], Any]:
 
     def call() -> list[Any]:
         sign, logarithm = on.function(x)
-        logarithm.sum().backward()
-        found, x.grad = x.grad, None
-        return [sign, logarithm, found]
+        return [sign, logarithm, *torch.autograd.grad(logarithm.sum(), x)]
 
     return call
 
@@ -213,18 +211,15 @@ def solve_gradients(b: Any, a: Any, upstream: Any) -> Any:
     """Of ``a x = b``: by ``b`` the solution of the transposed system, by ``a`` its product with ``x``."""
     x, _ = substituted(b, a)
     by_b, _ = substituted(upstream, a, transpose=True)
-    return [x, by_b, np.triu(-by_b @ x.swapaxes(-1, -2))]
+    return [x, a, by_b, np.triu(-by_b @ x.swapaxes(-1, -2))]
 
 
 def solve_gradient(on: On, b: Any, a: Any, upstream: Any) -> Callable[[], Any]:
     wanted = (b.requires_grad_(), a.requires_grad_())
 
     def call() -> list[Any]:
-        x, _ = on.function(*wanted)
-        x.backward(upstream)
-        found = [each.grad for each in wanted]
-        b.grad = a.grad = None
-        return [x, *found]
+        x, coefficients = on.function(*wanted)
+        return [x, coefficients, *torch.autograd.grad(x, wanted, upstream)]
 
     return call
 

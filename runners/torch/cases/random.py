@@ -162,7 +162,6 @@ def after_the_same_seed(on: On, count: int) -> Callable[[], Any]:
 
 randperm = Function("torch.randperm", lambda count: np.arange(count), prepare=created())
 randperm.statistics("int64-4096", lambda make: [4096], shuffled)
-randperm.statistics("int64-past-the-small-path", lambda make: [50_000], shuffled)
 for dtype in ("int32", "float32", "float64"):
     randperm.statistics(
         f"{dtype}-4096",

@@ -37,12 +37,8 @@ cat.value("bfloat16", lambda make: [[make.normal(9), make.normal(4)]], dtype="bf
 cat.value("complex64", lambda make: [[make.normal(3) + 1j, 1j * make.normal(5)]], dtype="complex64")
 cat.value("int64", lambda make: [[make.integers(3, 2), make.integers(1, 2)]], dtype="int64")
 cat.value("bool", lambda make: [[make.booleans(4), make.booleans(7)]], dtype="bool")
-cat.value(
-    "int32-and-float32-become-float32", lambda make: [[make.integers(4, dtype="int32"), make.normal(3)]]
-)
-cat.value(
-    "uint8-and-int64-become-int64", lambda make: [[make.integers(4, low=0, dtype="uint8"), make.integers(3)]]
-)
+cat.value("int32-and-float32-become-float32", lambda make: [[make.integers(4, dtype="int32"), make.normal(3)]])
+cat.value("uint8-and-int64-become-int64", lambda make: [[make.integers(4, low=0, dtype="uint8"), make.integers(3)]])
 cat.value("thirty-two-of-them", lambda make: [[make.normal(5, 7) for _ in range(32)]], dim=1)
 cat.value("one", lambda make: [[make.normal(3, 4)]], dim=1)
 cat.value("empty-vector-joins-a-matrix", lambda make: [[make.normal(0), make.normal(3, 4)]])
@@ -125,9 +121,7 @@ broadcast_tensors.value(
 broadcast_tensors.value("float16", lambda make: [make.normal(3, 1), make.normal(1, 4)], dtype="float16")
 broadcast_tensors.value("bfloat16", lambda make: [make.normal(3, 1), make.normal(1, 4)], dtype="bfloat16")
 broadcast_tensors.value("complex64", lambda make: [make.normal(3, 1) + 1j, make.normal(2)], dtype="complex64")
-broadcast_tensors.value(
-    "dtypes-stay-apart", lambda make: [make.integers(5, dtype="int32"), make.booleans(3, 1)]
-)
+broadcast_tensors.value("dtypes-stay-apart", lambda make: [make.integers(5, dtype="int32"), make.booleans(3, 1)])
 broadcast_tensors.value("scalar-with-matrix", lambda make: [make.normal(), make.normal(2, 3)])
 broadcast_tensors.value("empty", lambda make: [make.normal(0, 1), make.normal(1, 3)])
 broadcast_tensors.value("one", lambda make: [make.normal(2, 3)])

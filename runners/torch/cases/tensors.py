@@ -31,6 +31,7 @@ def starting(offset: int) -> Callable[[Any], list[int]]:
     return lambda x: [offset, 0, 1]
 
 
+SIZES = {"float64": 8, "float16": 2, "bfloat16": 2}
 data_ptr = Function("torch.Tensor.data_ptr")
 data_ptr.value(
     "float32-256x256-row",
@@ -38,14 +39,27 @@ data_ptr.value(
     prepare=addresses(lambda x: x[3]),
     reference=starting(3 * 256 * 4),
 )
-for dtype, size in (("float64", 8), ("float16", 2), ("bfloat16", 2), ("complex64", 8), ("int32", 4), ("int64", 8)):
+for dtype, bytes_each in SIZES.items():
     data_ptr.value(
         f"{dtype}-slice",
-        lambda make, dtype=dtype: [make.integers(20).astype(dtype if "bf" not in dtype else "float64")],
+        lambda make: [make.normal(20)],
         dtype=dtype,
         prepare=addresses(lambda x: x[5:]),
-        reference=starting(5 * size),
+        reference=starting(5 * bytes_each),
     )
+data_ptr.value(
+    "int32-slice",
+    lambda make: [make.integers(20, dtype="int32")],
+    prepare=addresses(lambda x: x[5:]),
+    reference=starting(5 * 4),
+)
+data_ptr.value(
+    "complex64-slice",
+    lambda make: [make.normal(20) + 1j],
+    dtype="complex64",
+    prepare=addresses(lambda x: x[5:]),
+    reference=starting(5 * 8),
+)
 data_ptr.value(
     "transpose-shares", lambda make: [make.normal(4, 5)], prepare=addresses(lambda x: x.T), reference=starting(0)
 )

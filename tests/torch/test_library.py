@@ -1,0 +1,45 @@
+"""The library's samples: stored once, the same everywhere, and read without torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from runners.cases import Make
+from runners.torch.cases import library
+
+
+def make(seed: int) -> Make:
+    return Make(np.random.default_rng(seed), seed)
+
+
+def test_samples_are_read_without_torch() -> None:
+    program = "import sys; from runners.torch.cases.library import samples; list(samples('cat')); print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "numpy" in told.stdout.split()
+    assert "torch" not in told.stdout.split()
+
+
+def test_the_file_says_which_torch_it_came_from() -> None:
+    stored = json.loads(library.SAMPLES.read_text())
+    assert stored["torch"].count(".") == 2
+    assert set(stored["samples"]) == set(library.DERIVED)
+
+
+@pytest.mark.parametrize("operator", library.DERIVED)
+def test_a_sample_makes_the_same_inputs_from_the_same_seed(operator: str) -> None:
+    for sample in library.samples(operator):
+        once, again = sample.inputs(make(7)), sample.inputs(make(7))
+        np.testing.assert_equal(once, again)
+        assert len(once) == len(sample.arguments)
+
+
+def test_large_arrays_are_made_anew_from_the_seed() -> None:
+    sample = next(each for each in library.samples("argsort") if "values" not in each.arguments[0])
+    (one,), (other,) = sample.inputs(make(1)), sample.inputs(make(2))
+    assert list(one.shape) == sample.arguments[0]["shape"]
+    assert not np.array_equal(one, other)
