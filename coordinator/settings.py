@@ -25,7 +25,5 @@ class Settings:
         if not url:
             from coordinator.errors import DatabaseError
 
-            raise DatabaseError(
-                "PORTOLAN_DATABASE_URL is not set: give it a DSN, or start with `portolan up`"
-            )
+            raise DatabaseError("PORTOLAN_DATABASE_URL is not set: give it a DSN, or start with `portolan up`")
         return cls(database_url=url)

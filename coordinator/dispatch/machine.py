@@ -48,6 +48,14 @@ class Lease:
 
 
 @dataclass(frozen=True)
+class Adopted:
+    """What the database says a runner holds, before it has been reached: silence counts from now."""
+
+    now: float
+    leases: tuple[Lease, ...]
+
+
+@dataclass(frozen=True)
 class Connected:
     """The runner answers, and this is what the database says it holds."""
 
@@ -116,7 +124,7 @@ class Tick:
     now: float
 
 
-Event = Connected | Claimed | Posted | StartSeen | FinishSeen | Beat | Disconnected | Cancelled | Woken | Tick
+Event = Adopted | Connected | Claimed | Posted | StartSeen | FinishSeen | Beat | Disconnected | Cancelled | Woken | Tick
 
 # Instructions
 
@@ -181,6 +189,10 @@ class _Flight:
     stopped: float | None = None
 
 
+def _phase(lease: Lease) -> Literal["claimed", "started"]:
+    return "started" if lease.started else "claimed"
+
+
 def quarantine_s(misbehaved: int) -> float:
     """10 s for the first time, doubling up to an hour."""
     return min(FIRST_QUARANTINE_S * 2.0 ** max(misbehaved - 1, 0), LONGEST_QUARANTINE_S)
@@ -209,8 +221,17 @@ class RunnerMachine:
     def started(self) -> frozenset[Key]:
         return frozenset(key for key, flight in self._flights.items() if flight.phase == "started")
 
+    def overdue(self, key: Key) -> bool:
+        """Whether this attempt was told to stop because it was past its deadline."""
+        flight = self._flights.get(key)
+        return flight is not None and flight.stopped is not None
+
     def handle(self, event: Event) -> list[Instruction]:
         match event:
+            case Adopted(now, leases):
+                self._last_heard = now
+                self._flights = {lease.key: _Flight(lease, _phase(lease)) for lease in leases}
+                return []
             case Connected():
                 return self._connected(event)
             case Claimed(now, leases):
@@ -241,7 +262,7 @@ class RunnerMachine:
         if not event.same_boot:
             return [*self._restarted(event.leases), *self._refill(event.now)]
         for lease in event.leases:
-            self._flights[lease.key] = _Flight(lease, "started" if lease.started else "claimed")
+            self._flights[lease.key] = _Flight(lease, _phase(lease))
             if lease.started:
                 self._flights[lease.key].deadline = event.now + lease.timeout_s + GRACE_S
         # Whether the last POST before the break arrived is unknown; posting again changes nothing.
@@ -328,9 +349,7 @@ class RunnerMachine:
                 del self._flights[key]
                 self.misbehaved += 1
                 out.append(TimeOut(key, now - flight.deadline + GRACE_S + flight.lease.timeout_s))
-                out.append(
-                    Quarantine(quarantine_s(self.misbehaved), "it did not end a job past its deadline")
-                )
+                out.append(Quarantine(quarantine_s(self.misbehaved), "it did not end a job past its deadline"))
                 self.online = False
         return [*out, *self._refill(now)]
 

@@ -56,14 +56,14 @@ SELECT jobs.id, jobs.attempt, jobs.state, jobs.run, cases.name AS "case", cases.
 
 _GIVE_BACK = text("""
 WITH back AS (
-    UPDATE jobs j SET state = 'queued', runner_id = NULL, lease_until = NULL, lost = j.lost + :counted
+    UPDATE jobs j SET state = 'queued', runner_id = NULL, lease_until = NULL, lost = j.lost + CAST(:counted AS smallint)
       FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[])) u (job_id, attempt)
      WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id AND j.attempt = u.attempt
        AND CASE WHEN j.state IN ('leased', 'running') THEN true END
     RETURNING j.id, j.attempt
 ), ended AS (
     UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = :reason,
-           started_at = CASE WHEN :counted > 0 THEN coalesce(a.started_at, a.leased_at) ELSE a.started_at END
+           started_at = CASE WHEN CAST(:counted AS smallint) > 0 THEN coalesce(a.started_at, a.leased_at) ELSE a.started_at END
       FROM back WHERE a.job_id = ANY(CAST(:job AS bigint[])) AND a.job_id = back.id AND a.attempt = back.attempt
 )
 SELECT id FROM back
@@ -240,8 +240,7 @@ async def claim(
         {"runner": runner_id, "boot": boot_id, "target": target_id, "suites": list(suites), "limit": limit},
     )
     return [
-        HeldJob(Key(row.id, row.attempt), row.case, row.run, row.suite_id, row.timeout_s, row.timing)
-        for row in rows
+        HeldJob(Key(row.id, row.attempt), row.case, row.run, row.suite_id, row.timeout_s, row.timing) for row in rows
     ]
 
 
@@ -262,9 +261,7 @@ async def held(connection: AsyncConnection, runner_id: int) -> list[HeldJob]:
     ]
 
 
-async def give_back(
-    connection: AsyncConnection, keys: Sequence[Key], reason: str, *, counted: bool
-) -> set[int]:
+async def give_back(connection: AsyncConnection, keys: Sequence[Key], reason: str, *, counted: bool) -> set[int]:
     """Queue these attempts again; returns the jobs that were still theirs."""
     rows = await connection.execute(_GIVE_BACK, {**_arrays(keys), "reason": reason, "counted": int(counted)})
     return {row.id for row in rows}
@@ -308,6 +305,27 @@ async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[
         {"job": job_id},
     )
     return [(row.reason, row.ended_at, row.runner_id) for row in rows]
+
+
+async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str, datetime, int]]) -> bool:
+    """Whether every runner that lost the job has finished another one since."""
+    for _, when, runner_id in losses:
+        row = await connection.execute(
+            text("SELECT 1 FROM outcomes WHERE runner_id = :runner AND finished_at > :when LIMIT 1"),
+            {"runner": runner_id, "when": when},
+        )
+        # The last loss has just happened: what the runner did before it counts too.
+        if row.first() is None and (runner_id, when) != (losses[-1][2], losses[-1][1]):
+            return False
+    return True
+
+
+async def lease_again(connection: AsyncConnection, key: Key) -> None:
+    """Take a job that was given back in this transaction once more, to finish it ourselves."""
+    await connection.execute(
+        text("UPDATE jobs SET state = 'leased', lease_until = now() WHERE id = :job AND attempt = :attempt"),
+        {"job": key.job, "attempt": key.attempt},
+    )
 
 
 async def cancelled_here(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:

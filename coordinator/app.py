@@ -1,0 +1,57 @@
+"""The coordinator's application: routes, errors, and the dispatcher that lives beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
+
+from fastapi import APIRouter, FastAPI
+
+from coordinator import problems
+from coordinator.campaigns.api import router as campaigns
+from coordinator.catalog.api import router as catalogue
+from coordinator.context import Shared
+from coordinator.database.connection import engine as make_engine
+from coordinator.dispatch.dispatcher import Dispatcher
+from coordinator.fleet.api import router as runners
+from coordinator.outcomes.api import router as outcomes
+from coordinator.settings import Settings
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The application over an upgraded database; ``settings`` default to the environment's."""
+    settings = settings or Settings.from_environment()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        engine = make_engine(settings.database_url)
+        dispatcher = Dispatcher(engine, settings.database_url, settings.identity)
+        app.state.shared = Shared(engine, dispatcher, settings.database_url)
+        dispatching = asyncio.create_task(dispatcher.run())
+        try:
+            yield
+        finally:
+            dispatching.cancel()
+            with suppress(asyncio.CancelledError):
+                await dispatching
+            await engine.dispose()
+
+    app = FastAPI(
+        title="Portolan",
+        version=version("portolan"),
+        description="Charts which functions of an ML framework reach which accelerators, and how well.",
+        lifespan=lifespan,
+    )
+    problems.install(app)
+    api = APIRouter(prefix="/api/v1")
+    for router in (campaigns, outcomes, runners, catalogue):
+        api.include_router(router)
+    app.include_router(api)
+
+    @app.get("/healthz", tags=["health"])
+    async def healthz() -> dict[str, str]:
+        return {"status": "alive"}
+
+    return app

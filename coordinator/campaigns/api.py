@@ -1,0 +1,93 @@
+"""Campaigns over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response, status
+from fastapi.responses import StreamingResponse
+
+from coordinator.campaigns import service
+from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, DryRun
+from coordinator.context import Context
+
+router = APIRouter(prefix="/campaigns", tags=["campaigns"])
+
+EVENTS_EVERY_S = 0.5
+KEEP_ALIVE_S = 10.0
+
+CampaignId = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+@router.post("", status_code=status.HTTP_201_CREATED, responses={200: {"model": DryRun}})
+async def submit(request: CampaignRequest, response: Response, context: Context) -> CampaignDetail | DryRun:
+    """Plan and queue a campaign; with `dry_run`, say what would be planned and store nothing."""
+    if request.dry_run:
+        response.status_code = status.HTTP_200_OK
+        return await service.dry_run(context.engine, request)
+    campaign = await service.submit(context.engine, request)
+    await context.dispatcher.announce("jobs")
+    response.headers["Location"] = f"/api/v1/campaigns/{campaign.id}"
+    return campaign
+
+
+@router.get("")
+async def listed(
+    context: Context,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> CampaignPage:
+    """Campaigns, newest first."""
+    return await service.listed(context.engine, before=before, limit=limit)
+
+
+@router.get("/{campaign_id}")
+async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
+    """State, counters and estimate, as a whole and by target."""
+    return await service.detail(context.engine, campaign_id)
+
+
+@router.post("/{campaign_id}/cancel")
+async def cancel(campaign_id: CampaignId, context: Context) -> CampaignDetail:
+    """Cancel what is not done; outcomes so far stay."""
+    campaign = await service.cancel(context.engine, campaign_id)
+    await context.dispatcher.announce("cancel")
+    return campaign
+
+
+@router.get(
+    "/{campaign_id}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}, "description": "`progress` events, then one `ended`"}},
+)
+async def events(campaign_id: CampaignId, request: Request, context: Context) -> StreamingResponse:
+    """Server-sent events: `progress` whenever a counter has changed, `ended` at the end."""
+    first = await service.detail(context.engine, campaign_id)
+    return StreamingResponse(
+        _events(first, request, context), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    )
+
+
+async def _events(campaign: CampaignDetail, request: Request, context: Context) -> AsyncIterator[str]:
+    yield _event("progress", campaign)
+    quiet_s = 0.0
+    while campaign.state == "running" and not await request.is_disconnected():
+        await asyncio.sleep(EVENTS_EVERY_S)
+        now = await service.detail(context.engine, campaign.id)
+        if (now.counters, now.state) != (campaign.counters, campaign.state):
+            yield _event("progress", now)
+            quiet_s = 0.0
+        else:
+            quiet_s += EVENTS_EVERY_S
+            if quiet_s >= KEEP_ALIVE_S:
+                yield ": still here\n\n"
+                quiet_s = 0.0
+        campaign = now
+    yield _event("ended", campaign)
+
+
+def _event(kind: str, campaign: CampaignDetail) -> str:
+    return f"event: {kind}\ndata: {json.dumps(campaign.model_dump(mode='json'))}\n\n"

@@ -1,0 +1,156 @@
+"""Submitting, watching and cancelling campaigns: between the API and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.campaigns import store
+from coordinator.campaigns.models import (
+    Campaign,
+    CampaignDetail,
+    CampaignPage,
+    CampaignRequest,
+    CampaignTarget,
+    Counters,
+    DryRun,
+    Estimate,
+)
+from coordinator.campaigns.plan import Plan, check_suite, make_plan
+from coordinator.campaigns.selectors import select_targets
+from coordinator.errors import ConflictError, NotFoundError
+
+ENOUGH_JOBS = 5
+"""Fewer finished jobs than this say nothing about the time left."""
+
+
+async def submit(engine: AsyncEngine, request: CampaignRequest) -> CampaignDetail:
+    async with engine.begin() as connection:
+        plan = await _plan(connection, request)
+        campaign_id = await store.create(connection, request, plan)
+    return await detail(engine, campaign_id)
+
+
+async def dry_run(engine: AsyncEngine, request: CampaignRequest) -> DryRun:
+    async with engine.connect() as connection:
+        plan = await _plan(connection, request)
+        durations = await store.earlier_durations(connection, plan)
+    return DryRun(
+        jobs=plan.jobs,
+        functions=len(plan.functions),
+        cases=len({case for each in plan.targets for case in each.case_ids}),
+        targets=[str(each.target) for each in plan.targets],
+        estimate=estimate_of_plan(plan, durations),
+    )
+
+
+async def _plan(connection: AsyncConnection, request: CampaignRequest) -> Plan:
+    check_suite(request.suite, await store.suite_names(connection))
+    chosen = select_targets(request.targets, await store.live_targets(connection))
+    offers = await store.offers(connection, request.suite, chosen)
+    only = None
+    if request.rerun is not None:
+        if await store.read_campaign(connection, request.rerun.campaign) is None:
+            raise _no_campaign(request.rerun.campaign)
+        names = await store.left_over(connection, request.rerun.campaign, request.rerun.which)
+        only = {
+            offer.target.id: frozenset(
+                case.id for case in offer.cases if case.name in names.get(offer.target.id, frozenset())
+            )
+            for offer in offers
+        }
+    return make_plan(request.suite, offers, chosen, request.functions, request.runs, only)
+
+
+async def listed(engine: AsyncEngine, *, before: int | None, limit: int) -> CampaignPage:
+    async with engine.connect() as connection:
+        rows = await store.list_campaigns(connection, before=before, limit=limit)
+    campaigns = [Campaign.model_validate(_campaign(row)) for row in rows]
+    return CampaignPage(campaigns=campaigns, next=campaigns[-1].id if len(campaigns) == limit else None)
+
+
+async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
+    async with engine.connect() as connection:
+        row = await store.read_campaign(connection, campaign_id)
+        if row is None:
+            raise _no_campaign(campaign_id)
+        targets = await store.read_targets(connection, campaign_id)
+    elapsed_s = row.elapsed_s
+    by_target = [_target(each, elapsed_s) for each in targets]
+    whole = _campaign(row)
+    if row.state == "running":
+        # Targets run side by side: the slowest one decides.
+        seconds = [each.estimate.seconds for each in by_target if each.counters.total > _settled(each.counters)]
+        known = [each for each in seconds if each is not None]
+        whole["estimate"] = Estimate(
+            seconds=max(known) if known and len(known) == len(seconds) else None,
+            measured_jobs=whole["counters"].done,
+        )
+    return CampaignDetail.model_validate({**whole, "by_target": by_target})
+
+
+async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
+    async with engine.begin() as connection:
+        row = await store.read_campaign(connection, campaign_id)
+        if row is None:
+            raise _no_campaign(campaign_id)
+        if not await store.cancel(connection, campaign_id) and row.state == "done":
+            raise ConflictError(f"campaign {campaign_id} is done: there is nothing left to cancel")
+    return await detail(engine, campaign_id)
+
+
+def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> Estimate:
+    """From what the same cases took before; unknown if a target has run none of them."""
+    if any(each.target.id not in durations for each in plan.targets):
+        return Estimate(seconds=None, measured_jobs=sum(n for _, n in durations.values()))
+    seconds = [len(each.case_ids) * plan.runs * durations[each.target.id][0] for each in plan.targets]
+    return Estimate(seconds=max(seconds), measured_jobs=sum(n for _, n in durations.values()))
+
+
+def estimate_of_rest(counters: Counters, elapsed_s: float) -> Estimate:
+    """Time left at the rate so far."""
+    left = counters.total - _settled(counters)
+    if left == 0:
+        return Estimate(seconds=0.0, measured_jobs=counters.done)
+    if counters.done < ENOUGH_JOBS:
+        return Estimate(seconds=None, measured_jobs=counters.done)
+    return Estimate(seconds=left * elapsed_s / counters.done, measured_jobs=counters.done)
+
+
+def _settled(counters: Counters) -> int:
+    return counters.done + counters.cancelled
+
+
+def _counters(row: Row[Any]) -> Counters:
+    return Counters(**{name: int(getattr(row, name)) for name in Counters.model_fields})
+
+
+def _campaign(row: Row[Any]) -> dict[str, Any]:
+    counters = _counters(row)
+    values = {name: getattr(row, name) for name in Campaign.model_fields if name not in ("counters", "estimate")}
+    return {**values, "counters": counters, "estimate": estimate_of_rest(counters, row.elapsed_s)}
+
+
+def _target(row: Row[Any], elapsed_s: float) -> CampaignTarget:
+    counters = _counters(row)
+    return CampaignTarget(
+        target=f"{row.framework}@{row.version}/{row.device}",
+        framework=row.framework,
+        version=row.version,
+        device=row.device,
+        hardware=row.hardware,
+        environment=row.environment,
+        simulated=row.simulated,
+        notes=row.notes,
+        suite_revision=row.revision,
+        live_runners=row.live_runners,
+        counters=counters,
+        estimate=estimate_of_rest(counters, elapsed_s),
+    )
+
+
+def _no_campaign(campaign_id: int) -> NotFoundError:
+    return NotFoundError(f"there is no campaign {campaign_id}: see GET /api/v1/campaigns")

@@ -1,0 +1,208 @@
+"""Campaigns and their jobs in the database: all their SQL but the dispatcher's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row, insert, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.campaigns.models import CampaignRequest
+from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase
+from coordinator.campaigns.selectors import TargetName
+from coordinator.database.tables import campaign_targets, campaigns, cases, suites
+
+
+async def live_targets(connection: AsyncConnection) -> list[TargetName]:
+    rows = await connection.execute(
+        text("""
+        SELECT DISTINCT t.id, t.framework, t.version, t.device
+          FROM targets t JOIN runners r ON r.target_id = t.id WHERE r.state = 'online' ORDER BY t.id
+        """)
+    )
+    return [TargetName(row.id, row.framework, row.version, row.device) for row in rows]
+
+
+async def suite_names(connection: AsyncConnection) -> list[str]:
+    rows = await connection.execute(select(suites.c.name).distinct().order_by(suites.c.name))
+    return [row.name for row in rows]
+
+
+async def offers(connection: AsyncConnection, suite: str, targets: Sequence[TargetName]) -> list[Offer]:
+    """For each target, the newest revision of the suite that a live runner of it serves."""
+    rows = await connection.execute(
+        text("""
+        SELECT r.target_id, max(s.id) AS suite_id
+          FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id JOIN suites s ON s.id = rs.suite_id
+         WHERE r.state = 'online' AND s.name = :suite AND r.target_id = ANY(CAST(:targets AS int[]))
+         GROUP BY r.target_id
+        """),
+        {"suite": suite, "targets": [target.id for target in targets]},
+    )
+    served = {row.target_id: row.suite_id for row in rows}
+    of_suite: dict[int, list[PlannedCase]] = {}
+    for suite_id in set(served.values()):
+        found = await connection.execute(
+            select(cases.c.id, cases.c.name, cases.c.function)
+            .where(cases.c.suite_id == suite_id)
+            .order_by(cases.c.position)
+        )
+        of_suite[suite_id] = [PlannedCase(row.id, row.name, row.function) for row in found]
+    return [Offer(target, served[target.id], of_suite[served[target.id]]) for target in targets if target.id in served]
+
+
+async def left_over(connection: AsyncConnection, campaign_id: int, which: str) -> dict[int, frozenset[str]]:
+    """Names of the cases with a failed (or incomplete) outcome, by target."""
+    rows = await connection.execute(
+        text("""
+        SELECT DISTINCT o.target_id, c.name FROM outcomes o JOIN cases c ON c.id = o.case_id
+         WHERE o.campaign_id = :campaign AND o.verdict = :which
+        """),
+        {"campaign": campaign_id, "which": which},
+    )
+    by_target: dict[int, set[str]] = {}
+    for row in rows:
+        by_target.setdefault(row.target_id, set()).add(row.name)
+    return {target: frozenset(names) for target, names in by_target.items()}
+
+
+async def create(connection: AsyncConnection, request: CampaignRequest, plan: Plan) -> int:
+    """The campaign and all its jobs, in one bulk insert per target."""
+    created = await connection.execute(
+        insert(campaigns)
+        .values(
+            name=request.name or f"{request.suite} on {', '.join(request.targets)}",
+            suite=request.suite,
+            selectors=request.targets,
+            functions=request.functions,
+            runs=request.runs,
+            timeout_s=request.timeout_s,
+            timing=str(request.timing),
+            rerun_of=request.rerun.campaign if request.rerun else None,
+        )
+        .returning(campaigns.c.id)
+    )
+    campaign_id = int(created.scalar_one())
+    for each in plan.targets:
+        await connection.execute(
+            insert(campaign_targets).values(
+                campaign_id=campaign_id,
+                target_id=each.target.id,
+                suite_id=each.suite_id,
+                total=len(each.case_ids) * plan.runs,
+            )
+        )
+        await connection.execute(
+            text(f"""
+            INSERT INTO jobs (campaign_id, target_id, case_id, run, priority)
+            SELECT :campaign, :target, c.id, run, CAST(:campaign AS int) * {MAX_RUNS} + run - 1
+              FROM unnest(CAST(:cases AS int[])) WITH ORDINALITY c (id, position)
+             CROSS JOIN generate_series(1, CAST(:runs AS int)) run
+             ORDER BY run, c.position
+            """),
+            {
+                "campaign": campaign_id,
+                "target": each.target.id,
+                "cases": list(each.case_ids),
+                "runs": plan.runs,
+            },
+        )
+    return campaign_id
+
+
+_LISTED = """
+SELECT c.id, c.name, c.suite, c.state, c.selectors AS targets, c.functions, c.runs, c.timeout_s, c.timing,
+       c.rerun_of, c.created_at, c.finished_at,
+       t.total, t.done, t.passed, t.failed, t.skipped, t.incomplete, t.cancelled,
+       extract(epoch FROM coalesce(c.finished_at, now()) - c.created_at)::float8 AS elapsed_s
+  FROM campaigns c
+  JOIN LATERAL (
+       SELECT coalesce(sum(total), 0) AS total, coalesce(sum(done), 0) AS done, coalesce(sum(passed), 0) AS passed,
+              coalesce(sum(failed), 0) AS failed, coalesce(sum(skipped), 0) AS skipped,
+              coalesce(sum(incomplete), 0) AS incomplete, coalesce(sum(cancelled), 0) AS cancelled
+         FROM campaign_targets WHERE campaign_id = c.id) t ON true
+"""
+
+
+async def list_campaigns(connection: AsyncConnection, *, before: int | None, limit: int) -> Sequence[Row[Any]]:
+    rows = await connection.execute(
+        text(
+            f"{_LISTED} WHERE CAST(:before AS int) IS NULL OR c.id < CAST(:before AS int) "
+            "ORDER BY c.id DESC LIMIT CAST(:limit AS int)"
+        ),
+        {"before": before, "limit": limit},
+    )
+    return rows.all()
+
+
+async def read_campaign(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
+    return (await connection.execute(text(f"{_LISTED} WHERE c.id = :id"), {"id": campaign_id})).one_or_none()
+
+
+async def read_targets(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
+    rows = await connection.execute(
+        text("""
+        SELECT ct.*, s.revision, t.framework, t.version, t.device, t.hardware, t.environment, t.simulated, t.notes,
+               (SELECT count(*) FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id
+                 WHERE r.target_id = t.id AND rs.suite_id = ct.suite_id AND r.state = 'online') AS live_runners
+          FROM campaign_targets ct
+          JOIN targets t ON t.id = ct.target_id
+          JOIN suites s ON s.id = ct.suite_id
+         WHERE ct.campaign_id = :id ORDER BY t.framework, t.version, t.device, t.id
+        """),
+        {"id": campaign_id},
+    )
+    return rows.all()
+
+
+async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int, tuple[float, int]]:
+    """By target: mean seconds of a job on it, from the newest outcomes of the planned cases, and how many."""
+    told: dict[int, tuple[float, int]] = {}
+    for each in plan.targets:
+        row = (
+            await connection.execute(
+                text("""
+                SELECT avg(duration_s) AS mean, count(*) AS n FROM (
+                    SELECT duration_s FROM outcomes
+                     WHERE target_id = :target AND case_id = ANY(CAST(:cases AS int[]))
+                     ORDER BY job_id DESC LIMIT 2000) newest
+                """),
+                {"target": each.target.id, "cases": list(each.case_ids)},
+            )
+        ).one()
+        if row.n:
+            told[each.target.id] = (float(row.mean), row.n)
+    return told
+
+
+async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
+    """Cancel what is not done; False if the campaign had ended already."""
+    changed = await connection.execute(
+        text("""
+        UPDATE campaigns SET state = 'cancelled', finished_at = now()
+         WHERE id = :id AND state = 'running' RETURNING id
+        """),
+        {"id": campaign_id},
+    )
+    if changed.scalar_one_or_none() is None:
+        return False
+    await connection.execute(
+        text("""
+        WITH chosen AS (
+            SELECT id FROM jobs WHERE campaign_id = :id AND state IN ('queued', 'leased', 'running')
+             ORDER BY id FOR UPDATE
+        ), gone AS (
+            UPDATE jobs j SET state = 'cancelled', lease_until = NULL FROM chosen WHERE j.id = chosen.id
+            RETURNING j.id, j.attempt, j.target_id
+        ), ended AS (
+            UPDATE attempts a SET "end" = 'cancelled', ended_at = now()
+              FROM gone WHERE a.job_id = gone.id AND a.attempt = gone.attempt
+        )
+        UPDATE campaign_targets c SET cancelled = c.cancelled + n.n
+          FROM (SELECT target_id, count(*) AS n FROM gone GROUP BY 1) n
+         WHERE c.campaign_id = :id AND c.target_id = n.target_id
+        """),
+        {"id": campaign_id},
+    )
+    return True

@@ -1,0 +1,35 @@
+"""Suites and functions in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+async def offered_functions(connection: AsyncConnection) -> Sequence[Row[Any]]:
+    """Functions of the suites that a registered runner serves now, with their number of cases."""
+    rows = await connection.execute(
+        text("""
+        SELECT s.id AS suite_id, s.name AS suite, s.framework, s.revision, c.function, max(c.host_only) AS host_only,
+               count(*) AS cases, min(c.position) AS position
+          FROM suites s JOIN cases c ON c.suite_id = s.id
+         WHERE s.id IN (SELECT rs.suite_id FROM runner_suites rs JOIN runners r ON r.id = rs.runner_id
+                         WHERE r.state <> 'removed')
+         GROUP BY s.id, c.function ORDER BY s.name, s.framework, s.id, position
+        """)
+    )
+    return rows.all()
+
+
+async def serving_targets(connection: AsyncConnection) -> Sequence[Row[Any]]:
+    rows = await connection.execute(
+        text("""
+        SELECT DISTINCT rs.suite_id, t.framework, t.version, t.device
+          FROM runner_suites rs JOIN runners r ON r.id = rs.runner_id JOIN targets t ON t.id = r.target_id
+         WHERE r.state <> 'removed' ORDER BY t.framework, t.version, t.device
+        """)
+    )
+    return rows.all()

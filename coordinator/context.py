@@ -1,0 +1,26 @@
+"""What request handlers share: the engine and the dispatcher of this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.dispatch.dispatcher import Dispatcher
+
+
+@dataclass(frozen=True)
+class Shared:
+    engine: AsyncEngine
+    dispatcher: Dispatcher
+    dsn: str
+
+
+def _shared(request: Request) -> Shared:
+    shared: Shared = request.app.state.shared
+    return shared
+
+
+Context = Annotated[Shared, Depends(_shared)]

@@ -1,0 +1,133 @@
+"""The one place that stores what runners report: batched, fenced, the cursor in the same statement.
+
+There is exactly one finisher per coordinator. Two could let a stream's cursor pass outcomes
+that are not yet committed, and a crash between them would lose those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.database.connection import to_json
+from coordinator.dispatch import queue
+from coordinator.dispatch.machine import Key
+from coordinator.dispatch.queue import Cursor, FinishedJob
+from protocol.outcomes import Outcome
+
+log = logging.getLogger(__name__)
+
+BATCH = 200
+LINGER_S = 0.010
+BACKLOG = 4 * BATCH
+"""Events waiting to be stored; past it, streams are not read on."""
+LONGEST_RETRY_S = 5.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """One event of one runner, ready to be stored: a start, or a finish with its row."""
+
+    cursor: Cursor
+    key: Key
+    row: FinishedJob | None
+    outcome: Outcome | None
+    """The runner's own words, kept if they come too late to be accepted."""
+    stored: Callable[[Cursor], None]
+    """Called once the report is committed."""
+
+
+class Finisher:
+    """``put`` reports; ``run`` stores them until cancelled, and drains on the way out."""
+
+    def __init__(self, engine: AsyncEngine, completed: Callable[[Sequence[int]], None]) -> None:
+        self._engine = engine
+        self._completed = completed
+        self._reports: asyncio.Queue[Report] = asyncio.Queue(BACKLOG)
+
+    async def put(self, report: Report) -> None:
+        await self._reports.put(report)
+
+    async def run(self) -> None:
+        try:
+            while True:
+                await self._store(await self._batch())
+        finally:
+            if remaining := self._take_all():
+                await asyncio.wait_for(self._store(remaining), LONGEST_RETRY_S)
+
+    async def _batch(self) -> list[Report]:
+        """The first report, and what follows within 10 ms, 200 at most."""
+        batch = [await self._reports.get()]
+        deadline = asyncio.get_running_loop().time() + LINGER_S
+        while len(batch) < BATCH:
+            batch.extend(self._take_all(BATCH - len(batch)))
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0 or len(batch) >= BATCH:
+                break
+            try:
+                async with asyncio.timeout(left):
+                    batch.append(await self._reports.get())
+            except TimeoutError:
+                break
+        return batch
+
+    def _take_all(self, limit: int = BACKLOG) -> list[Report]:
+        taken: list[Report] = []
+        while len(taken) < limit and not self._reports.empty():
+            taken.append(self._reports.get_nowait())
+        return taken
+
+    async def _store(self, batch: Sequence[Report]) -> None:
+        """Store until it is stored: nothing is dropped because the database is away for a while."""
+        wait_s = 0.05
+        while True:
+            try:
+                completed = await self._store_once(batch)
+                break
+            except (DBAPIError, OSError) as error:
+                level = logging.DEBUG if _is_conflict(error) else logging.WARNING
+                log.log(level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, error)
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2, LONGEST_RETRY_S)
+        last: dict[int, Report] = {report.cursor.runner_id: report for report in batch}
+        for report in last.values():
+            report.stored(report.cursor)
+        if completed:
+            self._completed(completed)
+
+    async def _store_once(self, batch: Sequence[Report]) -> list[int]:
+        # A runner's events come in order, so the last of each is how far it has been read.
+        cursors = list({report.cursor.runner_id: report.cursor for report in batch}.values())
+        finished = {report.key: report for report in batch if report.row is not None}
+        begun = [report.key for report in batch if report.row is None and report.key not in finished]
+        completed: list[int] = []
+        async with self._engine.begin() as connection:
+            if begun:
+                await queue.start(connection, begun)
+            if not finished:
+                await queue.move_cursors(connection, cursors)
+                return completed
+            rows = [report.row for report in finished.values() if report.row is not None]
+            accepted, completed = await queue.finish(connection, rows, cursors)
+            late = [
+                (key, to_json(report.outcome.model_dump(mode="json")))
+                for key, report in finished.items()
+                if key.job not in accepted and report.outcome is not None
+            ]
+            if late:
+                await queue.keep_late(connection, late)
+        return completed
+
+
+def _is_conflict(error: BaseException) -> bool:
+    """A deadlock or serialisation failure: expected now and then, and settled by trying again."""
+    return isinstance(error, OperationalError | DBAPIError) and getattr(error.orig, "sqlstate", None) in (
+        "40P01",
+        "40001",
+    )

@@ -1,0 +1,343 @@
+"""One runner, served: carries out what its machine says, and tells the machine what happens.
+
+A link probes its runner, reads its events, claims and posts jobs, and acknowledges what is
+stored. It ends when the runner is quarantined, removed or owned by somebody else; the
+dispatcher starts another when there is reason to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.dispatch import machine as m
+from coordinator.dispatch import queue
+from coordinator.dispatch.finisher import Finisher, Report
+from coordinator.dispatch.machine import Key, Lease, RunnerMachine
+from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.errors import RunnerError
+from coordinator.fleet import store
+from coordinator.fleet.client import RunnerClient
+from coordinator.fleet.service import refresh
+from coordinator.fleet.store import OwnedRunner
+from coordinator.outcomes.records import overdue, record, record_without_report
+from protocol.events import Finished, Heartbeat, Started
+from protocol.jobs import Job, JobBatch, JobStatus
+from protocol.words import Cause, Ending, TimingPolicy, Verdict
+
+log = logging.getLogger(__name__)
+
+TICK_S = 1.0
+ACKNOWLEDGE_EVERY = 500
+"""Stored events after which the runner is told; sooner when things are quiet."""
+FIRST_RETRY_S = 0.1
+LONGEST_RETRY_S = 2.0
+
+
+class _EndOfLink(Exception):
+    """The runner is no longer ours to serve."""
+
+
+class RunnerLink:
+    def __init__(self, owned: OwnedRunner, engine: AsyncEngine, finisher: Finisher) -> None:
+        self.runner = owned
+        self._engine = engine
+        self._finisher = finisher
+        self._machine = RunnerMachine(owned.queue_limit, misbehaved=owned.misbehaved)
+        self._jobs: dict[Key, HeldJob] = {}
+        self._todo: asyncio.Queue[m.Instruction] = asyncio.Queue()
+        self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
+        self._acknowledged = owned.cursor
+
+    def wake(self) -> None:
+        self._feed(m.Woken(_now()))
+
+    async def stop_cancelled(self) -> None:
+        """Stop what has been cancelled in the database."""
+        keys = self._machine.in_flight
+        if keys:
+            async with self._engine.connect() as connection:
+                cancelled = await queue.cancelled_here(connection, self.runner.id, list(keys))
+            self._feed(m.Cancelled(_now(), tuple(cancelled)))
+
+    async def run(self) -> None:
+        """Serve the runner until it is quarantined; cancel to stop."""
+        self._adopt(m.Adopted(_now(), self._leases(await self._held())))
+        async with RunnerClient(self.runner.url, self.runner.secret) as client:
+            ticker = asyncio.create_task(self._tick())
+            try:
+                await self._serve(client)
+            except _EndOfLink:
+                pass
+            finally:
+                ticker.cancel()
+
+    async def _serve(self, client: RunnerClient) -> None:
+        retry_s, unreachable_since = FIRST_RETRY_S, _now()
+        while True:
+            try:
+                await self._connect(client)
+                retry_s = FIRST_RETRY_S
+                await self._converse(client)
+                reason = "the runner closed the stream"
+            except RunnerError as error:
+                reason = str(error)
+            if self._machine.online:
+                unreachable_since = _now()
+                async with self._engine.begin() as connection:
+                    await store.set_state(connection, self.runner.id, "offline", reason)
+                log.info("runner %s is offline: %s", self.runner.url, reason)
+            self._feed(m.Disconnected(_now(), reason))
+            if not self._machine.in_flight and _now() - unreachable_since > m.SILENCE_S:
+                misbehaved = self._machine.misbehaved + 1
+                await self._quarantine(m.quarantine_s(misbehaved), misbehaved, reason)
+            await self._carry_out_pending(client)
+            await asyncio.sleep(retry_s)
+            retry_s = min(retry_s * 2, LONGEST_RETRY_S)
+
+    async def _connect(self, client: RunnerClient) -> None:
+        """Find out whether it is the boot that we know, and what it holds."""
+        info = await client.info()
+        async with self._engine.begin() as connection:
+            same_boot = info.boot_id == self.runner.boot_id
+            if not same_boot:
+                catalogue = await client.catalogue()
+                self.runner = await refresh(connection, self.runner, info, catalogue)
+                log.info("runner %s restarted", self.runner.url)
+            else:
+                owned = await store.read(connection, self.runner.id)
+                self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
+            await store.set_state(connection, self.runner.id, "online", None)
+            held = await queue.held(connection, self.runner.id)
+        self._stored = Cursor(self.runner.id, info.boot_id, self.runner.cursor)
+        self._acknowledged = self.runner.cursor
+        # Whatever the boot, an attempt made with another one is gone.
+        lost = [job for job in held if job.boot_id != info.boot_id]
+        if lost:
+            self._adopt(m.Connected(_now(), False, self._leases(lost)))
+            await self._carry_out_pending(client)
+        kept = [job for job in held if job.boot_id == info.boot_id]
+        self._adopt(m.Connected(_now(), True, self._leases(kept)))
+
+    async def _converse(self, client: RunnerClient) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._listen(client))
+                group.create_task(self._carry_out(client))
+        except* _EndOfLink as ends:
+            raise _EndOfLink from ends
+        except* RunnerError as errors:
+            raise _first(errors) from errors
+
+    async def _listen(self, client: RunnerClient) -> None:
+        after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)
+        async for events in client.events(after.boot_id, after.n):
+            for event in events:
+                await self._hear(event)
+        raise RunnerError(f"the runner at {self.runner.url} closed its stream of events")
+
+    async def _hear(self, event: Started | Finished | Heartbeat) -> None:
+        if isinstance(event, Heartbeat):
+            running = ((_key(each.id, each.attempt), each.elapsed_s) for each in event.running)
+            self._feed(m.Beat(_now(), tuple(running)))
+            return
+        key = _key(event.id, event.attempt)
+        cursor = Cursor(self.runner.id, self.runner.boot_id, event.n)
+        if isinstance(event, Started):
+            self._feed(m.StartSeen(_now(), key))
+            await self._finisher.put(Report(cursor, key, None, None, self._on_stored))
+            return
+        outcome = event.outcome
+        if outcome.ending is Ending.cancelled and self._machine.overdue(key):
+            outcome = overdue(outcome)
+        row = record(key, outcome, framework=self.runner.framework, device=self.runner.device)
+        self._feed(m.FinishSeen(_now(), key))
+        self._jobs.pop(key, None)
+        await self._finisher.put(Report(cursor, key, row, outcome, self._on_stored))
+
+    def _on_stored(self, cursor: Cursor) -> None:
+        if cursor.boot_id == self._stored.boot_id and cursor.n > self._stored.n:
+            self._stored = cursor
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self._feed(m.Tick(_now()))
+
+    def _feed(self, event: m.Event) -> None:
+        for instruction in self._machine.handle(event):
+            self._todo.put_nowait(instruction)
+
+    def _adopt(self, event: m.Adopted | m.Connected) -> None:
+        """A fresh view of what the runner holds: instructions from an older one are void, all but
+        those that only the database hears of."""
+        kept = [each for each in _drain(self._todo) if isinstance(each, m.Lose | m.GiveBack | m.TimeOut | m.Quarantine)]
+        for instruction in kept:
+            self._todo.put_nowait(instruction)
+        self._feed(event)
+
+    async def _carry_out(self, client: RunnerClient) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(TICK_S):
+                    instruction = await self._todo.get()
+            except TimeoutError:
+                await self._acknowledge(client)
+                continue
+            await self._perform(instruction, client)
+            if self._stored.n - self._acknowledged >= ACKNOWLEDGE_EVERY:
+                await self._acknowledge(client)
+
+    async def _carry_out_pending(self, client: RunnerClient) -> None:
+        """What can be done without the runner; the rest is void once it is connected again."""
+        for instruction in _drain(self._todo):
+            if isinstance(instruction, m.Lose | m.GiveBack | m.TimeOut | m.Quarantine):
+                await self._perform(instruction, client)
+
+    async def _acknowledge(self, client: RunnerClient) -> None:
+        stored = self._stored
+        if stored.boot_id == self.runner.boot_id and stored.n > self._acknowledged:
+            await client.acknowledge(stored.boot_id, stored.n)
+            self._acknowledged = stored.n
+
+    async def _perform(self, instruction: m.Instruction, client: RunnerClient) -> None:
+        match instruction:
+            case m.Claim(limit):
+                await self._claim(limit)
+            case m.Post(leases):
+                await self._post(leases, client)
+            case m.Stop(key):
+                await client.stop(str(key.job), key.attempt)
+            case m.GiveBack(keys, reason):
+                async with self._engine.begin() as connection:
+                    await queue.give_back(connection, keys, reason, counted=False)
+            case m.Lose(keys, reason):
+                for key in keys:
+                    await self._lose(key, reason)
+            case m.TimeOut(key, elapsed_s):
+                await self._finish_ourselves(
+                    key, Verdict.failed, Ending.timed_out, Cause.timeout, "coordinator-deadline",
+                    "past its deadline on the coordinator's clock, and its runner did not end it", elapsed_s,
+                )  # fmt: skip
+            case m.Quarantine(seconds, reason):
+                await self._quarantine(seconds, self._machine.misbehaved, reason)
+
+    async def _claim(self, limit: int) -> None:
+        async with self._engine.begin() as connection:
+            jobs = await queue.claim(
+                connection,
+                runner_id=self.runner.id,
+                boot_id=self.runner.boot_id,
+                target_id=self.runner.target_id,
+                suites=list(self.runner.suites),
+                limit=limit,
+            )
+        self._feed(m.Claimed(_now(), self._leases(jobs)))
+
+    async def _post(self, leases: Iterable[Lease], client: RunnerClient) -> None:
+        keys = [lease.key for lease in leases if lease.key in self._machine.in_flight]
+        by_suite: dict[int, list[Key]] = defaultdict(list)
+        for key in keys:
+            by_suite[self._jobs[key].suite_id].append(key)
+        for suite_id, of_suite in by_suite.items():
+            name, revision = self.runner.suites.get(suite_id, ("", ""))
+            batch = JobBatch(
+                boot_id=self.runner.boot_id,
+                suite=name,
+                revision=revision,
+                jobs=[_job(self._jobs[key]) for key in of_suite],
+            )
+            receipts = await client.post(batch)
+            status = {_key(each.id, each.attempt): each.status for each in receipts.jobs}
+            accepted = (JobStatus.queued, JobStatus.known)
+            self._feed(
+                m.Posted(
+                    _now(),
+                    accepted=tuple(key for key in of_suite if status.get(key) in accepted),
+                    full=tuple(key for key in of_suite if status.get(key) is JobStatus.full),
+                    refused=tuple(key for key in of_suite if status.get(key) not in (*accepted, JobStatus.full)),
+                )
+            )
+
+    async def _lose(self, key: Key, reason: str) -> None:
+        """Count a started attempt as lost; the third ends the job."""
+        async with self._engine.begin() as connection:
+            if not await queue.give_back(connection, [key], reason, counted=True):
+                return
+            losses = await queue.lost_attempts(connection, key.job)
+            verdict = m.after_losses(reason for reason, _, _ in losses)
+            if verdict == "crash" and not await queue.did_well_since(connection, losses):
+                verdict = "infrastructure"
+            if verdict == "retry":
+                return
+            await queue.lease_again(connection, key)
+        if verdict == "timeout":
+            told = (Verdict.failed, Ending.timed_out, Cause.timeout, "silenced-its-runner")
+        elif verdict == "crash":
+            told = (Verdict.failed, Ending.exited, Cause.crash, "restarted-its-runner")
+        else:
+            told = (Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, "attempts-lost")
+        reasons = ", ".join(reason for reason, _, _ in losses)
+        await self._finish_ourselves(key, *told, f"its attempts were lost: {reasons}")
+
+    async def _finish_ourselves(
+        self, key: Key, verdict: Verdict, ending: Ending, cause: Cause, rule: str, reason: str, elapsed_s: float = 0.0
+    ) -> None:
+        row = record_without_report(key, verdict, ending, cause, rule, reason, elapsed_s)
+        nothing_read = Cursor(self.runner.id, self.runner.boot_id, 0)
+        await self._finisher.put(Report(nothing_read, key, row, None, lambda cursor: None))
+
+    async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
+        log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
+        async with self._engine.begin() as connection:
+            await store.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
+        raise _EndOfLink
+
+    async def _held(self) -> list[HeldJob]:
+        async with self._engine.connect() as connection:
+            return await queue.held(connection, self.runner.id)
+
+    def _leases(self, jobs: Sequence[HeldJob]) -> tuple[Lease, ...]:
+        self._jobs.update((job.key, job) for job in jobs)
+        return tuple(Lease(job.key, job.timeout_s, job.running) for job in jobs)
+
+
+def _job(job: HeldJob) -> Job:
+    return Job(
+        id=str(job.key.job),
+        attempt=job.key.attempt,
+        case=job.case,
+        run=job.run,
+        timeout_s=job.timeout_s,
+        timing=TimingPolicy(job.timing),
+    )
+
+
+def _key(identifier: str, attempt: int) -> Key:
+    """Ids go out as decimal numbers; anything else that comes back names no job of ours."""
+    return Key(int(identifier) if identifier.isdecimal() else 0, attempt)
+
+
+def _drain(instructions: asyncio.Queue[m.Instruction]) -> list[m.Instruction]:
+    drained = []
+    while not instructions.empty():
+        drained.append(instructions.get_nowait())
+    return drained
+
+
+def _first(errors: BaseExceptionGroup[RunnerError]) -> RunnerError:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, RunnerError)
+    return error
+
+
+def _now() -> float:
+    return time.monotonic()

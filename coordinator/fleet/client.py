@@ -1,0 +1,190 @@
+"""Speaking to one runner over HTTP: version 1 of the runner API, and nothing else.
+
+One httpx client per runner, one SSL context for all of them. Every failure is one of the
+``RunnerError`` kinds, with the runner's URL and what to do in its message.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+from functools import cache
+from types import TracebackType
+from typing import TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from coordinator.errors import (
+    RunnerError,
+    RunnerIncompatibleError,
+    RunnerRefusedError,
+    RunnerUnreachableError,
+)
+from protocol import PROTOCOL_VERSION
+from protocol.catalogue import Catalogue
+from protocol.events import EVENT, Acknowledgement, Finished, Heartbeat, Started
+from protocol.jobs import JobBatch, JobReceipts
+from protocol.runner import RunnerInfo
+
+ANSWER_S = 10.0
+"""A runner that takes longer than this for a plain answer is unreachable."""
+STREAM_SILENCE_S = 25.0
+"""A stream without even a heartbeat for this long is dead (heartbeats come within 10 s)."""
+MAX_BODY = 64 * 1024 * 1024
+"""No honest answer is larger."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class RunnerChangedError(RunnerError):
+    """The runner is another boot, or its suite another revision, than the one spoken of."""
+
+
+class EventsTrimmedError(RunnerError):
+    """The runner no longer has the events after the one asked for."""
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Making one takes 39 ms, so all clients share it."""
+    return ssl.create_default_context()
+
+
+class RunnerClient:
+    """A connection to the runner at ``url``; use it as an async context manager."""
+
+    def __init__(self, url: str, secret: str) -> None:
+        self.url = url
+        self._http = httpx.AsyncClient(
+            base_url=url,
+            headers={"Authorization": f"Bearer {secret}"} if secret else {},
+            timeout=httpx.Timeout(ANSWER_S, connect=5.0),
+            verify=_ssl_context(),
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> RunnerClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def info(self) -> RunnerInfo:
+        """Raises ``RunnerIncompatibleError`` for another protocol version."""
+        body = await self._read("GET", "/v1/runner")
+        try:
+            info = RunnerInfo.model_validate_json(body)
+        except ValidationError as error:
+            spoken = _spoken_protocol(body)
+            if spoken is not None and spoken != PROTOCOL_VERSION:
+                raise self._other_protocol(spoken) from error
+            raise self._not_a_runner(error) from error
+        if info.protocol != PROTOCOL_VERSION:
+            raise self._other_protocol(info.protocol)
+        return info
+
+    async def catalogue(self) -> Catalogue:
+        return self._parse(Catalogue, await self._read("GET", "/v1/catalogue"))
+
+    async def post(self, batch: JobBatch) -> JobReceipts:
+        """Raises ``RunnerChangedError`` if the boot or the revision is no longer this one."""
+        body = await self._read("POST", "/v1/jobs", content=batch.model_dump_json())
+        return self._parse(JobReceipts, body)
+
+    async def acknowledge(self, boot_id: str, n: int) -> None:
+        await self._read("POST", "/v1/events/ack", content=Acknowledgement(boot_id=boot_id, n=n).model_dump_json())
+
+    async def stop(self, job: str, attempt: int) -> None:
+        await self._read("DELETE", f"/v1/jobs/{job}/{attempt}")
+
+    async def events(self, boot_id: str, after: int) -> AsyncIterator[list[Started | Finished | Heartbeat]]:
+        """Events as they arrive, in the batches in which they arrive.
+
+        Ends when the runner ends the stream; raises a ``RunnerError`` when it breaks.
+        """
+        timeout = httpx.Timeout(ANSWER_S, connect=5.0, read=STREAM_SILENCE_S)
+        parameters = {"boot_id": boot_id, "after": str(after)}
+        try:
+            async with self._http.stream("GET", "/v1/events", params=parameters, timeout=timeout) as response:
+                if response.status_code != 200:
+                    await response.aread()
+                    self._raise_for(response)
+                rest = b""
+                async for chunk in response.aiter_raw():
+                    # Only \n ends an event: a line splitter would also cut at U+2028 and U+0085.
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    if len(rest) > MAX_BODY:
+                        raise RunnerIncompatibleError(f"the runner at {self.url} sent an event without end")
+                    events = [EVENT.validate_json(line) for line in lines if line]
+                    if events:
+                        yield events
+        except ValidationError as error:
+            raise self._not_a_runner(error) from error
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    async def _read(self, method: str, path: str, content: str | None = None) -> bytes:
+        headers = {"Content-Type": "application/json"} if content is not None else {}
+        try:
+            response = await self._http.request(method, path, content=content, headers=headers)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unreachable(error) from error
+        self._raise_for(response)
+        return response.content
+
+    def _raise_for(self, response: httpx.Response) -> None:
+        if response.is_success:
+            return
+        if response.status_code in (401, 403):
+            raise RunnerRefusedError(f"the runner at {self.url} refused the secret: give the one it was started with")
+        if response.status_code == 409:
+            raise RunnerChangedError(f"the runner at {self.url} is another boot or revision: {response.text[:200]}")
+        if response.status_code == 410:
+            raise EventsTrimmedError(f"the runner at {self.url} no longer has those events")
+        raise RunnerIncompatibleError(
+            f"what answers at {self.url} is not a runner: {response.request.method} {response.request.url.path} "
+            f"gave {response.status_code}; check the URL"
+        )
+
+    def _parse(self, model: type[M], body: bytes) -> M:
+        try:
+            return model.model_validate_json(body)
+        except ValidationError as error:
+            raise self._not_a_runner(error) from error
+
+    def _unreachable(self, error: Exception) -> RunnerUnreachableError:
+        slow = isinstance(error, httpx.TimeoutException)
+        told = f"did not answer within {ANSWER_S:.0f} s" if slow else f"does not answer ({_told(error)})"
+        return RunnerUnreachableError(f"the runner at {self.url} {told}: is it running, and the URL right?")
+
+    def _not_a_runner(self, error: ValidationError) -> RunnerIncompatibleError:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "body"
+        return RunnerIncompatibleError(
+            f"what answers at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({where}: {first['msg']})"
+        )
+
+    def _other_protocol(self, spoken: int) -> RunnerIncompatibleError:
+        return RunnerIncompatibleError(
+            f"the runner at {self.url} speaks protocol {spoken}, this coordinator {PROTOCOL_VERSION}: "
+            "use runner and coordinator of the same release"
+        )
+
+
+def _told(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _spoken_protocol(body: bytes) -> int | None:
+    """The ``protocol`` of an answer that is otherwise not understood."""
+
+    class Spoken(BaseModel):
+        protocol: int
+
+    try:
+        return Spoken.model_validate_json(body).protocol
+    except ValidationError:
+        return None

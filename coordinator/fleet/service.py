@@ -1,0 +1,66 @@
+"""Registering a runner, and bringing its registration up to date after a restart."""
+
+from __future__ import annotations
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.errors import NotFoundError
+from coordinator.fleet import store
+from coordinator.fleet.client import RunnerClient
+from coordinator.fleet.models import Runner, RunnerRegistration
+from coordinator.fleet.store import OwnedRunner
+from protocol.catalogue import Catalogue
+from protocol.runner import RunnerInfo
+
+
+async def register(engine: AsyncEngine, registration: RunnerRegistration) -> Runner:
+    """Probe the runner and put it on the chart; registering the same URL again updates it.
+
+    Raises a ``RunnerError`` if it does not answer, refuses the secret or is no runner; then
+    nothing is stored.
+    """
+    async with RunnerClient(registration.url, registration.secret) as client:
+        info = await client.info()
+        catalogue = await client.catalogue()
+    async with engine.begin() as connection:
+        runner_id = await _store(connection, registration.url, registration.secret, info, catalogue)
+    return await get(engine, runner_id)
+
+
+async def refresh(
+    connection: AsyncConnection, known: OwnedRunner, info: RunnerInfo, catalogue: Catalogue
+) -> OwnedRunner:
+    """A new boot may serve another version, environment or revision: the registration follows it."""
+    await _store(connection, known.url, known.secret, info, catalogue)
+    await store.set_boot(connection, known.id, info.boot_id)
+    return await store.read(connection, known.id)
+
+
+async def _store(connection: AsyncConnection, url: str, secret: str, info: RunnerInfo, catalogue: Catalogue) -> int:
+    suite_ids = [await store.store_suite(connection, info.framework, suite) for suite in catalogue.suites]
+    return await store.store_runner(connection, url, secret, info, suite_ids)
+
+
+async def listed(engine: AsyncEngine) -> list[Runner]:
+    async with engine.connect() as connection:
+        return [_runner(row) for row in await store.list_runners(connection)]
+
+
+async def get(engine: AsyncEngine, runner_id: int) -> Runner:
+    async with engine.connect() as connection:
+        rows = await store.list_runners(connection, runner_id)
+    if not rows:
+        raise NotFoundError(f"there is no runner {runner_id}: see GET /api/v1/runners")
+    return _runner(rows[0])
+
+
+async def remove(engine: AsyncEngine, runner_id: int) -> None:
+    async with engine.begin() as connection:
+        if not await store.remove_runner(connection, runner_id):
+            raise NotFoundError(f"there is no runner {runner_id}: see GET /api/v1/runners")
+
+
+def _runner(row: object) -> Runner:
+    values = dict(row._mapping)  # type: ignore[attr-defined]
+    target = f"{values['framework']}@{values['version']}/{values['device']}"
+    return Runner.model_validate({**values, "target": target})

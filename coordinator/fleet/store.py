@@ -1,0 +1,276 @@
+"""Runners, targets, fingerprints, suites and cases in the database: all their SQL."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, delete, func, insert, select, text, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.database.tables import cases, fingerprints, runner_suites, runners, suites, targets
+from protocol.catalogue import CatalogueSuite
+from protocol.runner import Fingerprint, RunnerInfo
+
+OWNERSHIP_S = 30
+"""An owner that has not renewed for this long has lost its runners."""
+
+
+@dataclass(frozen=True)
+class OwnedRunner:
+    """What the dispatcher needs to serve a runner."""
+
+    id: int
+    url: str
+    secret: str
+    target_id: int
+    framework: str
+    device: str
+    boot_id: str
+    cursor: int
+    queue_limit: int
+    misbehaved: int
+    suites: dict[int, tuple[str, str]]
+    """Suite id to name and revision."""
+
+
+async def store_target(connection: AsyncConnection, info: RunnerInfo) -> int:
+    fingerprint = info.fingerprint
+    key = {
+        "framework": info.framework,
+        "version": info.version,
+        "device": info.device,
+        "hardware": fingerprint.hardware,
+        "environment": fingerprint.environment,
+    }
+    described = {
+        "device_class": str(info.device_class),
+        "simulated": info.simulated,
+        "notes": list(fingerprint.notes),
+    }
+    row = await connection.execute(
+        upsert(targets)
+        .values(**key, **described)
+        .on_conflict_do_update(index_elements=list(key), set_=described)
+        .returning(targets.c.id)
+    )
+    return int(row.scalar_one())
+
+
+async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprint) -> str:
+    body = fingerprint.model_dump(mode="json")
+    identity = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
+    await connection.execute(upsert(fingerprints).values(id=identity, body=body).on_conflict_do_nothing())
+    return identity
+
+
+async def store_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
+    """The suite of this revision; its cases are stored once, with the first runner that brings them."""
+    key = {"name": suite.name, "framework": framework, "revision": suite.revision}
+    created = await connection.execute(upsert(suites).values(**key).on_conflict_do_nothing().returning(suites.c.id))
+    suite_id = created.scalar_one_or_none()
+    if suite_id is None:
+        found = await connection.execute(select(suites.c.id).filter_by(**key))
+        return int(found.scalar_one())
+    await connection.execute(
+        insert(cases),
+        [
+            {
+                "suite_id": suite_id,
+                "name": case.id,
+                "function": case.function,
+                "host_only": case.host_only,
+                "tags": list(case.tags),
+                "position": position,
+            }
+            for position, case in enumerate(suite.cases)
+        ],
+    )
+    return int(suite_id)
+
+
+async def store_runner(
+    connection: AsyncConnection, url: str, secret: str, info: RunnerInfo, suite_ids: Sequence[int]
+) -> int:
+    """Register the runner, or bring the registration of its URL up to date."""
+    described = {
+        "secret": secret,
+        "target_id": await store_target(connection, info),
+        "fingerprint_id": await store_fingerprint(connection, info.fingerprint),
+        "device_count": info.device_count,
+        "slots": info.slots,
+        "queue_limit": info.queue_limit,
+    }
+    existing = await connection.execute(
+        select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update()
+    )
+    runner_id = existing.scalar_one_or_none()
+    if runner_id is None:
+        created = await connection.execute(
+            insert(runners)
+            .values(url=url, boot_id=info.boot_id, state="online", last_seen=func.now(), **described)
+            .returning(runners.c.id)
+        )
+        runner_id = created.scalar_one()
+    else:
+        # The boot is left as it is: that the runner restarted is for its owner to find and act on.
+        await connection.execute(
+            update(runners)
+            .where(runners.c.id == runner_id)
+            .values(state="online", reason=None, quarantined_until=None, misbehaved=0, **described)
+        )
+    await connection.execute(delete(runner_suites).where(runner_suites.c.runner_id == runner_id))
+    if suite_ids:
+        await connection.execute(
+            insert(runner_suites), [{"runner_id": runner_id, "suite_id": each} for each in suite_ids]
+        )
+    return int(runner_id)
+
+
+_LISTED = """
+SELECT r.id, r.url, r.state, r.reason, r.last_seen, r.quarantined_until, r.device_count,
+       t.framework, t.version, t.device, t.device_class, t.hardware, t.environment, t.simulated,
+       f.body AS fingerprint,
+       (SELECT coalesce(jsonb_object_agg(s.name, s.revision), '{}') FROM runner_suites rs
+          JOIN suites s ON s.id = rs.suite_id WHERE rs.runner_id = r.id) AS suites,
+       (SELECT count(*) FROM jobs j WHERE j.runner_id = r.id AND j.lease_until IS NOT NULL) AS in_flight
+  FROM runners r JOIN targets t ON t.id = r.target_id JOIN fingerprints f ON f.id = r.fingerprint_id
+ WHERE r.state <> 'removed' AND (CAST(:id AS int) IS NULL OR r.id = :id)
+ ORDER BY r.id
+"""
+
+
+async def list_runners(connection: AsyncConnection, runner_id: int | None = None) -> Sequence[Row[Any]]:
+    return (await connection.execute(text(_LISTED), {"id": runner_id})).all()
+
+
+async def remove_runner(connection: AsyncConnection, runner_id: int) -> bool:
+    """Take the runner off the chart; its queued jobs go back, a started one counts as lost."""
+    removed = await connection.execute(
+        update(runners)
+        .where(runners.c.id == runner_id, runners.c.state != "removed")
+        .values(state="removed", owner=None, owner_until=None, reason="removed")
+        .returning(runners.c.id)
+    )
+    if removed.scalar_one_or_none() is None:
+        return False
+    await connection.execute(
+        text("""
+        WITH back AS (
+            UPDATE jobs SET state = 'queued', runner_id = NULL, lease_until = NULL
+             WHERE runner_id = :id AND lease_until IS NOT NULL RETURNING id, attempt)
+        UPDATE attempts a SET "end" = 'lost', reason = 'the runner was removed', ended_at = now()
+          FROM back WHERE a.job_id = back.id AND a.attempt = back.attempt
+        """),
+        {"id": runner_id},
+    )
+    return True
+
+
+async def own(connection: AsyncConnection, runner_id: int, identity: str) -> OwnedRunner | None:
+    """Become the runner's owner, or renew it; None while another coordinator owns it."""
+    owned = await connection.execute(
+        text(f"""
+        UPDATE runners SET owner = :me, owner_until = now() + interval '{OWNERSHIP_S} seconds'
+         WHERE id = :id AND state <> 'removed' AND (owner IS NULL OR owner = :me OR owner_until < now())
+           AND (quarantined_until IS NULL OR quarantined_until < now())
+        RETURNING id
+        """),
+        {"me": identity, "id": runner_id},
+    )
+    if owned.scalar_one_or_none() is None:
+        return None
+    return await read(connection, runner_id)
+
+
+async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
+    row = (
+        await connection.execute(
+            select(runners, targets.c.framework, targets.c.device)
+            .join(targets, targets.c.id == runners.c.target_id)
+            .where(runners.c.id == runner_id)
+        )
+    ).one()
+    offered = await connection.execute(
+        select(suites.c.id, suites.c.name, suites.c.revision)
+        .join(runner_suites, runner_suites.c.suite_id == suites.c.id)
+        .where(runner_suites.c.runner_id == runner_id)
+    )
+    return OwnedRunner(
+        id=row.id,
+        url=row.url,
+        secret=row.secret,
+        target_id=row.target_id,
+        framework=row.framework,
+        device=row.device,
+        boot_id=row.boot_id,
+        cursor=row.cursor,
+        queue_limit=row.queue_limit,
+        misbehaved=row.misbehaved,
+        suites={each.id: (each.name, each.revision) for each in offered},
+    )
+
+
+async def renew(connection: AsyncConnection, runner_ids: Sequence[int], identity: str, lease_s: int) -> set[int]:
+    """Renew ownership of these runners and the leases they hold; returns those still ours."""
+    rows = await connection.execute(
+        text(f"""
+        UPDATE runners SET owner_until = now() + interval '{OWNERSHIP_S} seconds', last_seen = now()
+         WHERE id = ANY(CAST(:ids AS int[])) AND owner = :me AND state <> 'removed' RETURNING id
+        """),
+        {"ids": list(runner_ids), "me": identity},
+    )
+    ours = {row.id for row in rows}
+    await connection.execute(
+        text("""
+        UPDATE jobs SET lease_until = now() + make_interval(secs => :lease)
+         WHERE runner_id = ANY(CAST(:ids AS int[])) AND lease_until IS NOT NULL
+        """),
+        {"ids": sorted(ours), "lease": lease_s},
+    )
+    return ours
+
+
+async def disown_all(connection: AsyncConnection, identity: str) -> None:
+    await connection.execute(update(runners).where(runners.c.owner == identity).values(owner=None, owner_until=None))
+
+
+async def servable(connection: AsyncConnection) -> list[int]:
+    """Runners that someone should serve now."""
+    rows = await connection.execute(
+        text(
+            "SELECT id FROM runners WHERE state <> 'removed' "
+            "AND (quarantined_until IS NULL OR quarantined_until < now()) ORDER BY id"
+        )
+    )
+    return [row.id for row in rows]
+
+
+async def set_state(connection: AsyncConnection, runner_id: int, state: str, reason: str | None) -> None:
+    await connection.execute(
+        update(runners)
+        .where(runners.c.id == runner_id, runners.c.state != "removed")
+        .values(state=state, reason=reason, quarantined_until=None)
+    )
+
+
+async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
+    """A new boot numbers its events from 1 again."""
+    await connection.execute(
+        update(runners).where(runners.c.id == runner_id).values(boot_id=boot_id, cursor=0, last_seen=func.now())
+    )
+
+
+async def quarantine(connection: AsyncConnection, runner_id: int, seconds: float, misbehaved: int, reason: str) -> None:
+    await connection.execute(
+        text("""
+        UPDATE runners SET state = 'quarantined', reason = :reason, misbehaved = :misbehaved,
+               quarantined_until = now() + make_interval(secs => :seconds), owner = NULL, owner_until = NULL
+         WHERE id = :id AND state <> 'removed'
+        """),
+        {"id": runner_id, "seconds": seconds, "misbehaved": misbehaved, "reason": reason},
+    )

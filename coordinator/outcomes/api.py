@@ -1,0 +1,70 @@
+"""Outcomes and the matrix over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import FileResponse, StreamingResponse
+from starlette.background import BackgroundTask
+
+from coordinator.campaigns.api import CampaignId
+from coordinator.campaigns.service import detail
+from coordinator.context import Context
+from coordinator.outcomes import service
+from coordinator.outcomes.models import Format, Matrix, OutcomePage
+from coordinator.outcomes.store import Filters
+from protocol.words import Cause, Placement, Verdict
+
+router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["outcomes"])
+
+
+def _filters(
+    verdict: Verdict | None = None,
+    verdict_on_device: Verdict | None = None,
+    cause: Cause | None = None,
+    placement: Placement | None = None,
+    function: Annotated[str | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
+    framework: Annotated[str | None, Query(max_length=100)] = None,
+    device: Annotated[str | None, Query(max_length=100)] = None,
+) -> Filters:
+    return Filters(verdict, verdict_on_device, cause, placement, function, framework, device)
+
+
+@router.get(
+    "/outcomes",
+    response_model=OutcomePage,
+    responses={200: {"content": {"text/csv": {}, "application/vnd.apache.parquet": {}}}},
+)
+async def outcomes(
+    campaign_id: CampaignId,
+    context: Context,
+    filters: Annotated[Filters, Depends(_filters)],
+    after: Annotated[int, Query(ge=0, le=2**63 - 1, description="`next` of the page before")] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 500,
+    format: Annotated[Format, Query(description="csv and parquet hold all rows, json a page")] = "json",
+) -> Response | OutcomePage:
+    """Rows of `outcome_rows`. JSON comes in pages; csv and parquet come whole."""
+    if format == "json":
+        return await service.page(context.engine, campaign_id, filters, after=after, limit=limit)
+    await detail(context.engine, campaign_id)
+    name = f"campaign-{campaign_id}.{format}"
+    if format == "csv":
+        return StreamingResponse(
+            service.as_csv(context.engine, campaign_id, filters),
+            media_type="text/csv",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+    path = await service.as_parquet(context.dsn, campaign_id, filters)
+    return FileResponse(
+        path,
+        filename=name,
+        media_type="application/vnd.apache.parquet",
+        background=BackgroundTask(path.unlink, missing_ok=True),
+    )
+
+
+@router.get("/functions")
+async def functions(campaign_id: CampaignId, context: Context) -> Matrix:
+    """The matrix: functions × targets, with verdicts, causes and latencies."""
+    return await service.matrix(context.engine, campaign_id)

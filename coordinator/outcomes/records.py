@@ -1,0 +1,91 @@
+"""From a runner's report to a row: classified, summarised, made safe for PostgreSQL. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from coordinator.database.connection import plain_text, to_json
+from coordinator.dispatch.machine import Key
+from coordinator.dispatch.queue import FinishedJob
+from coordinator.outcomes.causes import classify
+from protocol.outcomes import Evidence, Outcome, PlacementProof
+from protocol.words import Cause, Ending, Placement, Verdict
+
+_NO_PROOF = PlacementProof()
+
+
+def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
+    """The row for an outcome as its runner reported it."""
+    classified = classify(outcome, framework=framework, device=device)
+    timing = outcome.timing
+    steady_ms, iqr_ms = summary(timing.samples_ms)
+    return FinishedJob(
+        job_id=key.job,
+        attempt=key.attempt,
+        verdict=classified.verdict,
+        ending=outcome.ending,
+        cause=classified.cause,
+        rule=classified.rule,
+        placement=outcome.placement,
+        proof="{}" if outcome.proof == _NO_PROOF else to_json(outcome.proof.model_dump(mode="json")),
+        init_ms=timing.init_ms,
+        cold_ms=timing.cold_ms,
+        steady_ms=steady_ms,
+        iqr_ms=iqr_ms,
+        samples_ms=_array(timing.samples_ms) if timing.samples_ms else None,
+        calls_per_sample=timing.calls_per_sample if timing.samples_ms else None,
+        lock_wait_ms=timing.lock_wait_ms,
+        position=timing.position,
+        duration_s=outcome.duration_s,
+        evidence=to_json(outcome.evidence.model_dump(mode="json", exclude_none=True)) if outcome.evidence else None,
+        log_tail=plain_text(outcome.log_tail) or None,
+        log_bytes=outcome.log_bytes,
+    )
+
+
+def record_without_report(
+    key: Key, verdict: Verdict, ending: Ending, cause: Cause, rule: str, reason: str, elapsed_s: float = 0.0
+) -> FinishedJob:
+    """The row for a job whose runner never reported: the coordinator says what it saw."""
+    return FinishedJob(
+        job_id=key.job,
+        attempt=key.attempt,
+        verdict=verdict,
+        ending=ending,
+        cause=cause,
+        rule=rule,
+        placement=Placement.unknown,
+        proof="{}",
+        init_ms=None,
+        cold_ms=None,
+        steady_ms=None,
+        iqr_ms=None,
+        samples_ms=None,
+        calls_per_sample=None,
+        lock_wait_ms=None,
+        position=None,
+        duration_s=elapsed_s,
+        evidence=to_json(Evidence(reason=reason).model_dump(mode="json", exclude_none=True)),
+        log_tail=None,
+        log_bytes=None,
+    )
+
+
+def overdue(outcome: Outcome) -> Outcome:
+    """A job that was stopped for being past its deadline reports *cancelled*; it is a timeout."""
+    return outcome.model_copy(update={"verdict": Verdict.failed, "ending": Ending.timed_out})
+
+
+def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
+    """Median and interquartile range, in the unit of the samples; None for what cannot be told."""
+    if not samples_ms:
+        return None, None
+    if len(samples_ms) == 1:
+        return samples_ms[0], None
+    lower, _, upper = statistics.quantiles(samples_ms, n=4, method="inclusive")
+    return statistics.median(samples_ms), upper - lower
+
+
+def _array(samples_ms: Sequence[float]) -> str:
+    return "{" + ",".join(map(repr, samples_ms)) + "}"
