@@ -2,7 +2,7 @@
 
 A mutant wraps the function under test and changes what comes out of it: one element a little
 off, another dtype, or the input handed back untouched. ``swapped`` wraps plain functions;
-each kind of class whose instances do the work has a wrapper of its own beside it, and
+each kind of class whose instances do the work has a wrapper of its own in ``wrappers.py``, and
 ``wrong`` chooses. ``Wrong`` is a device that looks up the wrong function.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from wrappers import wrapper_of
 
 from runners.devices import Device
 
@@ -67,6 +68,18 @@ def untouched() -> Mutant:
     return Mutant("input untouched", _first_argument)
 
 
+def loaded() -> Mutant:
+    """Random numbers of which every tenth is the smallest that was drawn."""
+
+    def alter(result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        if not isinstance(result, torch.Tensor) or result.numel() < 10:
+            return UNCHANGED
+        result.view(-1)[::10] = result.min()
+        return result
+
+    return Mutant("loaded", alter)
+
+
 class Wrong:
     """A device on which every function looked up is wrong in the same way."""
 
@@ -83,7 +96,7 @@ class Wrong:
 
 def wrong(function: Any, mutant: Mutant) -> Any:
     """``function`` made wrong, by the wrapper for what it is."""
-    return swapped(function, mutant)
+    return (wrapper_of(function) or swapped)(function, mutant)
 
 
 def swapped(function: Callable[..., Any], mutant: Mutant) -> Callable[..., Any]:
@@ -98,8 +111,11 @@ def swapped(function: Callable[..., Any], mutant: Mutant) -> Callable[..., Any]:
 def _first_argument(result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
     """The first array as it came in, where it could pass for the result by shape and dtype; else unchanged.
 
-    With ``out=``, the array that should have been filled stays as it was: zeros.
+    With ``out=``, the array that should have been filled stays as it was: zeros. A list of what
+    was changed in place (``wrappers.py``) comes back as it was before.
     """
+    if isinstance(result, list) and arguments and isinstance(arguments[0], list):
+        return arguments[0] if _changed(arguments[0], result) else UNCHANGED
     if not isinstance(result, torch.Tensor):
         return UNCHANGED
     if "out" in options:
@@ -132,15 +148,6 @@ def _at(result: Any, position: int, change: Callable[[Any], Any]) -> Any:
 
     altered = walk(result)
     return altered if changed else UNCHANGED
-
-
-def positions(result: Any) -> int:
-    """How many values a result has, counted as ``_at`` counts them."""
-    if isinstance(result, (list, tuple)):
-        return sum(map(positions, result))
-    if isinstance(result, dict):
-        return sum(map(positions, result.values()))
-    return 1
 
 
 def _off(value: Any) -> Any:
@@ -180,6 +187,18 @@ def _retyped(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return UNCHANGED
     return value.to(ANOTHER_DTYPE.get(value.dtype, torch.int64))
+
+
+def _changed(before: list[Any], after: list[Any]) -> bool:
+    if len(before) != len(after):
+        return True
+    for one, other in zip(before, after, strict=True):
+        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+            if one.shape != other.shape or not _equal(one, other):
+                return True
+        elif one is not other and one != other:
+            return True
+    return False
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:

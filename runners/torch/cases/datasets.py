@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Subset, TensorDataset
 
 from runners.cases import Function, Make, On
 from runners.checks import EXACT
@@ -210,7 +210,7 @@ def rows_at_once(on: On, column: Any, *, indices: Sequence[int], places: Sequenc
 
 def nested_rows(on: On, column: Any, *, outer: Sequence[int], inner: Sequence[int]) -> Callable[[], Any]:
     def call() -> Any:
-        subset = on.function(on.function(TensorDataset(column), outer), inner)
+        subset = on.function(Subset(TensorDataset(column), outer), inner)
         return [subset[place][0] for place in range(len(subset))]
 
     return call

@@ -16,7 +16,6 @@ import torch
 from scipy.special import expit, ndtr
 
 from runners.cases import Function, Make, On
-from runners.checks import Tolerance
 from runners.torch.cases import construction, library_modules
 from runners.torch.cases.gradients import DIFFERENCES, backward
 from runners.torch.cases.windows import adaptive_averages
@@ -149,9 +148,7 @@ def lstm_gradients(
 lstm_cell = Function("torch.nn.LSTMCell", reference=lstm_reference, prepare=lstm_forward)
 
 
-def lstm_case(
-    name: str, *batch: int, dtype: str = "float32", tolerance: Tolerance | None = None, **options: Any
-) -> None:
+def lstm_case(name: str, *batch: int, dtype: str = "float32", **options: Any) -> None:
     hidden = options["hidden_size"]
     lstm_cell.value(
         name,
@@ -162,18 +159,14 @@ def lstm_case(
             make.normal(*batch, hidden),
         ),
         dtype=dtype,
-        tolerance=tolerance,
         **options,
     )
 
 
-# The gates are rounded to the narrow type before the sigmoids, so several roundings add up.
-ROUNDED_GATES = {"bfloat16": Tolerance(3e-2, 2e-2), "float16": Tolerance(4e-3, 3e-3)}
-
 lstm_case("batch", 64, input_size=64, hidden_size=64)
 lstm_case("float64", 5, input_size=4, hidden_size=3, dtype="float64")
-lstm_case("bfloat16", 8, input_size=16, hidden_size=8, dtype="bfloat16", tolerance=ROUNDED_GATES["bfloat16"])
-lstm_case("float16", 8, input_size=16, hidden_size=8, dtype="float16", tolerance=ROUNDED_GATES["float16"])
+lstm_case("bfloat16", 8, input_size=16, hidden_size=8, dtype="bfloat16")
+lstm_case("float16", 8, input_size=16, hidden_size=8, dtype="float16")
 lstm_case("without-bias", 5, input_size=4, hidden_size=6, bias=False)
 lstm_case("unbatched", input_size=4, hidden_size=3)
 lstm_case("one-unit", 7, input_size=1, hidden_size=1)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from runners.cases import Function, Make, On
-from runners.checks import EXACT
+from runners.checks import EXACT, compare
 
 Array = np.ndarray[Any, Any]
 
@@ -76,9 +76,14 @@ def first_layers(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Cal
 
 
 def perceptron_gradients(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
-    """Gradients of the summed result by all weights, in the order of the parameters."""
+    """The result, and the gradients of its sum by all weights in the order of the parameters."""
     model = on.function(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
-    return lambda: list(torch.autograd.grad(model(values).sum(), list(model.parameters())))
+
+    def call() -> Any:
+        result = model(values)
+        return result, list(torch.autograd.grad(result.sum(), list(model.parameters())))
+
+    return call
 
 
 def gradient_reference(w1: Array, b1: Array, w2: Array, b2: Array, values: Array) -> list[Array]:
@@ -120,7 +125,10 @@ sequential.value(
     prepare=first_layers,
 )
 sequential.value(
-    "gradients", two_layers(16, 8, 12, 4), reference=gradient_reference, prepare=perceptron_gradients
+    "gradients",
+    two_layers(16, 8, 12, 4),
+    reference=lambda *arrays: (perceptron_reference(*arrays), gradient_reference(*arrays)),
+    prepare=perceptron_gradients,
 )
 sequential.value(
     "without-layers-changes-nothing",
@@ -162,15 +170,19 @@ def state_names(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]
     return lambda: list(on.function(module))
 
 
-def state_shared(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
-    """What is written into the state is the module's."""
+def check_names(observed: Any, *_: Array) -> None:
+    assert observed == ["scale", "mean", "count", "inner.weight"], f"the names are {observed}"
+
+
+def state_written(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
+    """What is written into the state is the module's: it shares its arrays."""
     module = Normaliser(on, weight, mean, count)
 
     def call() -> Any:
-        state = on.function(module)
         with torch.no_grad():
-            state["scale"].copy_(torch.full_like(state["scale"], 3.0))
-        return module.scale.detach()
+            for each in on.function(module).values():
+                each.copy_(torch.full_like(each, 3))
+        return module.scale.detach(), module.mean, module.count, module.inner.weight.detach()
 
     return call
 
@@ -187,32 +199,8 @@ def state_loaded(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any
     return call
 
 
-state_dict = Function("torch.nn.Module.state_dict", reference=state_reference, prepare=state_of)
-
-state_dict.value("large-layer", normaliser(256, 128), tolerance=EXACT)
-state_dict.value("float64", normaliser(4, 3), dtype="float64", tolerance=EXACT)
-state_dict.value("bfloat16", normaliser(4, 3), dtype="bfloat16", tolerance=EXACT)
-state_dict.value("prefix", normaliser(4, 3), tolerance=EXACT, prefix="model.")
-state_dict.value(
-    "order-of-names",
-    normaliser(4, 3),
-    reference=lambda *_: ["scale", "mean", "count", "inner.weight"],
-    prepare=state_names,
-)
-state_dict.value(
-    "shares-its-arrays",
-    normaliser(4, 3),
-    reference=lambda weight, mean, count: np.full(mean.shape, 3.0),
-    prepare=state_shared,
-    tolerance=EXACT,
-)
-state_dict.value(
-    "loaded-into-another",
-    normaliser(4, 3),
-    reference=lambda weight, mean, count: (mean, mean, count, weight),
-    prepare=state_loaded,
-    tolerance=EXACT,
-)
+def check_loaded(observed: Any, weight: Array, mean: Array, count: Array) -> None:
+    compare(observed, (mean, mean, count, weight), "float32", EXACT)
 
 
 def gradient_wanted(on: On, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
@@ -220,13 +208,29 @@ def gradient_wanted(on: On, weight: Any, mean: Any, count: Any, **options: Any) 
     return lambda: [each.requires_grad for each in on.function(module, **options).values()]
 
 
-state_dict.value("detached", normaliser(4, 3), reference=lambda *_: [False] * 4, prepare=gradient_wanted)
+def check_gradient_wanted(observed: Any, *_: Array, keep_vars: bool = False) -> None:
+    expected = [True, False, False, True] if keep_vars else [False] * 4
+    assert observed == expected, f"whether the entries want a gradient: {observed}, expected {expected}"
+
+
+state_dict = Function("torch.nn.Module.state_dict", reference=state_reference, prepare=state_of)
+
+state_dict.value("large-layer", normaliser(256, 128), tolerance=EXACT)
+state_dict.value("float64", normaliser(4, 3), dtype="float64", tolerance=EXACT)
+state_dict.value("bfloat16", normaliser(4, 3), dtype="bfloat16", tolerance=EXACT)
+state_dict.value("prefix", normaliser(4, 3), tolerance=EXACT, prefix="model.")
 state_dict.value(
-    "parameters-themselves",
+    "shares-its-arrays",
     normaliser(4, 3),
-    reference=lambda *_, **__: [True, False, False, True],
-    prepare=gradient_wanted,
-    keep_vars=True,
+    reference=lambda *arrays: tuple(np.full_like(arrays[each], 3) for each in (1, 1, 2, 0)),
+    prepare=state_written,
+    tolerance=EXACT,
+)
+state_dict.behaviour("order-of-names", normaliser(4, 3), check_names, prepare=state_names)
+state_dict.behaviour("loaded-into-another", normaliser(4, 3), check_loaded, prepare=state_loaded)
+state_dict.behaviour("detached", normaliser(4, 3), check_gradient_wanted, prepare=gradient_wanted)
+state_dict.behaviour(
+    "parameters-themselves", normaliser(4, 3), check_gradient_wanted, prepare=gradient_wanted, keep_vars=True
 )
 
 

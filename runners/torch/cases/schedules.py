@@ -45,11 +45,13 @@ def descend_at_a_rate_on_the_device(
         place = torch.nn.Parameter(start.clone())
         optimizer = torch.optim.SGD([place], lr=rate.clone())
         scheduler = on.function(optimizer, **options)
+        rates = [optimizer.param_groups[0]["lr"].clone()]
         for gradient in gradients:
             place.grad = gradient
             optimizer.step()
             scheduler.step()
-        return place.detach(), optimizer.param_groups[0]["lr"].clone()
+            rates.append(optimizer.param_groups[0]["lr"].clone())
+        return place.detach(), rates
 
     return call
 
@@ -177,7 +179,7 @@ exponential.value(
     lambda make: (make.normal(5), [make.normal(5) for _ in range(3)], np.array(0.5)),
     reference=lambda start, gradients, rate, *, gamma: (
         decayed(start, gradients, float(rate), gamma),
-        np.asarray(rate * gamma ** len(gradients)),
+        [np.asarray(rate * gamma**k) for k in range(len(gradients) + 1)],
     ),
     prepare=descend_at_a_rate_on_the_device,
     gamma=0.75,

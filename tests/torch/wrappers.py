@@ -1,0 +1,160 @@
+"""How a mutant comes into what is no plain function: a class whose instances do the work, or a method.
+
+Each wrapper makes one kind wrong and is chosen by ``wrapper_of``. A class becomes a subclass
+of itself, so that it still builds, loads and nests as before. What works in place is judged by
+the list of what it changed: the mutant gets that list as the result, and the list as it was
+before as the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.distributions import Distribution
+from torch.optim.lr_scheduler import LRScheduler
+from torch.utils.data import Dataset
+
+if TYPE_CHECKING:
+    from mutants import Mutant
+
+Wrapper = Callable[[Any, "Mutant"], Any]
+
+
+def wrapper_of(function: Any) -> Wrapper | None:
+    """The wrapper for a class or an in-place method; none for a plain function."""
+    if isinstance(function, type):
+        return next((wrapper for base, wrapper in CLASSES.items() if issubclass(function, base)), None)
+    return METHODS.get(getattr(function, "__qualname__", ""))
+
+
+def forward_swapped(module: Any, mutant: Mutant) -> Any:
+    class Altered(module):
+        def forward(self, *arguments: Any, **options: Any) -> Any:
+            return mutant(super().forward(*arguments, **options), arguments, options)
+
+    return Altered
+
+
+def step_swapped(optimizer: Any, mutant: Mutant) -> Any:
+    """The parameters after each step are altered."""
+
+    class Altered(optimizer):
+        def step(self, closure: Any = None) -> Any:
+            parameters = [each for group in self.param_groups for each in group["params"]]
+            before = [each.detach().clone() for each in parameters]
+            result = super().step(closure)
+            after = [each.detach().clone() for each in parameters]
+            for parameter, value in zip(parameters, mutant(after, (before,), {}), strict=True):
+                parameter.data = value
+            return result
+
+    return Altered
+
+
+def rates_swapped(scheduler: Any, mutant: Mutant) -> Any:
+    """The learning rates after each step are altered."""
+
+    class Altered(scheduler):
+        def step(self, epoch: Any = None) -> None:
+            before = [_copied(group["lr"]) for group in self.optimizer.param_groups]
+            super().step()
+            after = [_copied(group["lr"]) for group in self.optimizer.param_groups]
+            for group, rate in zip(self.optimizer.param_groups, mutant(after, (before,), {}), strict=True):
+                group["lr"] = rate
+            self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    return Altered
+
+
+def _copied(rate: Any) -> Any:
+    return rate.clone() if isinstance(rate, torch.Tensor) else rate
+
+
+def density_swapped(distribution: Any, mutant: Mutant) -> Any:
+    class Altered(distribution):
+        def log_prob(self, value: Any) -> Any:
+            return mutant(super().log_prob(value), (value,), {})
+
+    return Altered
+
+
+def rows_swapped(dataset: Any, mutant: Mutant) -> Any:
+    """What is read by an index is altered: by the class itself, or by those that derive from the bare base."""
+
+    def reading(read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        return lambda self, row: mutant(read(self, row), (row,), {})
+
+    class Altered(dataset):
+        def __init_subclass__(cls, **options: Any) -> None:
+            super().__init_subclass__(**options)
+            if dataset is Dataset and "__getitem__" in vars(cls):
+                cls.__getitem__ = reading(cls.__getitem__)
+
+    if dataset is not Dataset:
+        for method in ("__getitem__", "__getitems__"):
+            if hasattr(dataset, method):
+                setattr(Altered, method, reading(getattr(dataset, method)))
+    return Altered
+
+
+def gradients_swapped(zero_grad: Any, mutant: Mutant) -> Any:
+    def altered(module: Any, *arguments: Any, **options: Any) -> None:
+        parameters = list(module.parameters())
+        before = [_clone(each.grad) for each in parameters]
+        zero_grad(module, *arguments, **options)
+        after = [_clone(each.grad) for each in parameters]
+        for parameter, gradient in zip(parameters, mutant(after, (before,), {}), strict=True):
+            parameter.grad = gradient
+
+    return altered
+
+
+def _clone(array: Any) -> Any:
+    return None if array is None else array.detach().clone()
+
+
+def statistics_swapped(reset: Any, mutant: Mutant) -> Any:
+    """The buffers of a layer, which the call sets back."""
+
+    def altered(layer: Any) -> None:
+        before = [each.clone() for each in layer.buffers()]
+        reset(layer)
+        names = [name for name, _ in layer.named_buffers()]
+        after = [each.clone() for each in layer.buffers()]
+        for name, value in zip(names, mutant(after, (before,), {}), strict=True):
+            setattr(layer, name, value)
+
+    return altered
+
+
+def registration_swapped(register: Any, mutant: Mutant) -> Any:
+    """The parameters that the call adds to a module; untouched, it adds none."""
+
+    def altered(module: Any, name: str, given: Any) -> None:
+        before = {id(each) for each in module.parameters()}
+        register(module, name, given)
+        added = [each for each in module.parameters() if id(each) not in before]
+        values = mutant([each.detach().clone() for each in added], ([],), {})
+        if not values:
+            delattr(module, name)
+        for parameter, value in zip(added, values, strict=False):
+            parameter.data = value
+
+    return altered
+
+
+CLASSES: Mapping[type, Wrapper] = {
+    torch.nn.Module: forward_swapped,
+    torch.optim.Optimizer: step_swapped,
+    LRScheduler: rates_swapped,
+    Distribution: density_swapped,
+    Dataset: rows_swapped,
+}
+METHODS: Mapping[str, Wrapper] = {
+    "Module.zero_grad": gradients_swapped,
+    "Module.add_module": registration_swapped,
+    "Module.register_parameter": registration_swapped,
+    "_NormBase.reset_running_stats": statistics_swapped,
+}
