@@ -16,6 +16,7 @@ import torch
 from scipy.special import expit, ndtr
 
 from runners.cases import Function, Make, On
+from runners.checks import Tolerance
 from runners.torch.cases import construction, library_modules
 from runners.torch.cases.gradients import DIFFERENCES, backward
 from runners.torch.cases.windows import adaptive_averages
@@ -148,7 +149,9 @@ def lstm_gradients(
 lstm_cell = Function("torch.nn.LSTMCell", reference=lstm_reference, prepare=lstm_forward)
 
 
-def lstm_case(name: str, *batch: int, dtype: str = "float32", **options: Any) -> None:
+def lstm_case(
+    name: str, *batch: int, dtype: str = "float32", tolerance: Tolerance | None = None, **options: Any
+) -> None:
     hidden = options["hidden_size"]
     lstm_cell.value(
         name,
@@ -159,6 +162,7 @@ def lstm_case(name: str, *batch: int, dtype: str = "float32", **options: Any) ->
             make.normal(*batch, hidden),
         ),
         dtype=dtype,
+        tolerance=tolerance,
         **options,
     )
 
@@ -166,7 +170,8 @@ def lstm_case(name: str, *batch: int, dtype: str = "float32", **options: Any) ->
 lstm_case("batch", 64, input_size=64, hidden_size=64)
 lstm_case("float64", 5, input_size=4, hidden_size=3, dtype="float64")
 lstm_case("bfloat16", 8, input_size=16, hidden_size=8, dtype="bfloat16")
-lstm_case("float16", 8, input_size=16, hidden_size=8, dtype="float16")
+# A rounded gate forgets a little more or less of a cell that is larger than what is left of it.
+lstm_case("float16", 8, input_size=16, hidden_size=8, dtype="float16", tolerance=Tolerance(2e-3, 3e-3))
 lstm_case("without-bias", 5, input_size=4, hidden_size=6, bias=False)
 lstm_case("unbatched", input_size=4, hidden_size=3)
 lstm_case("one-unit", 7, input_size=1, hidden_size=1)
