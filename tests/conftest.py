@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,11 +19,25 @@ import pytest
 # where the runners' tests run, has neither asyncpg nor SQLAlchemy.
 
 
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 2 << 30
+
+
+def _folder() -> Path:
+    """A folder that PostgreSQL's user can get through to, which pytest's own are not.
+
+    In memory where there is room: a new database is three hundred files, 0.3 s on a busy disk.
+    """
+    roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
+    folder = Path(tempfile.mkdtemp(prefix="portolan-", dir=MEMORY if roomy else None))
+    folder.chmod(0o711)
+    return folder
+
+
 @pytest.fixture
 def place() -> Iterator[Path]:
     """An empty folder that other users can get through to, which pytest's own are not."""
-    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
-    folder.chmod(0o711)
+    folder = _folder()
     yield folder
     shutil.rmtree(folder)
 
@@ -31,10 +47,12 @@ def postgres() -> Iterator[str]:
     """The DSN of a real embedded server, shared by the session; for a database of one's own, ``database``."""
     from coordinator.database.embedded import EmbeddedPostgres
 
-    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
-    folder.chmod(0o711)
+    folder = _folder()
     with EmbeddedPostgres(folder / "postgres") as dsn:
         yield dsn
+        # Its data go with it: there is no need to write a hundred databases out first.
+        pid = int((folder / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGQUIT)
     shutil.rmtree(folder)
 
 
@@ -43,8 +61,7 @@ def made_directory() -> Iterator[Path]:
     """A data directory in which a server was made and stopped; to be copied, not used."""
     from coordinator.database.embedded import EmbeddedPostgres
 
-    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
-    folder.chmod(0o711)
+    folder = _folder()
     with EmbeddedPostgres(folder / "postgres"):
         pass
     yield folder / "postgres"

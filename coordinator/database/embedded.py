@@ -73,6 +73,12 @@ class EmbeddedPostgres:
                     f"cannot keep a database in {self.directory}: "
                     f"{(error.strerror or str(error)).lower()} ({error.filename or 'while writing'})"
                 ) from error
+            except subprocess.TimeoutExpired as error:
+                self.stop()
+                raise DatabaseError(
+                    f"PostgreSQL was not made in {self.directory} within {error.timeout:.0f} s: "
+                    "the disk may be too slow or too busy; try again, or choose another data directory"
+                ) from error
             except BaseException:
                 self.stop()
                 raise
@@ -177,7 +183,7 @@ class EmbeddedPostgres:
     def _run(self, account: Account, command: list[str], text: str = "") -> None:
         """Run one of PostgreSQL's own tools to its end."""
         done = subprocess.run(
-            _launch(account, signal.SIGKILL, command),
+            _launch(account, signal.SIGTERM, command),
             cwd=self.directory,
             env=_environment(),
             input=text,

@@ -205,10 +205,9 @@ def small_disk(place: Path) -> Iterator[Path]:
 
 
 def fill(path: Path) -> None:
-    with path.open("wb", buffering=0) as stream:
-        with contextlib.suppress(OSError):
-            while True:
-                stream.write(bytes(4_096))
+    with path.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while True:
+            stream.write(bytes(4_096))
 
 
 def resize(disk: Path, size: str) -> None:

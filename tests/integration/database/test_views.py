@@ -286,3 +286,19 @@ async def test_one_campaign_does_not_read_the_others(database: str, view: str) -
     await connection.close()
     assert "Seq Scan on outcomes" not in plan, plan
     assert "campaign_id = 7" in plan
+
+
+async def test_a_page_of_an_export_reads_little_more_than_itself(database: str) -> None:
+    connection = await asyncpg.connect(database)
+    await store(connection, drawn(random.Random(8), 20, 4), 20, 4)
+    page = "select * from outcome_rows where campaign_id = 7 and job_id > 20 order by job_id limit 50"
+    plan = json.loads(await connection.fetchval(f"explain (analyze, format json) {page}"))[0]["Plan"]
+    await connection.close()
+
+    def read(node: dict[str, Any]) -> Iterator[float]:
+        if node.get("Relation Name") == "outcomes":
+            yield node["Actual Rows"] * node["Actual Loops"]
+        for each in node.get("Plans", ()):
+            yield from read(each)
+
+    assert 50 <= sum(read(plan)) <= 100, json.dumps(plan, indent=1)
