@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
 import pytest
-from mutants import Mutant, Wrong, of_another_dtype, off_in, untouched
+from mutants import Mutant, Wrong, loaded, of_another_dtype, off_in, untouched
 
 from protocol.outcomes import Outcome
 from protocol.words import Ending, TimingPolicy, Verdict
@@ -18,7 +18,9 @@ from runners.harness import run_case
 
 MOST_POSITIONS = 40
 
-WITHOUT_MUTANTS: dict[str, str] = {}
+WITHOUT_MUTANTS = {
+    "torch.Tensor.size/scalar-has-none": "its right result is a tuple of nothing",
+}
 """Value cases on which no mutant can come to bear, and why."""
 
 
@@ -61,6 +63,31 @@ def test_a_slightly_wrong_function_is_noticed(cpu: Device, case: Case) -> None:
                 missed.append(mutant.name)
     assert not missed
     assert bool(applied) is (case.id not in WITHOUT_MUTANTS)
+
+
+RANDOM = ("torch.multinomial", "torch.randperm")
+NOT_ABOUT_THE_DISTRIBUTION = {
+    "torch.randperm/the-same-seed-repeats": "a loaded permutation repeats as well",
+}
+
+
+def random_cases() -> list[Case]:
+    functions = framework.suites()["paper"]
+    return [
+        case
+        for function in functions
+        for case in function.cases
+        if function.name in RANDOM and case.kind == "statistics"
+    ]
+
+
+@pytest.mark.parametrize("case", random_cases(), ids=lambda case: case.id)
+def test_a_wrong_distribution_is_noticed(cpu: Device, case: Case) -> None:
+    die, dtype = loaded(), of_another_dtype(0)
+    assert run(cast(Device, Wrong(cpu, dtype)), case).ending is Ending.mismatched
+    outcome = run(cast(Device, Wrong(cpu, die)), case)
+    assert die.applied
+    assert (outcome.ending is Ending.mismatched) is (case.id not in NOT_ABOUT_THE_DISTRIBUTION)
 
 
 def test_every_case_named_as_without_mutants_exists() -> None:
