@@ -210,7 +210,7 @@ class RunnerMachine:
     _claiming: bool = False
     _drained: bool = False
     """The last claim brought less than it asked for: nothing is queued until something wakes us."""
-    _last_claim: float = float("-inf")
+    _last_claim: float | None = None
     _last_heard: float = float("-inf")
 
     @property
@@ -370,10 +370,9 @@ class RunnerMachine:
         ahead = min(self.ahead, self.queue_limit)
         if not self.online or self._claiming or self._drained or len(self._flights) > ahead // 2:
             return []
-        lasted = now - self._last_claim
-        if lasted < FAST_REFILL_S:
+        if self._last_claim is not None and now - self._last_claim < FAST_REFILL_S:
             self.ahead = min(MAX_AHEAD, self.ahead * 2)
-        elif lasted > SLOW_REFILL_S:
+        elif self._last_claim is not None and now - self._last_claim > SLOW_REFILL_S:
             self.ahead = max(MIN_AHEAD, self.ahead // 2)
         self._claiming, self._last_claim = True, now
         return [Claim(min(self.ahead, self.queue_limit) - len(self._flights))]

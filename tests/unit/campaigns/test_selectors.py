@@ -1,0 +1,82 @@
+"""Selectors and plans: what a submission means."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.campaigns.plan import Offer, PlannedCase, check_suite, make_plan
+from coordinator.campaigns.selectors import Selector, TargetName, select_functions, select_targets
+from coordinator.errors import RequestError, UnknownNameError
+
+CPU = TargetName(1, "torch", "2.9.0", "cpu")
+XLA = TargetName(2, "torch", "2.9.0", "xla")
+NEXT = TargetName(3, "torch", "2.13.0", "cpu")
+JAX = TargetName(4, "jax", "0.10.2", "cpu")
+LIVE = [CPU, XLA, NEXT, JAX]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ("torch/cpu", [CPU, NEXT]),
+        ("torch@2.9/*", [CPU, XLA]),
+        ("torch@2/cpu", [CPU, NEXT]),
+        ("torch@2.1/cpu", None),
+        ("*/cpu", [CPU, NEXT, JAX]),
+        ("*/*", LIVE),
+        ("torch@2.13.0/cpu", [NEXT]),
+    ],
+)
+def test_a_selector_matches_by_framework_version_and_device(selector: str, expected: list[TargetName] | None) -> None:
+    if expected is None:
+        with pytest.raises(UnknownNameError, match=r"'torch@2.1/cpu' matches no live runner"):
+            select_targets([selector], LIVE)
+    else:
+        assert select_targets([selector], LIVE) == expected
+
+
+@pytest.mark.parametrize("text", ["torch", "", "torch/", "/cpu", "torch@/cpu", "torch cpu", "torch/cpu/0"])
+def test_another_shape_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"such as torch/cpu"):
+        Selector.parse(text)
+
+
+def test_targets_named_twice_take_part_once() -> None:
+    assert select_targets(["torch/cpu", "*/*"], [CPU, XLA]) == [CPU, XLA]
+
+
+def test_an_unknown_function_is_refused_with_close_names() -> None:
+    with pytest.raises(UnknownNameError, match=r"did you mean torch.argsort"):
+        select_functions(["torch.argsrt"], ["torch.argsort", "torch.cat"])
+
+
+def cases(*functions: str) -> list[PlannedCase]:
+    return [PlannedCase(number, f"{name}/x", name) for number, name in enumerate(functions, start=1)]
+
+
+def test_a_plan_crosses_cases_targets_and_runs() -> None:
+    offers = [Offer(CPU, 7, cases("torch.cat", "torch.sum")), Offer(XLA, 7, cases("torch.cat", "torch.sum"))]
+    plan = make_plan("paper", offers, [CPU, XLA], ["torch.*"], runs=3)
+    assert plan.jobs == 2 * 2 * 3
+    assert plan.functions == {"torch.cat", "torch.sum"}
+
+
+def test_a_rerun_plans_only_what_was_left_over() -> None:
+    offers = [Offer(CPU, 7, cases("torch.cat", "torch.sum")), Offer(XLA, 7, cases("torch.cat", "torch.sum"))]
+    plan = make_plan("paper", offers, [CPU, XLA], ["*"], runs=1, only={XLA.id: frozenset({2})})
+    assert [(each.target, each.case_ids) for each in plan.targets] == [(XLA, (2,))]
+
+
+def test_a_plan_without_jobs_is_refused() -> None:
+    with pytest.raises(RequestError, match="nothing to run"):
+        make_plan("paper", [Offer(CPU, 7, cases("torch.cat"))], [CPU], ["*"], runs=1, only={})
+
+
+def test_a_target_that_does_not_offer_the_suite_is_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"torch@2.9.0/xla offers the suite 'paper'"):
+        make_plan("paper", [Offer(CPU, 7, cases("torch.cat"))], [CPU, XLA], ["*"], runs=1)
+
+
+def test_an_unknown_suite_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match=r"no suite 'papr'; did you mean paper\?"):
+        check_suite("papr", ["paper"])
