@@ -1,0 +1,75 @@
+"""A campaign in a real database, small enough to reason about."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.campaigns import store as campaigns
+from coordinator.campaigns.models import CampaignRequest
+from coordinator.campaigns.plan import Plan, TargetPlan
+from coordinator.campaigns.selectors import TargetName
+from coordinator.database.connection import engine as make_engine
+from coordinator.fleet import store as fleet
+from protocol import PROTOCOL_VERSION
+from protocol.catalogue import CatalogueCase, CatalogueSuite
+from protocol.runner import Fingerprint, RunnerInfo
+from protocol.words import DeviceClass
+
+
+@dataclass(frozen=True)
+class Place:
+    """One runner, one suite, and the engine to reach them."""
+
+    engine: AsyncEngine
+    runner_id: int
+    target_id: int
+    suite_id: int
+    case_ids: tuple[int, ...]
+
+    async def campaign(self, *, runs: int = 1, cases: int | None = None) -> int:
+        target = TargetName(self.target_id, "torch", "2.9.0", "cpu")
+        chosen = self.case_ids[:cases]
+        plan = Plan((TargetPlan(target, self.suite_id, chosen, frozenset({"torch.cat"})),), runs)
+        async with self.engine.begin() as connection:
+            return await campaigns.create(connection, CampaignRequest(), plan)
+
+
+def runner_info(boot_id: str = "boot-1") -> RunnerInfo:
+    return RunnerInfo(
+        boot_id=boot_id,
+        protocol=PROTOCOL_VERSION,
+        framework="torch",
+        version="2.9.0",
+        device="cpu",
+        device_class=DeviceClass.cpu,
+        device_count=1,
+        queue_limit=256,
+        fingerprint=Fingerprint(hardware="a CPU", environment="abc", host="here", system="Linux", python="3.11"),
+    )
+
+
+@pytest.fixture
+async def engine(database: str) -> AsyncIterator[AsyncEngine]:
+    engine = make_engine(database)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+async def place(engine: AsyncEngine) -> Place:
+    cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(400)]
+    async with engine.begin() as connection:
+        suite_id = await fleet.store_suite(
+            connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
+        )
+        runner_id = await fleet.store_runner(connection, "http://runner", "secret", runner_info(), [suite_id])
+        owned = await fleet.own(connection, runner_id, "me")
+        plan = await campaigns.offers(
+            connection, "paper", [TargetName(owned.target_id if owned else 0, "torch", "2.9.0", "cpu")]
+        )
+    assert owned is not None
+    return Place(engine, runner_id, owned.target_id, suite_id, tuple(case.id for case in plan[0].cases))

@@ -1,0 +1,204 @@
+"""The queue's statements against a real PostgreSQL: what they accept, and what they refuse."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from coordinator.campaigns import store as campaigns
+from coordinator.dispatch import queue
+from coordinator.dispatch.machine import Key
+from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.fleet import store as fleet
+from coordinator.outcomes.records import record
+from protocol.outcomes import Evidence, Outcome, Timing
+from protocol.words import Ending, Placement, Verdict
+from tests.integration.dispatch.conftest import Place
+
+PASSED = Outcome(
+    verdict=Verdict.passed,
+    ending=Ending.returned,
+    placement=Placement.on_device,
+    duration_s=0.5,
+    timing=Timing(cold_ms=2.0, samples_ms=[1.0, 2.0, 3.0], calls_per_sample=7),
+)
+FAILED = Outcome(
+    verdict=Verdict.failed,
+    ending=Ending.raised,
+    duration_s=0.1,
+    evidence=Evidence(exception="builtins.RuntimeError", message="nul \x00 and lone surrogate \ud800"),
+    log_tail="\x00\udfff",
+)
+
+
+async def claim(place: Place, limit: int = 64) -> list[HeldJob]:
+    async with place.engine.begin() as connection:
+        return await queue.claim(
+            connection,
+            runner_id=place.runner_id,
+            boot_id="boot-1",
+            target_id=place.target_id,
+            suites=[place.suite_id],
+            limit=limit,
+        )
+
+
+async def finish(place: Place, keys: list[Key], outcome: Outcome = PASSED, n: int = 1) -> set[int]:
+    rows = [record(key, outcome, framework="torch", device="cpu") for key in keys]
+    async with place.engine.begin() as connection:
+        accepted, _ = await queue.finish(connection, rows, [Cursor(place.runner_id, "boot-1", n)])
+    return accepted
+
+
+async def rows(place: Place, statement: str, **values: Any) -> list[Any]:
+    async with place.engine.connect() as connection:
+        return list(await connection.execute(text(statement), values))
+
+
+async def test_a_claim_takes_the_first_jobs_in_the_order_of_the_catalogue(place: Place) -> None:
+    await place.campaign(runs=2)
+    first, second = await claim(place, 3), await claim(place, 2)
+    assert [job.case for job in first + second] == [f"torch.cat/{number}" for number in range(5)]
+    assert {job.run for job in first} == {1}
+    assert {job.key.attempt for job in first} == {1}
+
+
+async def test_run_one_of_all_cases_goes_before_run_two_of_any(place: Place) -> None:
+    await place.campaign(runs=2, cases=3)
+    assert [job.run for job in await claim(place)] == [1, 1, 1, 2, 2, 2]
+
+
+async def test_claims_at_the_same_time_never_share_a_job(place: Place) -> None:
+    await place.campaign()
+    claims = await asyncio.gather(*(claim(place, 50) for _ in range(8)))
+    jobs = [job.key.job for each in claims for job in each]
+    assert len(jobs) == len(set(jobs)) == 400
+
+
+async def test_a_suite_that_the_runner_does_not_serve_is_left_alone(place: Place) -> None:
+    await place.campaign()
+    async with place.engine.begin() as connection:
+        none = await queue.claim(
+            connection, runner_id=place.runner_id, boot_id="b", target_id=place.target_id, suites=[], limit=5
+        )
+    assert none == []
+
+
+async def test_an_outcome_is_accepted_once(place: Place) -> None:
+    campaign = await place.campaign(cases=1)
+    (job,) = await claim(place)
+    assert await finish(place, [job.key]) == {job.key.job}
+    assert await finish(place, [job.key], FAILED) == set()
+    (outcome,) = await rows(place, "SELECT * FROM outcomes")
+    assert (outcome.verdict, outcome.steady_ms, outcome.iqr_ms, outcome.samples_ms) == ("passed", 2.0, 1.0, [1, 2, 3])
+    (counters,) = await rows(place, "SELECT * FROM campaign_targets")
+    assert (counters.done, counters.passed, counters.failed) == (1, 1, 0)
+    (state,) = await rows(place, "SELECT state, finished_at FROM campaigns WHERE id = :id", id=campaign)
+    assert state.state == "done"
+
+
+async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(place: Place) -> None:
+    await place.campaign(cases=1)
+    (first,) = await claim(place)
+    async with place.engine.begin() as connection:
+        assert await queue.give_back(connection, [first.key], "silent", counted=True) == {first.key.job}
+    (second,) = await claim(place)
+    assert second.key == Key(first.key.job, 2)
+    assert await finish(place, [first.key]) == set()
+    async with place.engine.begin() as connection:
+        await queue.keep_late(connection, [(first.key, "{}")])
+    assert await finish(place, [second.key]) == {first.key.job}
+    attempts = await rows(place, 'SELECT attempt, "end" FROM attempts ORDER BY attempt')
+    assert [(each.attempt, each.end) for each in attempts] == [(1, "late"), (2, "finished")]
+
+
+async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
+    campaign = await place.campaign(cases=2)
+    jobs = await claim(place, 1)
+    async with place.engine.begin() as connection:
+        assert await campaigns.cancel(connection, campaign)
+    assert await finish(place, [job.key for job in jobs]) == set()
+    assert await claim(place) == []
+    async with place.engine.connect() as connection:
+        assert await queue.cancelled_here(connection, place.runner_id, [jobs[0].key]) == [jobs[0].key]
+    (counters,) = await rows(place, "SELECT * FROM campaign_targets")
+    assert (counters.done, counters.cancelled, counters.total) == (0, 2, 2)
+
+
+async def test_the_cursor_moves_with_the_outcomes_and_never_back(place: Place) -> None:
+    await place.campaign(cases=2)
+    first, second = await claim(place)
+    await finish(place, [first.key], n=8)
+    await finish(place, [second.key], n=5)
+    (runner,) = await rows(place, "SELECT cursor FROM runners")
+    assert runner.cursor == 8
+
+
+async def test_text_that_postgresql_refuses_is_stored_replaced(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await claim(place)
+    await finish(place, [job.key], FAILED)
+    (row,) = await rows(place, "SELECT message, verdict FROM outcome_rows")
+    assert row.message == "nul \ufffd and lone surrogate \ufffd"
+
+
+async def test_only_attempts_that_started_count_as_lost(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await claim(place)
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [job.key], "the runner restarted", counted=False)
+        assert await queue.lost_attempts(connection, job.key.job) == []
+    (job,) = await claim(place)
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [job.key], "restarted", counted=True)
+        assert [reason for reason, *_ in await queue.lost_attempts(connection, job.key.job)] == ["restarted"]
+
+
+async def test_a_removed_runner_gives_its_jobs_back(place: Place) -> None:
+    await place.campaign(cases=2)
+    await claim(place, 1)
+    async with place.engine.begin() as connection:
+        assert await fleet.remove_runner(connection, place.runner_id)
+        assert not await fleet.remove_runner(connection, place.runner_id)
+    assert {row.state for row in await rows(place, "SELECT state FROM jobs")} == {"queued"}
+
+
+@pytest.mark.parametrize("statement", ["_FINISH", "_START", "_GIVE_BACK"])
+async def test_jobs_are_looked_up_by_id_even_when_statistics_say_that_none_runs(place: Place, statement: str) -> None:
+    """With stale statistics a plain predicate on the state makes PostgreSQL scan every dead entry."""
+    await place.campaign(runs=20)
+    async with place.engine.begin() as connection:
+        await connection.execute(text("UPDATE jobs SET state = 'done'"))
+    async with place.engine.connect() as connection:
+        await (await connection.execution_options(isolation_level="AUTOCOMMIT")).execute(text("ANALYZE jobs"))
+    async with place.engine.begin() as connection:
+        await connection.execute(text("UPDATE jobs SET state = 'queued'"))
+        await connection.execute(text("UPDATE jobs SET state = 'running'"))
+        keys = [Key(job, 1) for job in range(1, 201)]
+        plan = await explain(connection, statement, keys)
+    accesses = [node for node in walk(plan) if node.get("Relation Name") == "jobs"]
+    assert accesses
+    for node in accesses:
+        assert node["Node Type"] in ("Index Scan", "Bitmap Heap Scan", "ModifyTable"), node
+        assert "state" not in str(node.get("Index Name", "")), node
+        if node["Node Type"] == "Index Scan":
+            assert node["Index Name"] == "pk_jobs", node
+
+
+async def explain(connection: Any, statement: str, keys: list[Key]) -> dict[str, Any]:
+    values: dict[str, Any] = {"job": [key.job for key in keys], "attempt": [key.attempt for key in keys]}
+    if statement == "_GIVE_BACK":
+        values |= {"reason": "silent", "counted": 1}
+    if statement == "_FINISH":
+        rows = [record(key, PASSED, framework="torch", device="cpu") for key in keys]
+        values = {name: [getattr(row, name) for row in rows] for name in queue.COLUMNS}
+        values |= {"c_runner": [1], "c_boot": ["boot-1"], "c_n": [1]}
+    explained = await connection.execute(text(f"EXPLAIN (FORMAT JSON) {getattr(queue, statement).text}"), values)
+    return explained.scalar_one()[0]["Plan"]
+
+
+def walk(node: dict[str, Any]) -> list[dict[str, Any]]:
+    return [node, *(each for child in node.get("Plans", []) for each in walk(child))]
