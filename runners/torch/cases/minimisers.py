@@ -1,7 +1,8 @@
 """L-BFGS: an optimizer that evaluates the function it minimises.
 
 What belongs here: cases about ``torch.optim.LBFGS``. Functions are chosen so that the minimiser
-has a closed form, or the iterates follow from the published recursion, in NumPy.
+has a closed form, or the iterates follow from the published recursion, in NumPy. Few steps and
+short histories: a lazy device compiles each length of the history anew, in seconds.
 """
 
 from __future__ import annotations
@@ -131,9 +132,8 @@ lbfgs = Function("torch.optim.LBFGS", reference=iterates, prepare=minimise_quadr
 
 lbfgs.value("first-step", quadratic(12), lr=0.5, max_iter=1)
 lbfgs.value("second-step", quadratic(12), lr=0.5, max_iter=2, max_eval=9)
-lbfgs.value("five-steps", quadratic(8), lr=0.8, max_iter=5, tolerance=Tolerance(1e-4, 1e-4))
-lbfgs.value("five-steps-float64", quadratic(8), dtype="float64", lr=0.8, max_iter=5)
-lbfgs.value("short-history", quadratic(8), dtype="float64", lr=0.8, max_iter=6, history_size=2)
+lbfgs.value("three-steps-float64", quadratic(8), dtype="float64", lr=0.8, max_iter=3, max_eval=9)
+lbfgs.value("short-history", quadratic(8), dtype="float64", lr=0.8, max_iter=3, max_eval=9, history_size=1)
 lbfgs.value(
     "rate-on-the-device",
     lambda make: (*quadratic(6)(make), np.array(0.5)),
@@ -146,33 +146,36 @@ lbfgs.value(
     max_iter=2,
     max_eval=9,
 )
-lbfgs.value("one-dimension", quadratic(1), dtype="float64", lr=0.5, max_iter=3, max_eval=9)
+lbfgs.value("one-dimension", quadratic(1), dtype="float64", lr=0.5, max_iter=2, max_eval=9)
 lbfgs.value(
     "minimum-of-a-quadratic",
-    quadratic(64),
+    quadratic(64, spread=1.0),
     reference=solution,
     tolerance=AT_MINIMUM["float32"],
     lr=1.0,
     max_iter=60,
     line_search_fn="strong_wolfe",
+    history_size=3,
 )
 lbfgs.value(
     "minimum-float64",
-    quadratic(16, spread=50.0),
+    quadratic(2, spread=3.0),
     dtype="float64",
     reference=solution,
     tolerance=AT_MINIMUM["float64"],
     lr=1.0,
     max_iter=100,
     line_search_fn="strong_wolfe",
+    history_size=3,
 )
 lbfgs.value(
     "minimum-without-line-search",
-    quadratic(16),
+    quadratic(16, spread=1.0),
     reference=solution,
     tolerance=AT_MINIMUM["float32"],
     lr=1.0,
     max_iter=60,
+    history_size=3,
 )
 lbfgs.value(
     "rosenbrock",
@@ -186,6 +189,7 @@ lbfgs.value(
     tolerance_grad=1e-10,
     tolerance_change=1e-15,
     line_search_fn="strong_wolfe",
+    history_size=3,
 )
 
 
@@ -204,6 +208,7 @@ lbfgs.value(
     lr=1.0,
     max_iter=60,
     line_search_fn="strong_wolfe",
+    history_size=3,
 )
 
 
@@ -222,14 +227,18 @@ lbfgs.behaviour(
 for sample in library_modules.optimizer_samples("torch.optim.LBFGS"):
     if "line_search_fn" in sample.options:
         lbfgs.value(
-            sample.name, quadratic(6), reference=solution, tolerance=AT_MINIMUM["float32"], **sample.options
+            sample.name,
+            quadratic(6, spread=1.0),
+            reference=solution,
+            tolerance=AT_MINIMUM["float32"],
+            **sample.options,
         )
     else:
         lbfgs.value(
             sample.name,
             quadratic(6),
             tolerance=Tolerance(1e-4, 1e-4),
-            **{"lr": 1.0, "max_iter": 4, **sample.options},
+            **{"lr": 1.0, "max_iter": 2, "max_eval": 9, **sample.options},
         )
 
 FUNCTIONS: list[Function] = [lbfgs]
