@@ -91,6 +91,8 @@ class Case:
     check: Check | None = None
     host_only: str | None = None
     tags: tuple[str, ...] = ()
+    looked_up: str = ""
+    """The name under which the framework has the function: ``function``, unless that is an alias."""
     not_applicable: Callable[[On], str | None] | None = None
     """Says why there is nothing to test here (fewer devices than a collective needs), or None."""
 
@@ -119,7 +121,8 @@ class Function:
     prepare: Prepare = just_call
     host_only: str | None = None
     alias_of: str | None = None
-    """The name under which the framework has it, where the paper printed another spelling."""
+    """The name under which the framework has it, where the paper printed it misspelled. A function
+    that has moved, or is gone, is no alias: it is removed under its own name."""
     cases: list[Case] = field(default_factory=list)
 
     def value(
@@ -198,6 +201,7 @@ class Function:
                 reference=reference,
                 check=check,
                 host_only=self.host_only,
+                looked_up=self.alias_of or self.name,
                 tags=(kind, dtype, *tags),
             )
         )

@@ -115,7 +115,7 @@ class _Attempt:
     def run(self) -> tuple[Ending, Evidence | None]:
         case, device = self.case, self.device
         try:
-            function = device.lookup(case.function)
+            function = device.lookup(case.looked_up)
         except LookupError as error:
             return Ending.removed, Evidence(stage=self.stage, reason=printable(str(error)))
         on = On(

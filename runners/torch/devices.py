@@ -205,7 +205,9 @@ class Xla(TorchDevice):
 BY_NAME: Mapping[str, type[TorchDevice]] = {each.name: each for each in (Cpu, Cuda, Xla)}
 _XLA_CLASSES = {"CPU": DeviceClass.cpu, "TPU": DeviceClass.tpu, "CUDA": DeviceClass.gpu}
 
-_MOVES = frozenset({"_to_copy", "to", "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense"})
+_MOVES = frozenset(
+    {"_to_copy", "to", "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense", "lift_fresh"}
+)
 """Operations whose purpose is to carry values between host and device."""
 
 

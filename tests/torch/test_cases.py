@@ -19,8 +19,6 @@ NEEDS_CUDA = {
 """Functions whose calls run as written and must fail on a machine without CUDA."""
 
 GONE = {
-    "torch.nn.BatchNorm.reset_running_stats": "there is no torch.nn.BatchNorm; BatchNorm1d to 3d have the method",
-    "torch.nn.Parameter.register_parameter": "a method of torch.nn.Module, not of Parameter",
     "torch.von_mises.VonMises": "today's is torch.distributions.VonMises",
 }
 """Names as the paper printed them that this torch does not have."""
