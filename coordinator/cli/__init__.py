@@ -1,0 +1,62 @@
+"""The command line ``portolan``: every error is one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+from typer.exceptions import TyperException
+
+from coordinator.cli import campaigns, database, demo, results, runners, up
+from coordinator.errors import PortolanError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="portolan",
+    help="Charts which functions of an ML framework reach which accelerators, and how well.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("up")(up.up)
+app.command("submit")(campaigns.submit)
+app.command("status")(campaigns.status)
+app.command("results")(results.results)
+app.command("cancel")(campaigns.cancel)
+app.add_typer(runners.app, name="runner")
+app.add_typer(database.app, name="db")
+app.command("demo")(demo.demo)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    try:
+        code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except TyperException as error:
+        if "Usage:" in (text := error.format_message()):
+            print(text)  # no command was given: the help is the answer
+        else:
+            _complain(f"{text.rstrip('.')}: see portolan --help")
+        return 2
+    except PortolanError as error:
+        _complain(str(error))
+        return 2
+    except BrokenPipeError:
+        # Whoever read us has seen enough; Python must not complain about it once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        _complain(f"{(error.strerror or str(error)).lower()}{where}")
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+
+
+def _complain(message: str) -> None:
+    print(f"portolan: {' '.join(message.split())}", file=sys.stderr)

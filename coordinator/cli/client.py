@@ -1,0 +1,177 @@
+"""A client of the REST API for the command line: every failure becomes one line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
+from coordinator.cli.directory import DEFAULT_URL
+from coordinator.errors import PortolanError
+from coordinator.fleet.models import Runner, RunnerList
+from coordinator.outcomes.models import Matrix, OutcomePage
+from protocol.problems import Problem
+
+SILENCE_S = 30.0
+"""A stream of events that says nothing for this long is dead; the coordinator speaks every 10 s."""
+EXPORT_SILENCE_S = 600.0
+"""Parquet is written whole before its first byte comes."""
+RECONNECT_S = 0.5
+GIVE_UP_S = 30.0
+"""How long a coordinator may be away, restarting, before whoever watches a campaign is told."""
+
+Query = Mapping[str, str | int]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class CoordinatorError(PortolanError):
+    """The coordinator does not answer, or refused the request."""
+
+
+class CoordinatorAwayError(CoordinatorError):
+    """No coordinator answers, or it went away in the middle of its answer."""
+
+
+class Client:
+    """``with Client(url) as client: client.campaign(3)``."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        try:
+            host = urlsplit(url).hostname or ""
+            # A proxy for the world outside is none for this machine, whatever the environment says.
+            local = host == "localhost" or host == "::1" or host.startswith("127.")
+            self._http = httpx.Client(
+                base_url=f"{url}/api/v1",
+                timeout=httpx.Timeout(60.0, connect=5.0),
+                trust_env=not local,
+            )
+        except (ValueError, httpx.InvalidURL) as error:
+            raise CoordinatorError(f"'{url}' is not a URL: write it like {DEFAULT_URL}") from error
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def submit(self, request: Mapping[str, Any]) -> CampaignDetail:
+        """Plan and queue a campaign."""
+        return self._read(CampaignDetail, self._call("POST", "/campaigns", json=dict(request)))
+
+    def dry_run(self, request: Mapping[str, Any]) -> DryRun:
+        """What ``submit`` would plan."""
+        return self._read(DryRun, self._call("POST", "/campaigns", json={**request, "dry_run": True}))
+
+    def campaigns(self, limit: int = 50) -> CampaignPage:
+        return self._read(CampaignPage, self._call("GET", "/campaigns", params={"limit": limit}))
+
+    def campaign(self, campaign_id: int) -> CampaignDetail:
+        return self._read(CampaignDetail, self._call("GET", f"/campaigns/{campaign_id}"))
+
+    def cancel(self, campaign_id: int) -> CampaignDetail:
+        return self._read(CampaignDetail, self._call("POST", f"/campaigns/{campaign_id}/cancel"))
+
+    def matrix(self, campaign_id: int) -> Matrix:
+        return self._read(Matrix, self._call("GET", f"/campaigns/{campaign_id}/functions"))
+
+    def outcomes(self, campaign_id: int, filters: Query, page: int = 1000) -> Iterator[dict[str, Any]]:
+        """All outcomes that the filters let through, page by page."""
+        after: int | None = 0
+        while after is not None:
+            query = {**filters, "after": after, "limit": page}
+            answer = self._read(OutcomePage, self._call("GET", f"/campaigns/{campaign_id}/outcomes", params=query))
+            yield from answer.outcomes
+            after = answer.next
+
+    def export(self, campaign_id: int, format: str, filters: Query) -> Iterator[bytes]:
+        """The outcomes as one file, in pieces."""
+        query = {**filters, "format": format}
+        with self._stream(f"/campaigns/{campaign_id}/outcomes", query, EXPORT_SILENCE_S) as pieces:
+            yield from pieces
+
+    def follow(self, campaign_id: int) -> Iterator[CampaignDetail]:
+        """The campaign now, whenever something changes, and at its end. Outlasts a restart of the coordinator."""
+        heard = time.monotonic()
+        while True:
+            try:
+                for campaign in self._events(campaign_id):
+                    heard = time.monotonic()
+                    yield campaign
+                    if campaign.state != "running":
+                        return
+            except CoordinatorAwayError:
+                if time.monotonic() - heard > GIVE_UP_S:
+                    raise
+            time.sleep(RECONNECT_S)
+
+    def runners(self) -> list[Runner]:
+        return self._read(RunnerList, self._call("GET", "/runners")).runners
+
+    def register(self, url: str, secret: str) -> Runner:
+        return self._read(Runner, self._call("POST", "/runners", json={"url": url, "secret": secret}))
+
+    def remove(self, runner_id: int) -> None:
+        self._call("DELETE", f"/runners/{runner_id}")
+
+    def _events(self, campaign_id: int) -> Iterator[CampaignDetail]:
+        with self._stream(f"/campaigns/{campaign_id}/events", {}, SILENCE_S) as pieces:
+            rest = b""
+            for piece in pieces:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    if line.startswith(b"data: "):
+                        yield CampaignDetail.model_validate_json(line[6:])
+
+    def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
+        try:
+            answer = self._http.request(method, path, **more)
+        except httpx.HTTPError as error:
+            raise self._away(error) from error
+        if answer.is_error:
+            raise self._refusal(answer)
+        return answer
+
+    @contextmanager
+    def _stream(self, path: str, query: Query, silence_s: float) -> Iterator[Iterator[bytes]]:
+        timeout = httpx.Timeout(silence_s, connect=5.0)
+        try:
+            with self._http.stream("GET", path, params=query, timeout=timeout) as answer:
+                if answer.is_error:
+                    answer.read()
+                    raise self._refusal(answer)
+                yield answer.iter_bytes()
+        except httpx.HTTPError as error:
+            raise self._away(error) from error
+
+    def _read(self, model: type[Model], answer: httpx.Response) -> Model:
+        try:
+            return model.model_validate_json(answer.content)
+        except ValidationError as error:
+            raise self._stranger() from error
+
+    def _refusal(self, answer: httpx.Response) -> CoordinatorError:
+        try:
+            return CoordinatorError(Problem.model_validate_json(answer.content).detail)
+        except ValidationError:
+            return self._stranger()
+
+    def _stranger(self) -> CoordinatorError:
+        return CoordinatorError(
+            f"what answers at {self.url} is no coordinator of this version: give another address with --url"
+        )
+
+    def _away(self, error: httpx.HTTPError) -> CoordinatorError:
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            return CoordinatorAwayError(f"no coordinator answers at {self.url}: start one with `portolan up`")
+        if isinstance(error, httpx.TimeoutException):
+            return CoordinatorAwayError(f"the coordinator at {self.url} is too slow to answer: try again")
+        if isinstance(error, httpx.UnsupportedProtocol):
+            return CoordinatorError(f"'{self.url}' is not a URL: write it like {DEFAULT_URL}")
+        return CoordinatorAwayError(f"the coordinator at {self.url} went away in the middle of its answer")

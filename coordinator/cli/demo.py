@@ -1,0 +1,259 @@
+"""``portolan demo``: from nothing to a chart of this machine, in one command.
+
+One environment (a framework's) after the other is set up; as soon as one is ready its
+targets get runners and a campaign of their own, while the next is still being set up.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from coordinator.campaigns.models import CampaignDetail
+from coordinator.cli.client import Client
+from coordinator.cli.directory import DataDirectory
+from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, stoppable
+from coordinator.cli.matrix import print_matrix, summary
+from coordinator.cli.options import DataDir
+from coordinator.cli.processes import Child
+from coordinator.cli.progress import Bar, Board, Watch
+from coordinator.cli.tables import console, duration, plural
+from coordinator.cli.up import TEND_EVERY_S, targets_of
+from coordinator.errors import PortolanError
+
+HOPELESS_STARTS = 5
+"""A runner that ended this often in a row takes its campaign with it."""
+OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
+"""Frameworks whose environment we know how to set up; others are there or are not."""
+
+Stage = Literal["waiting", "setting up", "starting", "charting", "charted", "left out"]
+
+
+class Follower:
+    """Follows one campaign in a thread; ``latest`` is what it knows."""
+
+    def __init__(self, url: str, campaign: CampaignDetail) -> None:
+        self.latest = campaign
+        self.watch = Watch()
+        self.error: PortolanError | None = None
+        self._url = url
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    @property
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def bars(self) -> list[Bar]:
+        return self.watch.bars(self.latest, time.monotonic())
+
+    def _follow(self) -> None:
+        try:
+            with Client(self._url) as client:
+                for campaign in client.follow(self.latest.id):
+                    self.latest = campaign
+        except PortolanError as error:
+            self.error = error
+
+
+@dataclass
+class Environment:
+    """The targets that share one framework's environment, on their way to a chart."""
+
+    framework: str
+    targets: list[str]
+    state: Stage = "waiting"
+    setup: Child | None = None
+    runners: list[LocalRunner] = field(default_factory=list)
+    follower: Follower | None = None
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def over(self) -> bool:
+        return self.state in ("charted", "left out")
+
+    def rows(self) -> list[Bar | str]:
+        """How it stands, for the board."""
+        elapsed = duration(time.monotonic() - self.since)
+        if self.state == "setting up" and self.setup is not None:
+            said = self.setup.lines[-1] if self.setup.lines else "looking"
+            return [f"{self.framework}: environment, {elapsed}: {said}"]
+        if self.state == "starting":
+            return [f"{each.target}: starting its runner, {elapsed}" for each in self.runners if each.id is None]
+        if self.state == "charting" and self.follower is not None:
+            return [*self.follower.bars()]
+        return []
+
+
+class Demo:
+    """Drives all environments from one loop, which also keeps the runners alive."""
+
+    def __init__(self, instance: Instance, board: Board, environments: Sequence[Environment], runs: int) -> None:
+        self._instance = instance
+        self._board = board
+        self._environments = environments
+        self._runs = runs
+
+    def run(self) -> None:
+        """Until every environment is charted or left out."""
+        try:
+            while not all(each.over for each in self._environments):
+                self._begin_next_setup()
+                self._instance.tend()
+                for environment in self._environments:
+                    self._advance(environment)
+                self._board.show([row for each in self._environments for row in each.rows()])
+                time.sleep(TEND_EVERY_S)
+        finally:
+            for environment in self._environments:
+                if environment.setup is not None:
+                    environment.setup.stop()
+
+    def _begin_next_setup(self) -> None:
+        """One at a time: the first chart comes soonest if the first environment has the network to itself."""
+        if any(each.state == "setting up" for each in self._environments):
+            return
+        for environment in self._environments:
+            if environment.state == "waiting":
+                if environment.framework in OURS:
+                    command = [sys.executable, "-m", "runners", "setup", environment.framework]
+                    environment.setup = Child(command)
+                self._turn(environment, "setting up")
+                return
+
+    def _advance(self, environment: Environment) -> None:
+        match environment.state:
+            case "setting up":
+                self._check_setup(environment)
+            case "starting":
+                self._check_runners(environment)
+            case "charting":
+                self._check_campaign(environment)
+
+    def _check_setup(self, environment: Environment) -> None:
+        status = environment.setup.ended() if environment.setup is not None else 0
+        if status is None:
+            return
+        if status != 0:
+            assert environment.setup is not None
+            self._leave_out(environment, f"its environment could not be set up: {environment.setup.complaint}")
+            return
+        if environment.setup is not None:
+            took = duration(time.monotonic() - environment.since)
+            self._board.say(f"{environment.framework}: environment ready after {took}")
+        environment.runners = self._instance.serve(environment.targets)
+        self._turn(environment, "starting")
+
+    def _check_runners(self, environment: Environment) -> None:
+        if any(each.state != "left out" and each.id is None for each in environment.runners):
+            return
+        serving = [each.target for each in environment.runners if each.id is not None]
+        if not serving:
+            self._turn(environment, "left out")
+            return
+        with Client(self._instance.url) as client:
+            try:
+                campaign = client.submit({"name": "demo", "targets": serving, "runs": self._runs})
+            except PortolanError as error:
+                self._leave_out(environment, str(error))
+                return
+        self._board.say(
+            f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(serving)}, "
+            f"{plural(self._runs, 'run')} of each case"
+        )
+        environment.follower = Follower(self._instance.url, campaign)
+        self._turn(environment, "charting")
+
+    def _check_campaign(self, environment: Environment) -> None:
+        assert environment.follower is not None
+        if environment.follower.error is not None:
+            raise environment.follower.error
+        if environment.follower.ended:
+            self._turn(environment, "charted")
+        elif all(each.failures >= HOPELESS_STARTS for each in environment.runners if each.id is not None):
+            with Client(self._instance.url) as client, suppress(PortolanError):
+                client.cancel(environment.follower.latest.id)
+
+    def _leave_out(self, environment: Environment, reason: str) -> None:
+        for target in environment.targets:
+            self._board.say(f"{target}: left out, {reason}")
+        self._turn(environment, "left out")
+
+    def _turn(
+        self, environment: Environment, state: Literal["setting up", "starting", "charting", "charted", "left out"]
+    ) -> None:
+        environment.state, environment.since = state, time.monotonic()
+
+
+def demo(
+    targets: Annotated[
+        list[str] | None, typer.Option(help=f"Such as torch/cpu; unless given {' '.join(KNOWN_TARGETS)}.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, max=100, help="How often each case runs; a real campaign takes 3.")] = 1,
+    data_dir: DataDir = None,
+) -> None:
+    """Set up, start, chart every function on this machine's targets, show the matrix, stop."""
+    wanted = targets_of(targets)
+    directory = DataDirectory(data_dir)
+    environments = by_environment(wanted)
+    began = time.monotonic()
+    with stoppable(), Board() as board:
+        board.say(f"charting {', '.join(wanted)}; data in {directory.path}")
+        with Instance(directory, database=None, host="127.0.0.1", port=0, say=board.say) as instance:
+            Demo(instance, board, environments, runs).run()
+            board.show([])
+            followers = [each.follower for each in environments if each.follower is not None]
+            if not followers:
+                raise InstanceError("none of these targets can be served here, for the reasons above")
+            with Client(instance.url) as client:
+                matrices = [client.matrix(each.latest.id) for each in followers]
+            board.say("stopping")
+    out = console()
+    for matrix in matrices:
+        print_matrix(matrix, out)
+        out.print()
+        for line in summary(matrix):
+            out.print(line, soft_wrap=True)
+    out.print(f"\ndone after {duration(time.monotonic() - began)}")
+    out.print(_further([each.latest.id for each in followers], data_dir), soft_wrap=True)
+
+
+def by_environment(targets: Sequence[str]) -> list[Environment]:
+    """Targets of one framework share its environment, and so a campaign."""
+    groups: dict[str, list[str]] = {}
+    for target in targets:
+        groups.setdefault(target.split("/")[0], []).append(target)
+    return [Environment(framework, members) for framework, members in groups.items()]
+
+
+def _further(campaigns: Sequence[int], data_dir: Path | None) -> str:
+    program = _program()
+    place = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
+    shown = "\n".join(f"  {program} results {each}{place}   the matrix and every failure" for each in campaigns)
+    return (
+        "To look further:\n"
+        f"  {program} up{place}   starts everything again on the same data; then, elsewhere,\n"
+        f"{shown}\n"
+        f'  psql "$({program} db url{place})"   the views outcome_rows, function_verdicts, function_latencies\n'
+        f"  {program} submit --wait --runs 3{place}   a campaign as the study made them"
+    )
+
+
+def _program() -> str:
+    """How the reader can call this program again from where they are."""
+    own = Path(sys.argv[0]).absolute()
+    if shutil.which("portolan") == str(own):
+        return "portolan"
+    with suppress(ValueError):
+        return shlex.quote(str(own.relative_to(Path.cwd())))
+    return shlex.quote(str(own))

@@ -1,0 +1,147 @@
+"""The data directory of a local instance: where it is, who holds it, and what is kept in it.
+
+::
+
+    postgres/           the embedded database
+    runners/torch-cpu/  of each local runner its port, its secret and its log
+    coordinator.json    where the coordinator answers, and its database; for other commands to find
+    coordinator.log     what it logs, one JSON object a line
+    lock                held while the instance runs
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from coordinator.errors import DatabaseError, DirectoryHeldError
+
+DEFAULT_URL = "http://127.0.0.1:8642"
+
+
+def default_directory() -> Path:
+    """``$PORTOLAN_DATA``, or the place that the system has for such data."""
+    if given := os.environ.get("PORTOLAN_DATA"):
+        return Path(given)
+    if os.geteuid() == 0:
+        return Path("/var/lib/portolan")
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "portolan"
+
+
+@dataclass(frozen=True)
+class Whereabouts:
+    """What a running instance says of itself in its data directory."""
+
+    url: str
+    dsn: str
+
+
+class DataDirectory:
+    """One data directory, given or the default; nothing is made before ``held`` is entered."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = (path or default_directory()).absolute()
+
+    @property
+    def postgres(self) -> Path:
+        return self.path / "postgres"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "coordinator.log"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the directory if need be and keep every other instance out of it."""
+        self._make()
+        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.pread(lock, 20, 0).decode(errors="replace").strip() or "unknown"
+                raise DirectoryHeldError(
+                    f"data directory {self.path} is held by another portolan (pid {holder}): "
+                    "stop that one, or choose another directory with --data-dir"
+                ) from None
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+            self._whereabouts.unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    self._whereabouts.unlink(missing_ok=True)
+        finally:
+            os.close(lock)
+
+    def announce(self, whereabouts: Whereabouts) -> None:
+        """Let other commands find the instance. Readable by its owner only: the DSN holds a password."""
+        write_private(self._whereabouts, json.dumps(vars(whereabouts)))
+
+    def running(self) -> Whereabouts | None:
+        """Where the instance that holds this directory answers; None if none runs."""
+        try:
+            said = json.loads(self._whereabouts.read_text())
+            if not self._is_held():
+                return None
+            return Whereabouts(said["url"], said["dsn"])
+        except FileNotFoundError:
+            return None
+        except PermissionError as error:
+            raise DatabaseError(f"{error.filename} may be read by its owner only: ask as that user") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise DatabaseError(f"{self._whereabouts} is damaged: stop the instance and start it again") from error
+
+    def runner(self, target: str) -> Path:
+        """The folder of the local runner that serves ``target``, made if need be."""
+        folder = self.path / "runners" / target.replace("/", "-")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    @property
+    def _whereabouts(self) -> Path:
+        return self.path / "coordinator.json"
+
+    def _make(self) -> None:
+        if not self.path.exists():
+            self.path.mkdir(parents=True)
+            self.path.chmod(0o711)  # as root, PostgreSQL's user must get through to postgres/
+
+    def _is_held(self) -> bool:
+        lock = os.open(self.path / "lock", os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
+
+def find_url(given: str | None, directory: DataDirectory) -> str:
+    """Which coordinator a command speaks to: as given, else the environment's, else the local one's."""
+    if url := given or os.environ.get("PORTOLAN_URL"):
+        return url.rstrip("/")
+    try:
+        found = directory.running()
+    except DatabaseError:
+        found = None  # somebody else's instance: the default address may still be right
+    return found.url if found else DEFAULT_URL
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file whole or not at all, for its owner's eyes only."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    with open(part, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(path)

@@ -1,0 +1,331 @@
+"""The local instance: database, coordinator and runners, started, kept alive and stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import secrets
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import uvicorn
+
+from coordinator.cli.client import Client
+from coordinator.cli.directory import DataDirectory, Whereabouts, write_private
+from coordinator.cli.processes import STOP_LIMIT_S, Child
+from coordinator.errors import PortolanError
+
+KNOWN_TARGETS = ("torch/cpu", "torch/xla")
+"""What ``up`` and ``demo`` try unless told otherwise."""
+READY_LIMIT_S = 180.0
+LONGEST_BACKOFF_S = 60.0
+LOG_LIMIT_BYTES = 5_000_000
+FIRST_STARTS = 3
+"""A runner that has never been ready is started this often, then left out."""
+CANNOT_SERVE = 2
+"""Exit code of a runner whose framework or device is not there."""
+
+Say = Callable[[str], None]
+
+
+class InstanceError(PortolanError):
+    """The local instance cannot be started."""
+
+
+@dataclass
+class LocalRunner:
+    """One runner process of this instance, over all its restarts."""
+
+    target: str
+    folder: Path
+    url: str
+    state: Literal["starting", "serving", "waiting", "left out"] = "starting"
+    reason: str = ""
+    """Why it is left out."""
+    child: Child | None = None
+    since: float = field(default_factory=time.monotonic)
+    """When the present state began."""
+    failures: int = 0
+    id: int | None = None
+
+
+def backoff_s(failures: int) -> float:
+    """How long to wait before the next start of a runner that ended ``failures`` times in a row."""
+    return min(float(2 ** (failures - 1)), LONGEST_BACKOFF_S)
+
+
+class Instance:
+    """``with Instance(…) as instance: instance.serve([…]); while …: instance.tend()``.
+
+    Everything happens in the caller's thread, which must be the one that stays, but for the
+    coordinator, which has a thread to itself.
+    """
+
+    def __init__(self, directory: DataDirectory, *, database: str | None, host: str, port: int, say: Say) -> None:
+        self._directory = directory
+        self._database = database
+        self._host = host
+        self._port = port
+        self._say = say
+        self._stack = ExitStack()
+        self._server: uvicorn.Server | None = None
+        self._coordinator: threading.Thread | None = None
+        self.runners: list[LocalRunner] = []
+        self.url = ""
+        self.dsn = ""
+
+    def __enter__(self) -> Instance:
+        try:
+            self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _start(self) -> None:
+        from coordinator.database.embedded import EmbeddedPostgres
+        from coordinator.database.migration import upgrade
+
+        self._stack.enter_context(self._directory.held())
+        listener = self._stack.enter_context(_listener(self._host, self._port))
+        began = time.monotonic()
+        if self._database is None:
+            self.dsn = self._stack.enter_context(EmbeddedPostgres(self._directory.postgres))
+        else:
+            self.dsn = self._database
+        asyncio.run(upgrade(self.dsn))
+        self._say(f"database ready after {time.monotonic() - began:.1f} s")
+        self._stack.callback(self._stop_coordinator)
+        self._start_coordinator(listener)
+        self._stack.callback(self._stop_runners)
+        host, port = listener.getsockname()[:2]
+        self.url = f"http://{_reachable(host)}:{port}"
+        self._directory.announce(Whereabouts(self.url, self.dsn))
+
+    def _start_coordinator(self, listener: socket.socket) -> None:
+        from coordinator.app import create_app
+        from coordinator.settings import Settings
+
+        self._stack.enter_context(_logging_to(self._directory.log))
+        config = uvicorn.Config(
+            create_app(Settings(self.dsn)),
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=2,
+        )
+        server = self._server = uvicorn.Server(config)
+        self._coordinator = threading.Thread(target=server.run, args=([listener],), name="coordinator", daemon=True)
+        self._coordinator.start()
+        while not server.started:
+            if not self._coordinator.is_alive():
+                raise InstanceError(f"the coordinator does not start: {self._directory.log} says why")
+            time.sleep(0.01)
+
+    def _stop_coordinator(self) -> None:
+        if self._server is not None and self._coordinator is not None:
+            self._server.should_exit = True
+            self._coordinator.join(STOP_LIMIT_S)
+
+    def serve(self, targets: Sequence[str]) -> list[LocalRunner]:
+        """Begin to start a runner for each target; ``tend`` brings them up."""
+        began = []
+        for target in targets:
+            folder = self._directory.runner(target)
+            runner = LocalRunner(target, folder, f"http://127.0.0.1:{_kept_port(folder / 'port')}")
+            if not (folder / "secret").exists():
+                write_private(folder / "secret", secrets.token_urlsafe(32))
+            self._launch(runner)
+            began.append(runner)
+        self.runners += began
+        return began
+
+    def tend(self) -> None:
+        """See to every runner: register it when it is ready, start it again when it has ended."""
+        if self._coordinator is not None and not self._coordinator.is_alive():
+            raise InstanceError(f"the coordinator ended unexpectedly: {self._directory.log} says why")
+        for runner in self.runners:
+            self._tend(runner)
+
+    @property
+    def settled(self) -> bool:
+        """Whether every runner is up, left out, or was up already."""
+        return all(runner.state in ("serving", "left out") or runner.id is not None for runner in self.runners)
+
+    @property
+    def serving(self) -> list[str]:
+        return [runner.target for runner in self.runners if runner.state == "serving"]
+
+    def _tend(self, runner: LocalRunner) -> None:
+        now = time.monotonic()
+        if runner.state == "waiting" and now - runner.since >= backoff_s(runner.failures):
+            self._launch(runner)
+        if runner.child is None or runner.state not in ("starting", "serving"):
+            return
+        status = runner.child.ended()
+        if status is not None:
+            self._ended(runner, status)
+        elif runner.state == "starting" and runner.child.first_line is not None:
+            self._register(runner, runner.child.first_line)
+        elif runner.state == "starting" and now - runner.since > READY_LIMIT_S:
+            runner.child.stop()
+            self._leave_out(runner, f"it was not ready after {READY_LIMIT_S:.0f} s")
+        elif runner.state == "serving" and runner.failures and now - runner.since > LONGEST_BACKOFF_S:
+            runner.failures = 0
+
+    def _launch(self, runner: LocalRunner) -> None:
+        log = runner.folder / "log"
+        if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
+            log.replace(log.with_suffix(".1"))
+        framework, device = runner.target.split("/", 1)
+        port = runner.url.rsplit(":", 1)[1]
+        runner.child = Child(
+            [
+                *(sys.executable, "-m", "runners", "serve", framework, device),
+                *("--host", "127.0.0.1", "--port", port, "--secret-file", str(runner.folder / "secret")),
+            ],
+            log,
+        )
+        runner.state, runner.since = "starting", time.monotonic()
+
+    def _register(self, runner: LocalRunner, ready: str) -> None:
+        with Client(self.url) as client:
+            try:
+                registered = client.register(runner.url, (runner.folder / "secret").read_text())
+            except PortolanError as error:
+                assert runner.child is not None
+                runner.child.stop()
+                self._leave_out(runner, str(error))
+                return
+        runner.state, runner.since = "serving", time.monotonic()
+        again = " again" if runner.failures else ""
+        runner.id = registered.id
+        self._say(f"{runner.target}: runner ready{again}, {registered.target} on {registered.hardware}")
+
+    def _ended(self, runner: LocalRunner, status: int) -> None:
+        assert runner.child is not None
+        complaint = runner.child.complaint
+        runner.failures += 1
+        if runner.id is None and (status == CANNOT_SERVE or runner.failures == FIRST_STARTS):
+            self._leave_out(runner, complaint)
+            return
+        runner.state, runner.since = "waiting", time.monotonic()
+        how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
+        self._say(
+            f"{runner.target}: the runner ended ({how}; {complaint}), starting it again in "
+            f"{backoff_s(runner.failures):.0f} s (its log: {runner.folder / 'log'})"
+        )
+
+    def _leave_out(self, runner: LocalRunner, reason: str) -> None:
+        runner.state, runner.reason = "left out", reason
+        self._say(f"{runner.target}: left out, {reason}")
+
+    def _stop_runners(self) -> None:
+        children = [runner.child for runner in self.runners if runner.child is not None]
+        for child in children:
+            child.ask_to_stop()
+        for child in children:
+            child.stop()
+
+
+@contextmanager
+def _listener(host: str, port: int) -> Iterator[socket.socket]:
+    """Bound before anything else is started: a port in use is told at once."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise InstanceError(f"'{host}' is not an address of this machine: {error.strerror}") from error
+    with socket.socket(family, kind, protocol) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen(128)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InstanceError(
+                f"cannot listen on {host}:{port}: {reason}; stop what uses it, or choose another with --port"
+            ) from error
+        yield listener
+
+
+def _reachable(host: str) -> str:
+    """The address under which this machine reaches what listens on ``host``."""
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+    return everywhere.get(host, f"[{host}]" if ":" in host else host)
+
+
+def _kept_port(kept: Path) -> int:
+    """The port kept from last time if it is still free, else one that is: the URL of a runner is its name."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        port = int(kept.read_text())
+        with socket.socket() as probe, contextlib.suppress(OSError, OverflowError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    write_private(kept, f"{port}\n")
+    return port
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        said = {
+            "time": self.formatTime(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            said["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(said)
+
+
+@contextmanager
+def _logging_to(path: Path) -> Iterator[None]:
+    """Everything that is logged goes to a file; the terminal belongs to the command."""
+    if path.exists() and path.stat().st_size > LOG_LIMIT_BYTES:
+        path.replace(path.with_suffix(".log.1"))
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(_JsonLines())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    ours = logging.getLogger("coordinator")
+    ours.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt`` once; nothing disturbs the stopping."""
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def stop(number: int, frame: object) -> None:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = [signal.signal(each, stop) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)

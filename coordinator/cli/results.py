@@ -1,0 +1,143 @@
+"""``portolan results``: what came of a campaign, on the terminal or as a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import typer
+
+from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.matrix import print_matrix, summary
+from coordinator.cli.options import CampaignId, DataDir, Url, connect
+from coordinator.cli.tables import console, plural
+from coordinator.outcomes.models import Matrix
+from protocol.words import Cause, Verdict
+
+LISTED = 50
+"""So many outcomes under the matrix; the files hold all."""
+
+
+class Form(StrEnum):
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+def results(
+    campaign_id: CampaignId,
+    format: Annotated[Form, typer.Option(help="table shows the matrix and the failures.")] = Form.table,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    verdict: Annotated[Verdict | None, typer.Option(help="Only these outcomes; the table lists failed ones.")] = None,
+    cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
+    function: Annotated[str | None, typer.Option(help="Only functions that this glob matches.")] = None,
+    device: Annotated[str | None, typer.Option(help="Only this device, such as xla.")] = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Show or export the outcomes of a campaign, with the command that repeats each failure."""
+    given = {"verdict": verdict, "cause": cause, "function": function, "device": device}
+    filters = {name: str(value) for name, value in given.items() if value is not None}
+    if format is Form.parquet and output is None and sys.stdout.isatty():
+        raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
+    with connect(url, data_dir) as client:
+        if format is Form.table:
+            with _text(output) as out:
+                _print_table(client, campaign_id, filters, out)
+            return
+        if format is Form.json:
+            pieces = _json(client.outcomes(campaign_id, filters))
+        else:
+            pieces = client.export(campaign_id, format, filters)
+        with _bytes(output) as sink:
+            for piece in pieces:
+                sink.write(piece)
+
+
+def _print_table(client: Client, campaign_id: int, filters: dict[str, str], stream: Any) -> None:
+    out = console(stream)
+    matrix = _narrowed(client.matrix(campaign_id), filters.get("function"), filters.get("device"))
+    print_matrix(matrix, out)
+    for line in summary(matrix):
+        out.print(line)
+    if "verdict" not in filters and "cause" not in filters:
+        filters = {**filters, "verdict": str(Verdict.failed)}
+    told = _listed(client.outcomes(campaign_id, filters))
+    if told:
+        out.print(f"\n{filters.get('verdict', filters.get('cause'))}:")
+    for line in told[:LISTED]:
+        out.print(line, soft_wrap=True)
+    if len(told) > LISTED:
+        out.print(f"… and {plural(len(told) - LISTED, 'case')} more: --format csv has all, --function narrows")
+
+
+def _narrowed(matrix: Matrix, function: str | None, device: str | None) -> Matrix:
+    targets = [each for each in matrix.targets if device is None or each.target.endswith(f"/{device}")]
+    rows = [
+        row
+        for row in matrix.functions
+        if (function is None or fnmatchcase(row.function, function)) and any(each.id in row.cells for each in targets)
+    ]
+    return matrix.model_copy(update={"targets": targets, "functions": rows})
+
+
+def _listed(outcomes: Iterable[dict[str, Any]]) -> list[str]:
+    """One entry a case and target: what it died of, and the command that runs it again."""
+    runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in outcomes:
+        target = f"{row['framework']}@{row['version']}/{row['device']}"
+        runs.setdefault((target, row["case"]), []).append(row)
+    entries = []
+    for (target, case), rows in runs.items():
+        first = rows[0]
+        why = first["mismatch"] or first["message"] or first["signal"] or first["ending"]
+        times = f" ({len(rows)} runs)" if len(rows) > 1 else ""
+        said = " ".join(str(why).split())[:200]
+        entries.append(f"{target}  {case}{times}\n  {first['cause'] or first['verdict']}: {said}\n  {first['repeat']}")
+    return entries
+
+
+def _json(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """An array with one outcome a line."""
+    opening = "["
+    for row in rows:
+        yield f"{opening}\n{json.dumps(row, ensure_ascii=False)}".encode()
+        opening = ","
+    yield b"[]\n" if opening == "[" else b"\n]\n"
+
+
+@contextmanager
+def _bytes(output: Path | None) -> Iterator[BinaryIO]:
+    """Stdout, or a file that appears only once it is whole."""
+    if output is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    part = output.with_name(f"{output.name}.part")
+    try:
+        with part.open("wb") as sink:
+            yield sink
+        part.replace(output)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _text(output: Path | None) -> Iterator[Any]:
+    if output is None:
+        yield sys.stdout
+        return
+    with _bytes(output) as sink:
+        import io
+
+        with io.TextIOWrapper(sink, encoding="utf-8") as text:
+            yield text
+            text.flush()
+            text.detach()

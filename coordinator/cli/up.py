@@ -1,0 +1,82 @@
+"""``portolan up``: the local instance in the foreground, until Ctrl-C."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coordinator.cli.directory import DataDirectory
+from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, stoppable
+from coordinator.cli.options import DataDir, split
+
+TEND_EVERY_S = 0.1
+
+
+def up(
+    data_dir: DataDir = None,
+    database: Annotated[
+        str | None, typer.Option(help="DSN of a PostgreSQL to use instead of the embedded one.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where the coordinator listens. It has no password: whoever reaches it can use it.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8642,
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Which runners to start, such as {' '.join(KNOWN_TARGETS)}; those are also the default."),
+    ] = None,
+) -> None:
+    """Start the database, the coordinator and the runners of this machine; Ctrl-C stops all."""
+    wanted = targets_of(targets)
+    directory = DataDirectory(data_dir)
+    try:
+        with stoppable(), Instance(directory, database=database, host=host, port=port, say=_say) as instance:
+            _say(f"portolan {version('portolan')} at {instance.url} (docs: {instance.url}/docs)")
+            _say(f"data in {directory.path}")
+            instance.serve(wanted)
+            _tend_until_settled(instance)
+            _say(_what_next(instance, data_dir))
+            while True:
+                instance.tend()
+                time.sleep(TEND_EVERY_S)
+    except KeyboardInterrupt:
+        _say(f"stopped; the data stay in {directory.path}")
+
+
+def targets_of(given: list[str] | None) -> list[str]:
+    """The targets to start runners for; each is framework/device and nothing else."""
+    targets = list(dict.fromkeys(split(given))) if given is not None else list(KNOWN_TARGETS)
+    for target in targets:
+        framework, _, device = target.partition("/")
+        if not framework.isidentifier() or not device.isidentifier():
+            raise InstanceError(f"'{target}' is not a target to serve: write framework/device, such as torch/cpu")
+    return targets
+
+
+def _tend_until_settled(instance: Instance) -> None:
+    while not instance.settled:
+        instance.tend()
+        time.sleep(TEND_EVERY_S)
+
+
+def _what_next(instance: Instance, data_dir: Path | None) -> str:
+    place = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
+    lines = []
+    if not instance.serving:
+        lines.append("no runner runs here: `portolan-runner setup torch` prepares one, then start again; or")
+        lines.append(f"  portolan runner register URL{place}   puts one from elsewhere on the chart")
+    lines += [
+        f"  portolan submit --wait{place}   charts every function on every target",
+        f'  psql "$(portolan db url{place})"   looks at the outcomes',
+        "Ctrl-C stops everything and keeps the data",
+    ]
+    return "\n".join(lines)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
