@@ -1,0 +1,206 @@
+"""What a torch device promises: arrays arrive as they were made, come back as they are, in time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import runners.torch
+from protocol.words import DeviceClass
+from runners.checks import Leaf
+from runners.devices import Device, DeviceUnavailableError
+from runners.rounding import rounded, to_bfloat16
+
+ROOT = Path(runners.torch.__file__).resolve().parents[2]
+BITS = st.integers(min_value=0, max_value=2**32 - 1)
+
+
+@pytest.fixture(params=["cpu", "xla"])
+def device(request: pytest.FixtureRequest) -> Device:
+    found: Device = request.getfixturevalue(request.param)
+    return found
+
+
+@given(st.lists(BITS, min_size=1, max_size=64))
+def test_bfloat16_is_rounded_as_torch_does(patterns: list[int]) -> None:
+    values = np.array(patterns, dtype=np.uint32).view(np.float32)
+    wanted = torch.from_numpy(values.copy()).to(torch.bfloat16).float().numpy()
+    np.testing.assert_array_equal(to_bfloat16(values), wanted)
+
+
+@given(st.lists(st.floats(width=64), min_size=1, max_size=64))
+def test_doubles_reach_bfloat16_and_float16_as_torch_moves_them(numbers: list[float]) -> None:
+    values = np.array(numbers)
+    for name in ("bfloat16", "float16", "float32"):
+        wanted = torch.from_numpy(values).to(getattr(torch, name)).double().numpy()
+        np.testing.assert_array_equal(rounded(values, name), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_what_is_put_is_taken_back_exactly(device: Device, dtype: str) -> None:
+    values = rounded(np.linspace(-3, 3, 24).reshape(2, 3, 4), dtype)
+    leaf = device.take(device.put(values, dtype))
+    np.testing.assert_array_equal(leaf.values.astype(np.float64), values)
+    assert leaf.dtype == dtype
+    assert device.on_device(leaf.device)
+
+
+def test_only_floating_arrays_take_the_dtype_of_the_case(device: Device) -> None:
+    tree = {"a": [np.arange(3), (np.array([True]), "word")], "b": np.array(1 + 2j), "c": np.zeros((0, 2))}
+    taken = device.take(device.put(tree, "float32"))
+    assert taken["a"][1][1] == "word"
+    kinds = [taken["a"][0].dtype, taken["a"][1][0].dtype, taken["b"].dtype, taken["c"].dtype]
+    assert kinds == ["int64", "bool", "complex64", "float32"]
+    assert (taken["b"].values.shape, taken["c"].values.shape) == ((), (0, 2))
+
+
+def test_a_call_in_place_does_not_reach_the_inputs_on_the_host(device: Device) -> None:
+    values = np.ones(4)
+    device.put(values, "float64").add_(1)
+    assert values.tolist() == [1, 1, 1, 1]
+
+
+def test_results_of_every_shape_of_container_are_taken(device: Device) -> None:
+    matrix = device.put(np.array([[3.0, 1.0], [2.0, 5.0]]), "float32")
+    packed = torch.nn.utils.rnn.pack_sequence([matrix[0].cpu(), matrix[1].cpu()])
+    taken = device.take(
+        {
+            "named": torch.max(matrix, dim=1),
+            "parameter": torch.nn.Parameter(matrix),
+            "packed": packed,
+            "size": matrix.size(),
+            "none": None,
+        }
+    )
+    assert [leaf.values.tolist() for leaf in taken["named"]] == [[3, 5], [0, 1]]
+    assert taken["parameter"].values.tolist() == [[3, 1], [2, 5]]
+    assert isinstance(taken["packed"][0], Leaf)
+    assert taken["size"] == (2, 2)
+    assert taken["none"] is None
+
+
+def test_sparse_and_conjugated_results_are_taken_by_value(cpu: Device) -> None:
+    sparse = torch.sparse_coo_tensor([[1]], [7.0], (3,))
+    assert cpu.take(sparse).values.tolist() == [0, 7, 0]
+    assert cpu.take(torch.tensor([1 + 2j]).conj()).values.tolist() == [1 - 2j]
+
+
+def test_lookup_finds_functions_classes_methods_and_modules(cpu: Device) -> None:
+    assert cpu.lookup("torch.nn.functional.dropout") is torch.nn.functional.dropout
+    assert cpu.lookup("torch.nn.Linear") is torch.nn.Linear
+    assert cpu.lookup("torch.Tensor.data_ptr") is torch.Tensor.data_ptr
+    assert cpu.lookup("torch.cuda") is torch.cuda
+    distribution = cpu.lookup("torch.distributions.RelaxedOneHotCategorical")
+    assert distribution is torch.distributions.RelaxedOneHotCategorical
+
+
+@pytest.mark.parametrize("gone", ["torch.von_mises.VonMises", "torch.no_such", "nowhere.at_all"])
+def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, gone: str) -> None:
+    with pytest.raises(LookupError, match=rf"torch \d[.\d]+\w* has no {gone}"):
+        cpu.lookup(gone)
+
+
+def test_waiting_for_xla_really_waits(xla: Device) -> None:
+    """What is left of a product after the wait is its copy to the host, a small part of it."""
+    matrix = xla.put(np.random.default_rng(0).standard_normal((1200, 1200)), "float32")
+
+    def seconds(*, wait: bool) -> tuple[float, float]:
+        xla.wait(None)
+        product = matrix @ matrix
+        for _ in range(5):
+            product = product @ matrix
+        begun = time.perf_counter()
+        if wait:
+            xla.wait(product)
+        waited = time.perf_counter()
+        product[0, 0].item()
+        return waited - begun, time.perf_counter() - waited
+
+    seconds(wait=True)
+    rounds = [seconds(wait=True) for _ in range(3)]
+    left = min(after for _, after in rounds)
+    whole = min(after for _, after in (seconds(wait=False) for _ in range(3)))
+    assert left < whole / 3
+    assert min(during for during, _ in rounds) > left
+
+
+def test_waiting_for_xla_runs_what_is_pending(xla: Device) -> None:
+    import torch_xla
+
+    result = xla.put(np.ones(3), "float32") + 1
+    information = torch_xla._XLAC._get_xla_tensor_debug_info
+    assert "aten::add" in information(result)
+    xla.wait(result)
+    assert "IR: None" in information(result)
+
+
+def test_what_an_earlier_case_left_pending_does_not_reach_the_next(xla: Device) -> None:
+    import torch_xla
+
+    left = xla.put(np.ones(3), "float32") + 1
+    before = torch_xla._XLAC._get_xla_tensor_debug_info(left)
+    xla.seed(1)
+    assert "aten::add" in before
+    assert "aten::add" not in torch_xla._XLAC._get_xla_tensor_debug_info(left)
+
+
+def test_a_seed_repeats_the_numbers_of_the_device(device: Device) -> None:
+    def draw() -> list[float]:
+        device.seed(7)
+        drawn: list[float] = device.take(torch.rand(5, device=device.handle)).values.tolist()
+        return drawn
+
+    first = draw()
+    assert draw() == first
+    device.seed(8)
+    assert device.take(torch.rand(5, device=device.handle)).values.tolist() != first
+
+
+def test_the_host_describes_itself(cpu: Device) -> None:
+    description = cpu.describe()
+    assert description.device_class is DeviceClass.cpu
+    assert description.version == torch.__version__.partition("+")[0]
+    assert description.hardware
+    assert description.notes == ()
+
+
+def test_xla_on_the_host_says_that_it_is_no_tpu(xla: Device) -> None:
+    description = xla.describe()
+    assert description.device_class is DeviceClass.cpu
+    assert description.notes == ("XLA on the host CPU, not a TPU",)
+    assert "torch_xla" in description.libraries
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has an NVIDIA device")
+def test_a_missing_cuda_device_is_one_clear_line() -> None:
+    with pytest.raises(DeviceUnavailableError) as caught:
+        runners.torch.device("cuda").describe()
+    assert "\n" not in str(caught.value)
+    assert "CUDA" in str(caught.value)
+
+
+def test_xla_works_in_a_child_forked_after_the_import() -> None:
+    """The zygote's way: whatever ``device()`` did on import, a forked child can still open the device."""
+    code = (
+        "import os, runners.torch as t\n"
+        "os.environ.update(t.DEVICES['xla'])\n"
+        "device = t.device('xla')\n"
+        "t.suites()\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    device.prime()\n"
+        "    os._exit(7)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    seen = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert seen.stdout.strip() == "7"

@@ -1,0 +1,218 @@
+"""Whatever a case does, there is one outcome of it that says what happened, where and whose fault it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+import torch
+
+from protocol.outcomes import Outcome
+from protocol.words import Ending, Placement, TimingPolicy, Verdict
+from runners.cases import Case, Function, Make, On
+from runners.checks import Mismatch
+from runners.devices import Device
+from runners.harness import MAX_FRAMES, MAX_MESSAGE
+
+OutcomeOf = Callable[..., Outcome]
+Values = np.ndarray[Any, Any]
+
+
+def numbers(make: Make) -> tuple[Values]:
+    return (make.normal(4),)
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def fail(*arguments: Any, **options: Any) -> NoReturn:
+        raise error
+
+    return fail
+
+
+def negative(**changes: Any) -> Function:
+    return Function("torch.neg", **({"reference": np.negative} | changes))
+
+
+def plain(function: Function, **options: Any) -> Case:
+    function.value("plain", numbers, **options)
+    return function.cases[-1]
+
+
+def test_a_right_result_passes(cpu: Device, outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(cpu, plain(negative()), TimingPolicy.steady)
+    assert (outcome.verdict, outcome.ending) == (Verdict.passed, Ending.returned)
+    assert outcome.evidence is None
+    assert outcome.timing.cold_ms is not None
+    assert outcome.timing.cold_ms > 0
+    assert len(outcome.timing.samples_ms) >= 3
+
+
+def test_the_papers_policy_times_the_first_call_alone(cpu: Device, outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(cpu, plain(negative()), TimingPolicy.paper)
+    assert outcome.timing.cold_ms is not None
+    assert outcome.timing.samples_ms == []
+
+
+def test_timing_off_measures_nothing(cpu: Device, outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(cpu, plain(negative()), TimingPolicy.off)
+    assert outcome.timing.cold_ms is None
+    assert outcome.timing.samples_ms == []
+
+
+def test_a_wrong_value_is_a_mismatch(cpu: Device, outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(cpu, plain(negative(reference=lambda values: -values * 1.1)))
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.mismatched)
+    assert outcome.evidence is not None
+    assert outcome.evidence.stage == "check"
+    assert outcome.evidence.right_at is None
+
+
+def test_a_value_right_at_the_narrower_type_says_so(cpu: Device, outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(cpu, plain(negative(reference=lambda values: -values * 1.001)))
+    assert outcome.evidence is not None
+    assert outcome.evidence.right_at == "bfloat16"
+
+
+def test_what_the_function_raises_fails_with_its_frames(cpu: Device, outcome_of: OutcomeOf) -> None:
+    dropout = Function("torch.nn.functional.dropout", reference=lambda values, p: values)
+    dropout.value("impossible", numbers, p=2.0)
+    outcome = outcome_of(cpu, dropout)
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.raised)
+    assert outcome.evidence is not None
+    assert outcome.evidence.stage == "call"
+    assert outcome.evidence.frames[-1].startswith("torch/nn/functional.py:")
+    assert outcome.placement is Placement.unknown
+
+
+@pytest.mark.parametrize(
+    ("where", "stage"), [("inputs", "inputs"), ("reference", "inputs"), ("not_applicable", "inputs")]
+)
+def test_an_error_of_our_own_is_not_the_functions(cpu: Device, outcome_of: OutcomeOf, where: str, stage: str) -> None:
+    case = plain(negative())
+    broken = Case(**(vars(case) | {where: raising(ValueError("ours"))}))
+    outcome = outcome_of(cpu, broken)
+    assert (outcome.verdict, outcome.ending) == (Verdict.incomplete, Ending.harness_failed)
+    assert outcome.evidence is not None
+    assert (outcome.evidence.stage, outcome.evidence.exception) == (stage, "builtins.ValueError")
+    assert "ours" in str(outcome.evidence.reason)
+
+
+def test_a_missing_package_is_the_environments_fault(cpu: Device, outcome_of: OutcomeOf) -> None:
+    missing = ModuleNotFoundError("No module named 'expecttest'")
+    outcome = outcome_of(cpu, plain(negative(prepare=raising(missing))))
+    assert (outcome.verdict, outcome.ending) == (Verdict.incomplete, Ending.harness_failed)
+    assert outcome.evidence is not None
+    assert "expecttest" in str(outcome.evidence.reason)
+
+
+def test_set_up_that_fails_is_the_functions_fault(cpu: Device, outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(cpu, plain(negative(prepare=raising(RuntimeError("no such kernel")))))
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.raised)
+    assert outcome.evidence is not None
+    assert outcome.evidence.stage == "prepare"
+
+
+def test_a_function_that_is_gone_is_skipped_as_removed(cpu: Device, outcome_of: OutcomeOf) -> None:
+    gone = Function("torch.von_mises.VonMises", reference=np.negative)
+    gone.value("gone", numbers)
+    outcome = outcome_of(cpu, gone)
+    assert (outcome.verdict, outcome.ending) == (Verdict.skipped, Ending.removed)
+    assert outcome.evidence is not None
+    assert torch.__version__.partition("+")[0] in str(outcome.evidence.reason)
+
+
+def test_a_case_may_have_nothing_to_test_here(cpu: Device, outcome_of: OutcomeOf) -> None:
+    case = Case(**(vars(plain(negative())) | {"not_applicable": lambda on: f"needs two of {on.target}"}))
+    outcome = outcome_of(cpu, case)
+    assert (outcome.verdict, outcome.ending) == (Verdict.skipped, Ending.not_applicable)
+    assert outcome.evidence is not None
+    assert outcome.evidence.reason == "needs two of cpu"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), MemoryError()])
+def test_nothing_a_call_raises_gets_past_its_outcome(cpu: Device, outcome_of: OutcomeOf, error: BaseException) -> None:
+    outcome = outcome_of(cpu, plain(negative(prepare=lambda on, values: raising(error))))
+    assert outcome.ending is Ending.raised
+    assert outcome.evidence is not None
+    assert outcome.evidence.exception == f"builtins.{type(error).__name__}"
+
+
+def test_evidence_can_be_stored_whatever_was_raised(cpu: Device, outcome_of: OutcomeOf) -> None:
+    def deep(left: int) -> NoReturn:
+        if left == 0:
+            raise RuntimeError("\0\ud800" + "x" * 100_000)
+        deep(left - 1)
+        raise AssertionError
+
+    outcome = outcome_of(cpu, plain(negative(prepare=lambda on, values: lambda: deep(100))))
+    assert outcome.evidence is not None
+    assert outcome.evidence.message is not None
+    assert outcome.evidence.message.startswith("\ufffd\ufffdxxx")
+    assert len(outcome.evidence.message) <= MAX_MESSAGE
+    assert len(outcome.evidence.frames) == MAX_FRAMES
+    assert "deep" in outcome.evidence.frames[-1]
+    outcome.model_dump_json().encode()
+
+
+def test_a_message_that_cannot_be_read_does_not_hide_its_exception(cpu: Device, outcome_of: OutcomeOf) -> None:
+    class UnreadableError(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    outcome = outcome_of(cpu, plain(negative(prepare=lambda on, values: raising(UnreadableError()))))
+    assert outcome.ending is Ending.raised
+    assert outcome.evidence is not None
+    assert str(outcome.evidence.exception).endswith("UnreadableError")
+
+
+@pytest.mark.parametrize("error", [AssertionError("not so"), IndexError("too few"), Mismatch("wrong")])
+def test_a_check_that_does_not_hold_is_a_mismatch(cpu: Device, outcome_of: OutcomeOf, error: Exception) -> None:
+    function = Function("torch.neg")
+    function.behaviour("checked", numbers, raising(error))
+    outcome = outcome_of(cpu, function)
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.mismatched)
+    assert outcome.evidence is not None
+    assert str(error) in str(outcome.evidence.mismatch)
+
+
+def test_a_call_that_fails_only_when_repeated_fails_at_its_samples(cpu: Device, outcome_of: OutcomeOf) -> None:
+    def prepare(on: On, values: Any) -> Callable[[], Any]:
+        calls = iter([on.function(values)])
+        return lambda: next(calls)
+
+    outcome = outcome_of(cpu, plain(negative(prepare=prepare)), TimingPolicy.steady)
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.raised)
+    assert outcome.evidence is not None
+    assert outcome.evidence.stage == "samples"
+
+
+def test_a_function_that_spoils_its_input_does_not_spoil_the_reference(cpu: Device, outcome_of: OutcomeOf) -> None:
+    in_place = Function("torch.Tensor.neg_", reference=lambda values: np.negative(values, out=values))
+    assert outcome_of(cpu, plain(in_place), TimingPolicy.steady).verdict is Verdict.passed
+
+
+def test_a_reference_works_on_exactly_the_values_that_were_moved(cpu: Device, outcome_of: OutcomeOf) -> None:
+    seen: list[Values] = []
+
+    def reference(values: Values) -> Values:
+        seen.append(values)
+        return values
+
+    function = Function("torch.clone", reference=reference)
+    function.value("narrow", lambda make: (make.normal(64),), dtype="bfloat16")
+    assert outcome_of(cpu, function).verdict is Verdict.passed
+    assert seen[0].dtype == np.float64
+    narrow = torch.from_numpy(seen[0]).to(torch.bfloat16).double().numpy()
+    np.testing.assert_array_equal(seen[0], narrow)
+
+
+def test_random_numbers_repeat_from_the_cases_own_seed(cpu: Device, outcome_of: OutcomeOf) -> None:
+    drawn: list[list[float]] = []
+    function = Function("torch.rand")
+    function.statistics("four", lambda make: (4,), lambda observed, count: drawn.append(observed.values.tolist()))
+    outcome_of(cpu, function)
+    torch.rand(3)
+    outcome_of(cpu, function)
+    assert drawn[0] == drawn[1]

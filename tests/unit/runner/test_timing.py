@@ -1,0 +1,84 @@
+"""When sampling stops, how many calls make a sample, and the statistics behind both."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners import timing
+
+DURATIONS = st.lists(st.floats(min_value=1e-6, max_value=1e6), min_size=2, max_size=50)
+
+
+@given(DURATIONS)
+def test_the_median_is_the_usual_one(values: list[float]) -> None:
+    assert timing.median(values) == pytest.approx(statistics.median(values))
+
+
+@given(DURATIONS)
+def test_the_interquartile_range_is_by_linear_interpolation(values: list[float]) -> None:
+    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    assert timing.interquartile_range(values) == pytest.approx(high - low, abs=1e-9)
+
+
+def test_no_values_have_no_median() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        timing.median([])
+
+
+def test_more_samples_of_the_same_spread_know_the_median_better() -> None:
+    assert timing.relative_error([1.0, 1.1] * 40) < timing.relative_error([1.0, 1.1] * 10) / 1.9
+
+
+@pytest.mark.parametrize(("estimate_ns", "calls"), [(50.0, 2_000), (30_000.0, 4), (100_000.0, 1), (1e9, 1)])
+def test_a_sample_lasts_long_enough_for_the_clock(estimate_ns: float, calls: int) -> None:
+    assert timing.calls_per_sample(estimate_ns) == calls
+
+
+def test_the_calls_of_a_sample_are_bounded() -> None:
+    assert timing.calls_per_sample(0.0) == timing.MAX_CALLS
+
+
+def test_steady_samples_stop_early() -> None:
+    assert not timing.enough([1.0] * 9, budget_used=False)
+    assert timing.enough([1.0] * 10, budget_used=False)
+
+
+def test_scattered_samples_go_on_up_to_a_limit() -> None:
+    scattered = [1.0, 5.0] * 100
+    assert not timing.enough(scattered[:100], budget_used=False)
+    assert timing.enough(scattered[: timing.MAX_SAMPLES], budget_used=False)
+
+
+def test_a_call_slower_than_the_budget_still_gets_three_samples() -> None:
+    assert not timing.enough([1.0, 5.0], budget_used=True)
+    assert timing.enough([1.0, 5.0, 1.0], budget_used=True)
+
+
+def test_every_sample_waits_for_every_call() -> None:
+    made: list[int] = []
+    waited: list[int] = []
+
+    def call() -> int:
+        made.append(len(made))
+        return made[-1]
+
+    def wait(result: int | None) -> None:
+        if result is not None:
+            waited.append(result)
+
+    samples = timing.steady(call, wait, budget_s=0.01)
+    assert waited == made
+    assert len(samples.milliseconds) >= 3
+    assert all(each > 0 for each in samples.milliseconds)
+
+
+def test_the_first_call_is_cold_and_only_one() -> None:
+    made: list[str] = []
+    result, milliseconds = timing.cold(lambda: made.append("call"), lambda result: made.append("wait"))
+    assert result is None
+    assert made == ["wait", "call", "wait"]
+    assert milliseconds > 0
