@@ -1,0 +1,239 @@
+"""``portolan-runner``: serve a device, run one case, list the cases, set an environment up.
+
+Exit codes: 0 done or passed, 1 failed, 2 bad usage or not possible here, 3 incomplete.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import difflib
+import fnmatch
+import os
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
+from protocol.outcomes import Outcome
+from protocol.words import TimingPolicy, Verdict
+from runners import environments, frameworks, memory
+from runners.environments import SetupFailedError
+from runners.frameworks import UnknownFrameworkError
+from runners.nursery import PROJECT, FrameworkBrokenError
+from runners.service import Settings, UnservableError, serve
+
+EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
+SECRET_VARIABLE = "PORTOLAN_RUNNER_SECRET"
+
+
+class UsageError(Exception):
+    """What was asked for does not make sense; the message is one line."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    try:
+        frameworks.require(options.framework)
+        if options.command == "setup":
+            print(environments.set_up(options.framework))
+            return 0
+        _use_environment(options.framework, given)
+        match options.command:
+            case "serve":
+                return asyncio.run(serve(_settings(options)))
+            case "run":
+                return asyncio.run(_run(options))
+            case _:
+                return asyncio.run(_cases(options))
+    except (
+        UsageError,
+        UnservableError,
+        UnknownFrameworkError,
+        FrameworkBrokenError,
+        SetupFailedError,
+    ) as error:
+        print(f"portolan-runner: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (head, a pager) has had enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="portolan-runner", description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="own one device for one framework, and take jobs over HTTP")
+    _target(serve)
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=8790, help="0 for any free one (default: %(default)s)")
+    serve.add_argument(
+        "--secret-file",
+        type=Path,
+        help=f"holds the bearer secret; else ${SECRET_VARIABLE}; else one is made and stands in the ready line",
+    )
+    serve.add_argument(
+        "--memory-limit", type=_size, help="what a case's processes may hold, e.g. 2G (80 %% of what is free)"
+    )
+    serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
+
+    run = commands.add_parser("run", help="run one case in the foreground")
+    _target(run)
+    run.add_argument("case", metavar="CASE", help="its id, as 'portolan-runner cases' lists it")
+    run.add_argument("--suite", help="where several suites have a case of this id")
+    run.add_argument("--timing", choices=[policy.value for policy in TimingPolicy], default="steady")
+    run.add_argument("--run", type=int, default=1)
+    run.add_argument("--timeout-s", type=float, default=DEFAULT_TIMEOUT_S)
+    run.add_argument("--memory-limit", type=_size)
+
+    cases = commands.add_parser("cases", help="list the cases of a framework")
+    cases.add_argument("framework", metavar="FRAMEWORK")
+    cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
+    cases.add_argument("--match", default="*", help="only ids like this glob")
+
+    setup = commands.add_parser("setup", help="install a framework into an environment of its own")
+    setup.add_argument("framework", metavar="FRAMEWORK")
+    return parser
+
+
+def _target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("framework", metavar="FRAMEWORK")
+    parser.add_argument("device", metavar="DEVICE")
+
+
+def _size(text: str) -> int:
+    try:
+        return memory.parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    secret = os.environ.get(SECRET_VARIABLE)
+    source = f"${SECRET_VARIABLE}"
+    if options.secret_file is not None:
+        source = str(options.secret_file)
+        try:
+            secret = options.secret_file.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--secret-file: {error}") from error
+    if not 0 <= options.port <= 65_535:
+        raise UsageError(f"--port {options.port}: a port is between 0 and 65535")
+    shared = {
+        "framework": options.framework,
+        "device": options.device,
+        "host": options.host,
+        "port": options.port,
+        "memory_limit": options.memory_limit,
+        "ready_file": options.ready_file,
+    }
+    if secret is None:
+        return Settings(**shared)
+    if not secret.strip():
+        raise UsageError(f"{source} is empty; give a secret, or leave it out to have one made")
+    return Settings(**shared, secret=secret.strip(), announce_secret=False)
+
+
+def _use_environment(framework: str, arguments: Sequence[str]) -> None:
+    """Go on in the framework's own environment if it is not installed in this one."""
+    if frameworks.is_importable(framework):
+        return
+    found = environments.find(framework)
+    if found is None:
+        raise UsageError(f"{framework} is not installed here; run: portolan-runner setup {framework}")
+    python = found / "bin" / "python"
+    variables = dict(os.environ) | {"PYTHONPATH": str(PROJECT)}
+    sys.stdout.flush()
+    os.execve(python, [str(python), "-P", "-m", "runners", *arguments], variables)
+
+
+async def _run(options: argparse.Namespace) -> int:
+    from runners.foreground import catalogue_of, run_one
+
+    if not 0 < options.timeout_s <= MAX_TIMEOUT_S:
+        raise UsageError(f"--timeout-s {options.timeout_s:g}: over 0 and up to {MAX_TIMEOUT_S:g}")
+    if options.run < 1:
+        raise UsageError(f"--run {options.run}: runs count from 1")
+    async with catalogue_of(options.framework, options.device, options.memory_limit) as (
+        supervisor,
+        log,
+        suites,
+    ):
+        names = [options.suite] if options.suite else list(suites)
+        suite = next(
+            (name for name in names if name in suites and options.case in suites[name].functions), None
+        )
+        if suite is None:
+            known = [case for name in names if name in suites for case in suites[name].functions]
+            close = difflib.get_close_matches(options.case, known, n=3, cutoff=0.5)
+            hint = (
+                f"did you mean {' or '.join(close)}?"
+                if close
+                else f"see: portolan-runner cases {options.framework}"
+            )
+            raise UsageError(f"no case {options.case!r}; {hint}")
+        job = Job(
+            id="1",
+            attempt=1,
+            case=options.case,
+            run=options.run,
+            timeout_s=options.timeout_s,
+            timing=TimingPolicy(options.timing),
+        )
+        outcome = await run_one(supervisor, log, job, suite, suites[suite].functions[options.case])
+    for line in shown(outcome):
+        print(line)
+    return EXIT_CODES[outcome.verdict]
+
+
+async def _cases(options: argparse.Namespace) -> int:
+    from runners.foreground import catalogue_of
+
+    async with catalogue_of(options.framework, options.device, None) as (_, _, suites):
+        listed = [
+            f"{name}\t{case}"
+            for name, suite in suites.items()
+            for case in suite.functions
+            if fnmatch.fnmatchcase(case, options.match)
+        ]
+    if not listed:
+        raise UsageError(f"no case is like {options.match!r}")
+    print("\n".join(listed))
+    return 0
+
+
+def shown(outcome: Outcome) -> list[str]:
+    """An outcome as a person reads it, most important first."""
+    lines = [f"{outcome.verdict} ({outcome.ending}) in {outcome.duration_s:.3f} s"]
+    fallbacks = ", ".join(f"{name} x{count}" for name, count in outcome.proof.fallbacks.items())
+    devices = ", ".join(outcome.proof.devices)
+    lines.append(f"placement  {outcome.placement}" + (f" on {devices}" if devices else ""))
+    if fallbacks:
+        lines.append(f"fallbacks  {fallbacks}")
+    timing = outcome.timing
+    if timing.init_ms is not None:
+        lines.append(f"priming    {timing.init_ms:.1f} ms")
+    if timing.cold_ms is not None:
+        lines.append(f"cold       {timing.cold_ms:.3f} ms")
+    if timing.samples_ms:
+        median = statistics.median(timing.samples_ms)
+        spread = f"{min(timing.samples_ms):.4f} to {max(timing.samples_ms):.4f}"
+        lines.append(f"steady     {median:.4f} ms median of {len(timing.samples_ms)} samples ({spread})")
+    if outcome.evidence is not None:
+        for name, value in outcome.evidence.model_dump(exclude_none=True, exclude={"frames"}).items():
+            lines.append(f"{name:<10} {value}")
+        lines += [f"  {frame}" for frame in outcome.evidence.frames]
+    if outcome.log_bytes:
+        cut = (
+            f" (the last {len(outcome.log_tail)})"
+            if outcome.log_bytes > len(outcome.log_tail.encode())
+            else ""
+        )
+        lines += [f"printed {outcome.log_bytes} bytes{cut}:", outcome.log_tail.rstrip("\n")]
+    return lines

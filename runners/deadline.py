@@ -1,0 +1,36 @@
+"""The clock of one job: from the beginning of its case, waits for the timing lock taken off. Pure."""
+
+from __future__ import annotations
+
+import math
+
+
+class Clock:
+    """All times are monotonic seconds of this machine; the child's and ours are the same clock."""
+
+    def __init__(self, timeout_s: float, now: float) -> None:
+        self.timeout_s = timeout_s
+        self._began = now
+        self._waited = 0.0
+        self._waiting_since: float | None = None
+
+    def begin(self, at: float) -> None:
+        """The child says that the case has begun."""
+        self._began = max(at, self._began)
+
+    def pause(self, at: float) -> None:
+        if self._waiting_since is None:
+            self._waiting_since = max(at, self._began)
+
+    def resume(self, at: float) -> None:
+        if self._waiting_since is not None:
+            self._waited += max(at - self._waiting_since, 0.0)
+            self._waiting_since = None
+
+    def elapsed(self, now: float) -> float:
+        until = now if self._waiting_since is None else self._waiting_since
+        return max(until - self._began - self._waited, 0.0)
+
+    def left(self, now: float) -> float:
+        """Seconds until the deadline; infinite while the case waits for the timing lock."""
+        return math.inf if self._waiting_since is not None else self.timeout_s - self.elapsed(now)

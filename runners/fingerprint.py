@@ -1,0 +1,45 @@
+"""The fingerprint: which machine and which installation a number comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable
+from importlib import metadata
+from typing import Any
+
+from protocol.runner import Fingerprint
+
+
+def environment_hash(distributions: Iterable[tuple[str, str]], python: str) -> str:
+    """12 hex digits over names and versions; order and spelling of names do not matter."""
+    lines = sorted(
+        {f"{name.lower().replace('_', '-').replace('.', '-')}=={version}" for name, version in distributions}
+    )
+    return hashlib.sha256("\n".join([*lines, f"python {python}"]).encode()).hexdigest()[:12]
+
+
+def installed() -> list[tuple[str, str]]:
+    """Name and version of every installed distribution but our own, which the revision covers."""
+    found = []
+    for distribution in metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name and name != "portolan":
+            found.append((name, distribution.version))
+    return found
+
+
+def fingerprint(description: dict[str, Any]) -> Fingerprint:
+    """What the device said of itself, and what is known of the host."""
+    python = platform.python_version()
+    return Fingerprint(
+        hardware=description["hardware"],
+        environment=environment_hash(installed(), python),
+        host=platform.node(),
+        system=f"{platform.system()} {platform.release()} {platform.machine()}",
+        python=python,
+        driver=description["driver"],
+        threads=description["threads"],
+        libraries=description["libraries"],
+        notes=list(description["notes"]),
+    )

@@ -1,0 +1,231 @@
+"""Processes: who descends from whom, how much memory they hold, and how they are killed.
+
+Everything here reads ``/proc`` and sends signals; it knows nothing of cases or frameworks.
+The supervisor and the zygote are both *subreapers*: whatever a case leaves behind, ``setsid``
+or not, becomes a child of one of them and is found there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK = "PORTOLAN_RUNNER_PROCESS"
+"""Environment variable of every process below a runner: says which supervisor it belongs to."""
+KILL_LIMIT_S = 10.0
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None, use_errno=True)
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One line of the process table. ``pid`` and ``started`` together are never used again."""
+
+    pid: int
+    parent: int
+    state: str
+    started: int
+
+    @property
+    def alive(self) -> bool:
+        return self.state not in "ZX"
+
+
+def become_subreaper() -> None:
+    """Orphans among our descendants become our children instead of init's."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent(sig: int) -> None:
+    """Have the kernel send ``sig`` when the thread that forked us ends; 0 takes it back."""
+    _prctl(_PR_SET_PDEATHSIG, sig)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}) failed; the runner needs Linux 3.4 or later")
+
+
+def look(pid: int) -> Process | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            stat = file.read()
+    except OSError:
+        return None
+    # The name stands in parentheses and may hold anything, so count from the last one.
+    fields = stat[stat.rindex(b")") + 2 :].split()
+    return Process(pid, int(fields[1]), fields[0].decode(), int(fields[19]))
+
+
+def snapshot() -> dict[int, Process]:
+    """Every process that can be seen. Not atomic: whoever acts on it looks again afterwards."""
+    seen = (look(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return {process.pid: process for process in seen if process}
+
+
+def descendants(roots: Collection[int], among: Mapping[int, Process]) -> list[Process]:
+    """The processes of ``roots`` that are there, and everything below them."""
+    children: dict[int, list[Process]] = {}
+    for process in among.values():
+        children.setdefault(process.parent, []).append(process)
+    found = {pid: among[pid] for pid in roots if pid in among}
+    frontier = list(found.values())
+    while frontier:
+        for child in children.get(frontier.pop().pid, ()):
+            if child.pid not in found:
+                found[child.pid] = child
+                frontier.append(child)
+    return list(found.values())
+
+
+def children(pid: int) -> set[int]:
+    """The living and unreaped children of one process. Cheaper than a snapshot: asked after every case."""
+    found: set[int] = set()
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
+                found.update(int(each) for each in file.read().split())
+    except FileNotFoundError:
+        # A kernel without this file, or a process that has just ended.
+        return {process.pid for process in snapshot().values() if process.parent == pid}
+    except OSError:
+        return found
+    return found
+
+
+def send(process: Process, sig: int) -> bool:
+    """Signal exactly this process. The descriptor is taken first, so a reused pid is never hit."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except OSError:
+        return False
+    try:
+        again = look(process.pid)
+        if again is None or again.started != process.started:
+            return False
+        signal.pidfd_send_signal(descriptor, sig)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def kill(find: Callable[[Mapping[int, Process]], Iterable[Process]], limit_s: float = KILL_LIMIT_S) -> bool:
+    """Kill what ``find`` names until it names nothing alive; False if the time was not enough.
+
+    Everything is stopped before anything is killed, so that nobody sees a relative die and
+    starts another; a process that forks faster than it is found loses its ancestors each round.
+    """
+    end = time.monotonic() + limit_s
+    frozen: set[tuple[int, int]] = set()
+    me = os.getpid()
+    rounds = 0
+    while True:
+        table = snapshot()
+        victims = [process for process in find(table) if process.pid != me]
+        for process in victims:
+            if not process.alive and process.parent == me:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(process.pid, os.WNOHANG)
+        living = [process for process in victims if process.alive]
+        if not living:
+            return True
+        if time.monotonic() > end:
+            return False
+        fresh = [process for process in living if (process.pid, process.started) not in frozen]
+        rounds += 1
+        if fresh and rounds <= 5:
+            for process in fresh:
+                send(process, signal.SIGSTOP)
+                frozen.add((process.pid, process.started))
+            continue
+        for process in living:
+            send(process, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def resident(pids: Iterable[int]) -> int:
+    """Resident bytes of some processes together; pages that they share count for each."""
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/statm", "rb") as file:
+                total += int(file.read().split()[1]) * _PAGE
+        except (OSError, IndexError):
+            continue
+    return total
+
+
+def proportional(pids: Iterable[int]) -> int:
+    """Resident bytes with shared pages divided among their holders: exact, and slow to read."""
+    total = 0
+    for pid in pids:
+        try:
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        except OSError:
+            total += resident([pid])
+            continue
+        total += sum(int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("Pss:"))
+    return total
+
+
+def holds_more_than(limit: int, root: int) -> bool:
+    """Whether a process and its descendants hold more memory than ``limit`` bytes."""
+    pids = [process.pid for process in descendants([root], snapshot())]
+    return resident(pids) > limit and proportional(pids) > limit
+
+
+def mark() -> str:
+    """What ``MARK`` is set to below this process: its pid, start and pid namespace."""
+    me = look(os.getpid())
+    assert me is not None
+    return f"{me.pid}.{me.started}.{os.stat('/proc/self/ns/pid').st_ino}"
+
+
+def marked(pid: int) -> str | None:
+    """The mark that a process was started with, if it has one and we may read it."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environment = file.read()
+    except OSError:
+        return None
+    start = f"{MARK}=".encode()
+    for entry in environment.split(b"\0"):
+        if entry.startswith(start):
+            return entry[len(start) :].decode(errors="replace")
+    return None
+
+
+def kill_orphans() -> int:
+    """Kill what dead runners of this machine left behind; returns how many processes that were.
+
+    Needed only where supervisor and zygote died in the same instant: either one alone cleans
+    up after the other.
+    """
+    namespace = str(os.stat("/proc/self/ns/pid").st_ino)
+    dead: dict[tuple[int, int], Process] = {}
+
+    def orphans(table: Mapping[int, Process]) -> list[Process]:
+        found = []
+        for process in table.values():
+            owner = (marked(process.pid) or "").split(".")
+            if len(owner) != 3 or owner[2] != namespace:
+                continue
+            supervisor = table.get(int(owner[0])) if owner[0].isdigit() else None
+            if supervisor is None or str(supervisor.started) != owner[1] or not supervisor.alive:
+                found.append(process)
+                dead[process.pid, process.started] = process
+        return found
+
+    kill(orphans)
+    return len(dead)

@@ -1,0 +1,202 @@
+"""The service: a supervisor behind the runner API, from its start to its end.
+
+Binds the port, starts the supervisor, says when it is ready, serves until it is told to
+stop, and leaves no process behind. The command line around it is in ``cli.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from protocol import PROTOCOL_VERSION
+from protocol.runner import RunnerInfo
+from runners import processes
+from runners.channel import Message
+from runners.events import EventLog
+from runners.fingerprint import fingerprint
+from runners.nursery import FrameworkBrokenError
+from runners.server import Service, SuiteIndex, build
+from runners.supervisor import Supervisor
+
+QUEUE_LIMIT = 256
+_BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
+
+
+class UnservableError(Exception):
+    """The service cannot start; the message is one line that says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    framework: str
+    device: str
+    host: str = "127.0.0.1"
+    port: int = 0
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    announce_secret: bool = True
+    """The secret was made here, so the ready line is where the caller learns of it."""
+    memory_limit: int | None = None
+    ready_file: Path | None = None
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket, taken before anything slow is started."""
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, number)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
+    except OSError as error:
+        why = (
+            _BOUND_ALREADY
+            if isinstance(error, OSError) and error.errno == 98
+            else "choose another --host or --port"
+        )
+        raise UnservableError(f"cannot listen on {host}:{port}: {error.strerror or error}; {why}") from error
+    return listening
+
+
+def index(catalogue: Message) -> dict[str, SuiteIndex]:
+    """What the server looks up, out of a catalogue as the zygote sent it."""
+    return {
+        suite["name"]: SuiteIndex(
+            suite["revision"], {case["id"]: case["function"] for case in suite["cases"]}
+        )
+        for suite in catalogue["suites"]
+    }
+
+
+def describe(framework: str, device: str, description: dict[str, Any]) -> RunnerInfo:
+    return RunnerInfo(
+        boot_id=secrets.token_hex(8),
+        protocol=PROTOCOL_VERSION,
+        framework=framework,
+        version=description["version"],
+        device=device,
+        device_class=description["device_class"],
+        device_count=description["device_count"],
+        queue_limit=QUEUE_LIMIT,
+        simulated=description["simulated"],
+        fingerprint=fingerprint(description),
+    )
+
+
+async def serve(settings: Settings) -> int:
+    """Serve until a signal; the exit code."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    listening = bind(settings.host, settings.port)
+    processes.kill_orphans()
+    log = EventLog()
+    supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit)
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        starting = asyncio.create_task(_start(supervisor))
+        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            return 0
+        try:
+            catalogue, description = await starting
+        except FrameworkBrokenError as error:
+            raise UnservableError(str(error)) from error
+        info = describe(settings.framework, settings.device, description)
+        service = Service(
+            info, json.dumps(catalogue).encode(), index(catalogue), log, supervisor, settings.secret
+        )
+        app = build(service)
+        broken = asyncio.create_task(supervisor.broken.wait())
+        async with Listener(app, listening):
+            announce(settings, info, listening)
+            await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)
+            log.close()
+        if supervisor.broken.is_set():
+            raise UnservableError(f"{settings.framework} can no longer be imported; see portolan-runner run")
+        return 0
+    finally:
+        await supervisor.close()
+        listening.close()
+
+
+async def _start(supervisor: Supervisor) -> tuple[Message, dict[str, Any]]:
+    return await supervisor.open(), await supervisor.look()
+
+
+class Listener:
+    """The HTTP server, for the time of an ``async with``. Signals stay with the caller."""
+
+    def __init__(self, app: FastAPI, listening: socket.socket) -> None:
+        self._listening = listening
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                log_level="error",
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=1,
+                ws="none",
+            )
+        )
+
+    async def __aenter__(self) -> Listener:
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._listening]))
+        while not self._server.started and not self._task.done():
+            await asyncio.sleep(0.005)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        await self._task
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def url_of(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def announce(
+    settings: Settings, info: RunnerInfo, listening: socket.socket, write: Callable[[str], object] = print
+) -> None:
+    """One line of JSON: the service takes jobs from now on."""
+    ready = {
+        "url": url_of(listening),
+        "boot_id": info.boot_id,
+        "framework": info.framework,
+        "version": info.version,
+        "device": info.device,
+        "hardware": info.fingerprint.hardware,
+    }
+    if settings.announce_secret:
+        ready["secret"] = settings.secret
+    line = json.dumps(ready)
+    if settings.ready_file is not None:
+        # Complete or not there: whoever waits for the file may read it the moment it appears.
+        draft = settings.ready_file.with_name(f".{settings.ready_file.name}.{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_text(line + "\n")
+        draft.replace(settings.ready_file)
+    write(line)
+    sys.stdout.flush()

@@ -1,0 +1,204 @@
+"""The worker: a forked child that primes its device and runs cases one by one, as it is told.
+
+Runs in the child only. It is the one place where a framework's device is touched; all it
+says goes over its channel, all it prints over a pipe to the supervisor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import faulthandler
+import fcntl
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from protocol.outcomes import Evidence, Outcome
+from protocol.words import Ending, TimingPolicy, Verdict
+from runners import processes
+from runners.cases import Case
+from runners.channel import CHANNEL_LOST, Channel, ChannelLostError, Message
+from runners.devices import Device, DeviceUnavailableError
+from runners.harness import run_case
+from runners.outcomes import cleaned, harness_failed, printable
+
+LOCK_VARIABLE = "PORTOLAN_TIMING_LOCK"
+DEFAULT_LOCK = "/tmp/portolan-timing.lock"
+
+_libc = ctypes.CDLL(None)
+
+
+class Reporter:
+    """What a case's harness may ask for while it runs."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    @contextlib.contextmanager
+    def timing_lock(self) -> Iterator[float]:
+        """Hold the host's timing lock; gives the milliseconds waited, which nobody is charged for."""
+        descriptor = _open_lock(Path(os.environ.get(LOCK_VARIABLE, DEFAULT_LOCK)))
+        try:
+            waited = 0.0
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                began = time.monotonic()
+                self._channel.send({"type": "waiting", "at": began})
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                now = time.monotonic()
+                self._channel.send({"type": "resumed", "at": now})
+                waited = (now - began) * 1_000
+            yield waited
+        finally:
+            os.close(descriptor)
+
+
+def _open_lock(path: Path) -> int:
+    # Without O_CREAT first: in a sticky folder Linux refuses it for another user's file.
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, 0o666)
+        return descriptor
+
+
+class Worker:
+    """One child's life: describe, prime, and case after case until it is killed."""
+
+    def __init__(self, channel: Channel, device: Device, cases: Mapping[tuple[str, str], Case]) -> None:
+        self._channel = channel
+        self._device = device
+        self._cases = cases
+        self._position = 0
+        self._init_ms = 0.0
+
+    def serve(self) -> None:
+        while (message := self._channel.receive()) is not None:
+            match message["type"]:
+                case "describe":
+                    self._channel.send(self._describe())
+                case "prime":
+                    self._channel.send(self._prime())
+                case "case":
+                    self._channel.send({"type": "begun", "at": time.monotonic()})
+                    outcome = self._run(message)
+                    _flush()
+                    self._channel.send(
+                        {
+                            "type": "finished",
+                            "at": time.monotonic(),
+                            "outcome": outcome.model_dump(mode="json", exclude_defaults=True),
+                        }
+                    )
+                    self._position += 1
+
+    def _describe(self) -> Message:
+        try:
+            description = dataclasses.asdict(self._device.describe())
+        except DeviceUnavailableError as error:
+            return {"type": "unavailable", "reason": printable(str(error))}
+        except Exception as error:
+            return {"type": "unavailable", "reason": printable(f"{type(error).__name__}: {error}")}
+        return {"type": "described", "description": description}
+
+    def _prime(self) -> Message:
+        began = time.perf_counter()
+        try:
+            self._device.prime()
+        except Exception as error:
+            traceback.print_exc()
+            _flush()
+            return {
+                "type": "unprimed",
+                "reason": printable(f"the device could not be primed: {type(error).__name__}: {error}"),
+            }
+        self._init_ms = (time.perf_counter() - began) * 1_000
+        return {"type": "primed", "ms": self._init_ms}
+
+    def _run(self, message: Message) -> Outcome:
+        case = self._cases[message["suite"], message["case"]]
+        began = time.monotonic()
+        try:
+            outcome = run_case(
+                self._device,
+                case,
+                TimingPolicy(message["timing"]),
+                Reporter(self._channel),
+                position=self._position,
+                init_ms=self._init_ms,
+            )
+            return cleaned(outcome)
+        except ChannelLostError:
+            raise
+        except Exception as error:
+            # The harness reports what a case raises; what reaches us is the harness's own.
+            traceback.print_exc()
+            return harness_failed(
+                f"the harness failed: {type(error).__name__}: {error}", duration_s=time.monotonic() - began
+            )
+        except BaseException as error:
+            kind = type(error)
+            return cleaned(
+                Outcome(
+                    verdict=Verdict.failed,
+                    ending=Ending.raised,
+                    duration_s=time.monotonic() - began,
+                    evidence=Evidence(
+                        exception=f"{kind.__module__}.{kind.__qualname__}", message=str(error), stage="call"
+                    ),
+                )
+            )
+
+
+def _flush() -> None:
+    """What was printed must stand in the pipe before the outcome is sent."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    _libc.fflush(None)
+
+
+def live(
+    connection: socket.socket,
+    output: int,
+    parent: int,
+    device: Device,
+    cases: Mapping[tuple[str, str], Case],
+) -> NoReturn:
+    """Everything a child does after the fork. Leaves by ``os._exit`` only: the zygote's own
+    exit handlers must not run here."""
+    code = 1
+    try:
+        processes.die_with_parent(signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, signal.SIG_DFL)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.close(output)
+        # Standard error may be a file object of the zygote's own making; native code writes to 2.
+        faulthandler.enable(file=2)
+        Worker(Channel(connection), device, cases).serve()
+        code = 0
+    except ChannelLostError:
+        code = CHANNEL_LOST
+    except BaseException:
+        with contextlib.suppress(BaseException):
+            traceback.print_exc()
+            _flush()
+    finally:
+        os._exit(code)

@@ -1,0 +1,68 @@
+"""One function of each hazard; ``add`` is the one that behaves."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from runners.cases import Function
+
+NOTE = os.environ.get("HAZARDS_NOTE", "/dev/null")
+"""Where functions that leave something behind write process ids."""
+
+FUNCTIONS: list[Function] = []
+
+
+def _function(name: str, *arguments: Any, count: int = 1) -> None:
+    function = Function(f"hazards.{name}")
+    for number in range(count):
+        function.behaviour(f"{number}", lambda make: list(arguments), _returns)
+    FUNCTIONS.append(function)
+
+
+def _returns(observed: Any, *arguments: Any) -> None:
+    """Whatever it returned is right."""
+
+
+add = Function("hazards.add", reference=np.add)
+for number in range(3):
+    add.value(f"{number}", lambda make: [make.normal(4), make.normal(4)], dtype="float64")
+add.value("wrong", lambda make: [make.normal(4), make.normal(4)], dtype="float64", reference=np.subtract)
+FUNCTIONS.append(add)
+
+not_a_number = Function("hazards.not_a_number", reference=lambda: np.zeros(3))
+not_a_number.value("0", lambda make: [], dtype="float64")
+FUNCTIONS.append(not_a_number)
+
+missing = Function("hazards.gone", reference=np.add)
+missing.value("0", lambda make: [])
+FUNCTIONS.append(missing)
+
+_function("process_id", NOTE, count=4)
+_function("nap", 0.2)
+_function("fail", "on purpose")
+_function("fail_with_odd_text")
+_function("fail_with_base_exception")
+_function("leave_by_sys_exit")
+_function("leave_by_os_exit", 0)
+_function("hang", count=3)
+_function("hang_holding_the_gil")
+_function("hang_ignoring_signals")
+_function("stop_itself")
+_function("segfault")
+_function("kill_itself")
+_function("kill_parent")
+_function("eat_memory")
+_function("leave_children", NOTE)
+_function("leave_children_and_hang", NOTE)
+_function("fork_many", NOTE)
+_function("print_everywhere")
+_function("close_descriptors")
+_function("replace_descriptors", "/dev/null")
+
+print_much = Function("hazards.print_much")
+print_much.behaviour("10MB", lambda make: [10 << 20], _returns)
+print_much.behaviour("1GB", lambda make: [1 << 30], _returns)
+FUNCTIONS.append(print_much)

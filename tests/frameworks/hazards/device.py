@@ -1,0 +1,78 @@
+"""NumPy on the host as a device, and devices that are not there or break."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import hazards.functions
+import numpy as np
+
+from protocol.words import DeviceClass
+from runners.checks import Leaf
+from runners.devices import Description, DeviceUnavailableError, Proof
+
+if os.environ.get("HAZARDS_BROKEN"):
+    raise ImportError("libhazards.so.1: cannot open shared object file")
+
+
+class Host:
+    framework = "hazards"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def describe(self) -> Description:
+        if self.name == "absent":
+            raise DeviceUnavailableError("no hazard was found on the bus")
+        return Description(
+            version="1.0",
+            device_class=DeviceClass.cpu,
+            device_count=1,
+            hardware="the host",
+            libraries={"numpy": np.__version__},
+        )
+
+    def prime(self) -> None:
+        if self.name == "unprimable":
+            raise RuntimeError("the device is in use")
+        if self.name == "dying":
+            os._exit(5)
+
+    @property
+    def handle(self) -> Any:
+        return "cpu"
+
+    def dtype(self, name: str) -> Any:
+        return name
+
+    def put(self, tree: Any, dtype: str) -> Any:
+        return tree
+
+    def take(self, tree: Any) -> Any:
+        return Leaf(tree, str(tree.dtype), "cpu") if isinstance(tree, np.ndarray) else tree
+
+    def wait(self, tree: Any) -> None:
+        pass
+
+    def seed(self, seed: int) -> None:
+        pass
+
+    def on_device(self, device: str) -> bool:
+        return device == "cpu"
+
+    @contextlib.contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        yield
+
+    @contextlib.contextmanager
+    def tracing(self, proof: Proof) -> Iterator[None]:
+        yield
+
+    def lookup(self, name: str) -> Any:
+        try:
+            return getattr(hazards.functions, name.removeprefix("hazards."))
+        except AttributeError as error:
+            raise LookupError(name) from error

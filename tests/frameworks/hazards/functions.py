@@ -1,0 +1,152 @@
+"""The hazards themselves. Each does one bad thing, for real."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any, NoReturn
+
+import numpy as np
+
+
+class Unusual(BaseException):
+    """Not an Exception: passes every ``except Exception``."""
+
+
+def add(one: Any, other: Any) -> Any:
+    return np.add(one, other)
+
+
+def process_id(path: str) -> None:
+    """Leave a note of which process ran this."""
+    with open(path, "a") as file:
+        file.write(f"{os.getpid()}\n")
+
+
+def nap(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def not_a_number() -> Any:
+    return np.full(3, np.nan)
+
+
+def fail(message: str) -> NoReturn:
+    raise RuntimeError(message)
+
+
+def fail_with_odd_text() -> NoReturn:
+    raise ValueError("a NUL \0 and a lone surrogate \ud800 in the message")
+
+
+def fail_with_base_exception() -> NoReturn:
+    raise Unusual("not an Exception")
+
+
+def leave_by_sys_exit() -> NoReturn:
+    sys.exit(0)
+
+
+def leave_by_os_exit(code: int) -> NoReturn:
+    os._exit(code)
+
+
+def hang() -> NoReturn:
+    while True:
+        time.sleep(3_600)
+
+
+def hang_holding_the_gil() -> None:
+    ctypes.PyDLL(None).sleep(3_600)
+
+
+def hang_ignoring_signals() -> NoReturn:
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        try:
+            signal.signal(number, signal.SIG_IGN)
+        except OSError:
+            continue
+    hang()
+
+
+def stop_itself() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def segfault() -> None:
+    ctypes.string_at(0)
+
+
+def kill_itself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_parent() -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+    hang()
+
+
+def eat_memory() -> NoReturn:
+    held = []
+    while True:
+        held.append(np.ones(1 << 22))
+        time.sleep(0.005)
+
+
+def leave_children(path: str) -> None:
+    """Detached children of two kinds: an orphan of an orphan, and a program in its own session."""
+    command = f"echo $$ >> {path}; exec sleep 3600"
+    subprocess.Popen(["sh", "-c", command], start_new_session=True, env={})
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            process_id(path)
+            hang()
+        os._exit(0)
+    while not os.path.exists(path) or len(open(path).readlines()) < 2:  # noqa: SIM115
+        time.sleep(0.01)
+
+
+def leave_children_and_hang(path: str) -> NoReturn:
+    leave_children(path)
+    hang()
+
+
+def fork_many(path: str) -> NoReturn:
+    """Forks as fast as it can, each child too, up to a few hundred at a time."""
+    while True:
+        if len(os.listdir("/proc")) < 600:
+            if os.fork() == 0:
+                os.setsid()
+        else:
+            time.sleep(0.001)
+
+
+def print_much(bytes_: int) -> None:
+    line = b"x" * 1_023 + b"\n"
+    block = line * 1_024
+    for _ in range(bytes_ // len(block)):
+        os.write(1, block)
+    os.write(2, b"the last line\n")
+
+
+def print_everywhere() -> None:
+    print("from print")
+    os.write(1, b"from descriptor 1\n")
+    os.write(2, b"from descriptor 2\n")
+    ctypes.CDLL(None).puts(b"from C")
+
+
+def close_descriptors() -> None:
+    os.closerange(3, 4_096)
+
+
+def replace_descriptors(path: str) -> None:
+    """Close all descriptors and open files in their place, so that writes go astray."""
+    os.closerange(0, 4_096)
+    for _ in range(16):
+        os.open(path, os.O_RDWR | os.O_CREAT)
