@@ -1,0 +1,61 @@
+"""``python -m bench [NAME ...]``: run all benches, or the named ones.
+
+Figures go to stdout, one line of JSON each, progress to stderr. Exit 0 when all ran,
+whatever they found; 2 if one could not run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from bench.figure import here
+from bench.place import PROJECT, CannotRunError, say
+
+BENCHES = {"isolation": "torch", "timing": "torch", "dispatch": None, "memory": None}
+"""Each bench, and the framework in whose environment it runs."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    unknown = [name for name in arguments if name not in BENCHES]
+    if unknown:
+        print(f"no bench {unknown[0]!r}; there are: {', '.join(BENCHES)}", file=sys.stderr)
+        return 2
+    # No figure is interesting enough to be lost because the one before could not be had.
+    return max([run(name) for name in arguments or BENCHES])
+
+
+def run(name: str) -> int:
+    framework = BENCHES[name]
+    try:
+        if framework is not None and importlib.util.find_spec(framework) is None:
+            return _elsewhere(name, framework)
+        where = here()
+        for figure in importlib.import_module(f"bench.{name}").run():
+            print(figure.line(name, where), flush=True)
+    except CannotRunError as error:
+        print(f"bench {name} cannot run: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _elsewhere(name: str, framework: str) -> int:
+    """The same bench in the framework's environment."""
+    from runners import environments
+
+    python = environments.find(framework)
+    if python is None:
+        raise CannotRunError(f"{framework} is not set up; run: portolan-runner setup {framework}")
+    say(name, f"in {framework}'s environment")
+    paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run([str(python), "-m", "bench", name], env=variables, cwd=PROJECT, check=False)
+    return 0 if done.returncode == 0 else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

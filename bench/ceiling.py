@@ -1,0 +1,119 @@
+"""The ceiling of dispatch: the queue's own statements in a loop, without HTTP, events or decisions.
+
+One connection claims 64 jobs at a time, another finishes 200 at a time, both as fast as they
+can; nothing that stores these outcomes with these statements can be faster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from bench.instant_runner import ordinary_outcome, service
+from coordinator.campaigns import store as campaigns
+from coordinator.campaigns.models import CampaignRequest
+from coordinator.campaigns.plan import Plan, TargetPlan
+from coordinator.campaigns.selectors import TargetName
+from coordinator.database.connection import engine as make_engine
+from coordinator.database.migration import upgrade
+from coordinator.dispatch import queue
+from coordinator.dispatch.machine import MAX_AHEAD, Key
+from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.dispatch.finisher import BATCH
+from coordinator.fleet import store as fleet
+from coordinator.outcomes.records import record
+from protocol.catalogue import Catalogue
+
+DATABASE = "ceiling"
+
+
+async def make(dsn: str) -> str:
+    """A database of its own in the same server, so that no coordinator serves its runner."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(f"create database {DATABASE}")
+    finally:
+        await connection.close()
+    own = urlunsplit(urlsplit(dsn)._replace(path=f"/{DATABASE}"))
+    await upgrade(own)
+    return own
+
+
+async def run(dsn: str, cases: int, runs: int) -> int:
+    """Plan, claim and finish a campaign of that many jobs; returns its id."""
+    engine = make_engine(dsn)
+    try:
+        offered = service(cases)
+        suite = Catalogue.model_validate_json(offered.catalogue).suites[0]
+        async with engine.begin() as connection:
+            suite_id = await fleet.store_suite(connection, offered.info.framework, suite)
+            runner_id = await fleet.store_runner(connection, "http://nobody", "", offered.info, [suite_id])
+            owned = await fleet.own(connection, runner_id, "bench")
+            assert owned is not None
+            target = TargetName(owned.target_id, owned.framework, offered.info.version, owned.device)
+            (offer,) = await campaigns.offers(connection, suite.name, [target])
+            chosen = tuple(case.id for case in offer.cases)
+            plan = Plan((TargetPlan(target, suite_id, chosen, frozenset()),), runs)
+            campaign = await campaigns.create(connection, CampaignRequest(suite=suite.name), plan)
+        claimed: asyncio.Queue[list[HeldJob]] = asyncio.Queue(2 * BATCH // MAX_AHEAD)
+        outcome = ordinary_outcome("0123456789")
+        model = record(Key(0, 0), outcome, framework=owned.framework, device=owned.device)
+        template = {name: getattr(model, name) for name in queue.COLUMNS}
+
+        async def claim() -> None:
+            while True:
+                async with engine.begin() as connection:
+                    jobs = await queue.claim(
+                        connection,
+                        runner_id=runner_id,
+                        boot_id=owned.boot_id,
+                        target_id=owned.target_id,
+                        suites=[suite_id],
+                        limit=MAX_AHEAD,
+                    )
+                await claimed.put(jobs)
+                if not jobs:
+                    return
+
+        async def finish() -> None:
+            n = 0
+            more = True
+            while more:
+                batch: list[HeldJob] = []
+                while more and len(batch) < BATCH:
+                    jobs = await claimed.get()
+                    more = bool(jobs)
+                    batch += jobs
+                if not batch:
+                    return
+                n += 2 * len(batch)
+                rows = [
+                    queue.FinishedJob(**{**template, "job_id": job.key.job, "attempt": job.key.attempt}) for job in batch
+                ]
+                async with engine.begin() as connection:
+                    await queue.finish(connection, rows, [Cursor(runner_id, owned.boot_id, n)])
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(claim())
+            group.create_task(finish())
+        return campaign
+    finally:
+        await engine.dispose()
+
+
+async def stored_per_second(dsn: str, campaign: int) -> float:
+    """From the first lease to the last outcome, by the database's own clock."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        count, seconds = await connection.fetchrow(
+            """
+            SELECT count(*), extract(epoch FROM max(o.finished_at) - min(a.leased_at))::float8
+              FROM outcomes o JOIN attempts a ON a.job_id = o.job_id WHERE o.campaign_id = $1
+            """,
+            campaign,
+        )
+    finally:
+        await connection.close()
+    return float(count / seconds)

@@ -1,0 +1,55 @@
+"""Celery's side of its baseline; the only module here that imports celery, in an environment of its own.
+
+``submit N`` fills the queue before any worker is there; ``wait N`` times the results, from
+the first that is stored to the last. Submission and the workers' start are not charged.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import celery
+import redis
+
+URL = os.environ["CELERY_BENCH_REDIS"]
+LIMIT_S = 240.0
+app = celery.Celery("bench", broker=URL, backend=URL)
+app.conf.task_ignore_result = False
+
+
+@app.task(name="nothing")
+def nothing() -> int:
+    return 1
+
+
+def submit(count: int) -> None:
+    with app.producer_pool.acquire(block=True) as producer:
+        for _ in range(count):
+            nothing.apply_async(producer=producer)
+
+
+def wait(count: int) -> float:
+    """Results a second, by counting the keys under which Celery stores them."""
+    store = redis.Redis.from_url(URL)
+
+    def stored() -> int:
+        return sum(1 for _ in store.scan_iter("celery-task-meta-*", count=10_000))
+
+    give_up = time.monotonic() + LIMIT_S
+    while (first := stored()) == 0:
+        time.sleep(0.01)
+    began = time.monotonic()
+    while (last := stored()) < count:
+        if time.monotonic() > give_up:
+            raise SystemExit(f"only {last} of {count} results after {LIMIT_S:.0f} s")
+        time.sleep(0.1)
+    return (last - first) / (time.monotonic() - began)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "submit":
+        submit(int(sys.argv[2]))
+    else:
+        print(celery.__version__, wait(int(sys.argv[2])))

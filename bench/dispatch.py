@@ -1,0 +1,115 @@
+"""``dispatch``: finished and stored jobs a second, beside the plain-SQL ceiling and Celery.
+
+Everything is real but the case: submission over REST, the coordinator under uvicorn, the
+runner's service over HTTP, PostgreSQL with fsync. Rounds alternate, so that what else this
+machine does hits product and ceiling alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+
+from bench import ceiling
+from bench.celery_baseline import NotRunError, tasks_per_second
+from bench.figure import Figure, middle, spread
+from bench.house import House, database, instant_house
+from bench.place import folder, say
+
+CASES = 2_000
+RUNS = 10
+ROUNDS = 3
+STARTS = 25
+LEAST_OF_CEILING = 0.6
+TIMES_CELERY = 4.0
+
+
+def run() -> Iterator[Figure]:
+    with folder() as place, database(place) as dsn:
+        rates, ceilings, starts = _measure(place, dsn)
+    jobs = CASES * RUNS
+    shares = [rate / top for rate, top in zip(rates, ceilings, strict=True)]
+    yield Figure(
+        "stored_jobs",
+        middle(rates),
+        "jobs/s",
+        target=f"at least {LEAST_OF_CEILING:.0%} of the plain-SQL ceiling (median of {ROUNDS} rounds in turn)",
+        met=middle(shares) >= LEAST_OF_CEILING,
+        baseline="the same claims (64) and finishes (200) in a loop, without HTTP",
+        baseline_value=middle(ceilings),
+        ratio=middle(shares),
+        n=ROUNDS,
+        spread=spread(shares),
+        detail={"jobs": jobs, "rounds": rates, "ceiling_rounds": ceilings},
+    )
+    yield _against_celery(middle(rates))
+    yield Figure(
+        "submit_to_start",
+        middle(starts),
+        "ms",
+        target="none; idle, from before POST /campaigns to the job's arrival at its runner",
+        met=None,
+        n=len(starts),
+        spread=spread(starts),
+    )
+
+
+def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[float]]:
+    rates, ceilings = [], []
+    floor = asyncio.run(ceiling.make(dsn))
+    with instant_house(place, dsn, CASES) as (house, _):
+        # Not counted: statements are prepared and pages first touched.
+        house.wait(house.submit(runs=1))
+        asyncio.run(ceiling.run(floor, CASES, 1))
+        for number in range(ROUNDS):
+            campaign = house.submit(runs=RUNS)
+            house.wait(campaign)
+            rates.append(asyncio.run(ceiling.stored_per_second(dsn, campaign)))
+            campaign = asyncio.run(ceiling.run(floor, CASES, RUNS))
+            ceilings.append(asyncio.run(ceiling.stored_per_second(floor, campaign)))
+            say("dispatch", f"round {number + 1}: {rates[-1]:.0f} jobs/s, ceiling {ceilings[-1]:.0f}")
+        starts = [_submit_to_start(house, dsn) for _ in range(STARTS)]
+        say("dispatch", f"submit to start: {middle(starts):.1f} ms")
+    return rates, ceilings, starts
+
+
+def _submit_to_start(house: House, dsn: str) -> float:
+    """Milliseconds until the runner has the only job of a new campaign; both on this machine's clock."""
+    began = time.monotonic_ns()
+    campaign = house.submit(runs=1, functions=["instant.function_0"])
+    house.wait(campaign)
+    return (asyncio.run(_arrival(dsn, campaign)) - began) / 1e6
+
+
+async def _arrival(dsn: str, campaign: int) -> int:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return int(
+            await connection.fetchval("SELECT min(log_tail::bigint) FROM outcomes WHERE campaign_id = $1", campaign)
+        )
+    finally:
+        await connection.close()
+
+
+def _against_celery(rate: float) -> Figure:
+    target = f"at least {TIMES_CELERY:g} times Celery with Redis storing its results"
+    try:
+        say("dispatch", "Celery with Redis")
+        baseline = tasks_per_second()
+    except NotRunError as error:
+        return Figure("stored_jobs_to_celery", rate, "jobs/s", target, None, baseline=f"not run: {error}")
+    return Figure(
+        "stored_jobs_to_celery",
+        rate,
+        "jobs/s",
+        target,
+        met=rate >= TIMES_CELERY * baseline.per_second,
+        baseline=baseline.words,
+        baseline_value=baseline.per_second,
+        ratio=rate / baseline.per_second,
+        n=baseline.tasks,
+    )

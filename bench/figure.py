@@ -1,0 +1,90 @@
+"""A figure: one measured value, its baseline from the same run, and what it must reach.
+
+Printed as one line of JSON on stdout. Everything here is pure but ``here``, which looks at
+the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Figure:
+    """``met`` is None where nothing is promised, or where it could not be measured."""
+
+    name: str
+    value: float | None
+    unit: str
+    target: str
+    """What must be reached, in words."""
+    met: bool | None
+    baseline: str | None = None
+    """What the baseline is, in words; why there is none, if it was not run."""
+    baseline_value: float | None = None
+    ratio: float | None = None
+    n: int = 1
+    """How many measurements the value stands for."""
+    spread: Sequence[float] = ()
+    """The smallest and the largest of them, in the unit of the ratio if there is one, else of the value."""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+    def line(self, bench: str, where: dict[str, Any]) -> str:
+        values = {name: _rounded(value) for name, value in asdict(self).items()}
+        return json.dumps({"bench": bench, **values, "where": where}, ensure_ascii=False)
+
+
+def middle(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+def spread(values: Sequence[float]) -> tuple[float, float]:
+    return min(values), max(values)
+
+
+def _rounded(value: Any) -> Any:
+    """Four digits say all that a measurement here can."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(each) for each in value]
+    return value
+
+
+PACKAGES = ("torch", "numpy", "fastapi", "uvicorn", "pydantic", "httpx", "sqlalchemy", "asyncpg")
+
+
+def here() -> dict[str, Any]:
+    """The machine and what is installed: a figure from another place is another figure."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load": round(os.getloadavg()[0], 1),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: version for name in PACKAGES if (version := _version(name))},
+    }
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

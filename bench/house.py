@@ -1,0 +1,116 @@
+"""A whole Portolan for a bench: embedded PostgreSQL, a coordinator process, a runner process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bench.instant_runner import SECRET, SUITE
+from bench.place import CannotRunError, free_port, process, wait_until
+from coordinator.database.embedded import EmbeddedPostgres
+from coordinator.database.migration import upgrade
+from coordinator.errors import DatabaseError
+
+POLL_S = 0.25
+CAMPAIGN_LIMIT_S = 300.0
+
+
+@contextlib.contextmanager
+def database(place: Path) -> Iterator[str]:
+    """The DSN of a new embedded server, as ``portolan up`` starts it: fsync is on."""
+    server = EmbeddedPostgres(place / "postgres")
+    try:
+        dsn = server.start()
+    except DatabaseError as error:
+        raise CannotRunError(str(error)) from error
+    try:
+        asyncio.run(upgrade(dsn))
+        yield dsn
+    finally:
+        server.stop()
+
+
+@dataclass(frozen=True)
+class House:
+    """A served coordinator, spoken to over its REST API only."""
+
+    http: httpx.Client
+    pid: int
+
+    def register(self, url: str, secret: str) -> None:
+        self._read("POST", "/runners", {"url": url, "secret": secret})
+
+    def submit(self, *, runs: int, functions: list[str] | None = None, suite: str = SUITE, timing: str = "off") -> int:
+        request = {"suite": suite, "targets": ["*/*"], "functions": functions or ["*"], "runs": runs, "timing": timing}
+        campaign: int = self._read("POST", "/campaigns", request)["id"]
+        return campaign
+
+    def wait(self, campaign: int) -> dict[str, Any]:
+        """Until the campaign is done. Polled: thousands of jobs pass between two looks."""
+        give_up = time.monotonic() + CAMPAIGN_LIMIT_S
+        while (told := self._read("GET", f"/campaigns/{campaign}"))["state"] == "running":
+            if time.monotonic() > give_up:
+                raise CannotRunError(f"campaign {campaign} is not done after {CAMPAIGN_LIMIT_S:.0f} s: {told['counters']}")
+            time.sleep(POLL_S)
+        return told
+
+    def export(self, campaign: int, format: str) -> int:
+        """Read the whole file, and say how large it is."""
+        with self.http.stream("GET", f"/campaigns/{campaign}/outcomes", params={"format": format}) as answer:
+            answer.raise_for_status()
+            return sum(len(chunk) for chunk in answer.iter_raw())
+
+    def _read(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        answer = self.http.request(method, path, json=body)
+        if not answer.is_success:
+            raise CannotRunError(f"{method} {path} answered {answer.status_code}: {answer.text[:300]}")
+        told: dict[str, Any] = answer.json()
+        return told
+
+
+@contextlib.contextmanager
+def coordinator(dsn: str, place: Path) -> Iterator[House]:
+    """The coordinator as a process of its own, under uvicorn."""
+    port, log = free_port(), place / "coordinator.log"
+    command = [
+        sys.executable, "-m", "uvicorn", "--factory", "coordinator.app:create_app",
+        "--port", str(port), "--log-level", "warning", "--no-access-log",
+    ]  # fmt: skip
+    with process(command, log, {"PORTOLAN_DATABASE_URL": dsn}) as child:
+        base = f"http://127.0.0.1:{port}"
+        wait_until(lambda: _alive(base), child, log)
+        with httpx.Client(base_url=f"{base}/api/v1", timeout=60.0, trust_env=False) as http:
+            yield House(http, child.pid)
+
+
+@contextlib.contextmanager
+def instant_runner(cases: int, place: Path) -> Iterator[tuple[str, int]]:
+    """The URL and the pid of a runner that finishes at once."""
+    port, log = free_port(), place / "runner.log"
+    with process([sys.executable, "-m", "bench.instant_runner", str(port), str(cases)], log) as child:
+        url = f"http://127.0.0.1:{port}"
+        wait_until(lambda: _alive(url), child, log)
+        yield url, child.pid
+
+
+@contextlib.contextmanager
+def instant_house(place: Path, dsn: str, cases: int) -> Iterator[tuple[House, int]]:
+    """Coordinator and instant runner, registered; the house and the runner's pid."""
+    with coordinator(dsn, place) as house, instant_runner(cases, place) as (url, pid):
+        house.register(url, SECRET)
+        yield house, pid
+
+
+def _alive(url: str) -> bool | None:
+    with contextlib.suppress(httpx.TransportError):
+        if httpx.get(f"{url}/healthz", trust_env=False, timeout=5.0).is_success:
+            return True
+    return None

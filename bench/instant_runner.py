@@ -1,0 +1,105 @@
+"""A real runner service whose executor finishes every task at once: what is left is dispatch.
+
+``python -m bench.instant_runner PORT CASES`` serves the product's own server, attempts and
+event log; only the process that would run a case is missing.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+
+import uvicorn
+
+from protocol import PROTOCOL_VERSION
+from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.events import Running
+from protocol.outcomes import Outcome, PlacementProof, Timing
+from protocol.runner import Fingerprint, RunnerInfo
+from protocol.words import DeviceClass, Ending, Placement, Verdict
+from runners.attempts import Task
+from runners.events import EventLog
+from runners.server import Service, SuiteIndex, build
+
+SECRET = "bench"
+SUITE = "instant"
+REVISION = "1"
+QUEUE_LIMIT = 256
+
+
+class InstantExecutor:
+    """Finishes a task as it is submitted, with an outcome as large as an ordinary one."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+
+    @property
+    def queued(self) -> int:
+        return 0
+
+    def running(self) -> list[Running]:
+        return []
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        # When it arrived, on the clock that all processes of this machine share: told in the log.
+        now = f"{time.monotonic_ns()}"
+        for task in tasks:
+            self._log.started(*task.key)
+            self._log.finished(*task.key, ordinary_outcome(now))
+
+    def cancel(self, id: str, attempt: int) -> None:
+        """Nothing waits and nothing runs."""
+
+    async def close(self) -> None:
+        """Nothing to stop."""
+
+
+def ordinary_outcome(log_tail: str) -> Outcome:
+    return Outcome(
+        verdict=Verdict.passed,
+        ending=Ending.returned,
+        placement=Placement.on_device,
+        proof=PlacementProof(devices=["cpu"]),
+        timing=Timing(init_ms=0.1, cold_ms=0.2, lock_wait_ms=0.0, position=3),
+        duration_s=0.0,
+        log_tail=log_tail,
+        log_bytes=len(log_tail),
+    )
+
+
+def service(cases: int) -> Service:
+    ids = {f"instant.function_{number // 10}/case_{number % 10}": f"instant.function_{number // 10}" for number in range(cases)}
+    catalogue = Catalogue(
+        suites=[
+            CatalogueSuite(
+                name=SUITE,
+                revision=REVISION,
+                cases=[CatalogueCase(id=each, function=function) for each, function in ids.items()],
+            )
+        ]
+    )
+    info = RunnerInfo(
+        boot_id=f"bench-{time.time_ns()}",
+        protocol=PROTOCOL_VERSION,
+        framework="instant",
+        version="1",
+        device="cpu",
+        device_class=DeviceClass.cpu,
+        device_count=1,
+        queue_limit=QUEUE_LIMIT,
+        simulated=True,
+        fingerprint=Fingerprint(hardware="none", environment="none", host="here", system="none", python="none"),
+    )
+    log = EventLog()
+    suites = {SUITE: SuiteIndex(REVISION, ids)}
+    return Service(info, catalogue.model_dump_json().encode(), suites, log, InstantExecutor(log), SECRET)
+
+
+def main(arguments: list[str]) -> None:
+    port, cases = map(int, arguments)
+    uvicorn.run(build(service(cases)), host="127.0.0.1", port=port, log_level="warning", access_log=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,86 @@
+"""Where a bench works: processes of its own that end with it, a folder that goes with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+PROJECT = Path(__file__).resolve().parent.parent
+T = TypeVar("T")
+
+START_LIMIT_S = 120.0
+STOP_LIMIT_S = 20.0
+
+
+class CannotRunError(Exception):
+    """The bench cannot run here; the message is one line that says why, and what to do."""
+
+
+def say(bench: str, what: str) -> None:
+    print(f"{bench}: {what}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """A folder on disk that other users (PostgreSQL's) can get through to."""
+    path = Path(tempfile.mkdtemp(prefix="portolan-bench-"))
+    path.chmod(0o711)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def process(
+    command: Sequence[str], log: Path, variables: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A child with the project importable, stopped at the end; what it says goes to ``log``."""
+    with open(log, "ab") as stream:
+        child = subprocess.Popen(
+            command,
+            cwd=PROJECT,
+            env={**os.environ, "PYTHONPATH": str(PROJECT), **(variables or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
+        )
+    try:
+        yield child
+    finally:
+        child.terminate()
+        try:
+            child.wait(STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def wait_until(look: Callable[[], T | None], child: subprocess.Popen[bytes], log: Path) -> T:
+    """Poll until ``look`` finds something; the child's last words if it ends before that."""
+    give_up = time.monotonic() + START_LIMIT_S
+    while (found := look()) is None:
+        if child.poll() is not None or time.monotonic() > give_up:
+            words = log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+            raise CannotRunError(f"{Path(str(child.args[0])).name} did not start: {words[0]}")  # type: ignore[index]
+        time.sleep(0.02)
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
