@@ -158,9 +158,10 @@ class Client:
 
     def _refusal(self, answer: httpx.Response) -> CoordinatorError:
         try:
-            return CoordinatorError(Problem.model_validate_json(answer.content).detail)
+            detail = Problem.model_validate_json(answer.content).detail
         except ValidationError:
             return self._stranger()
+        return CoordinatorError(detail.removeprefix("body.").replace(": Value error, ", ": "))
 
     def _stranger(self) -> CoordinatorError:
         return CoordinatorError(

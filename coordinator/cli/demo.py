@@ -126,7 +126,7 @@ class Demo:
         for environment in self._environments:
             if environment.state == "waiting":
                 if environment.framework in OURS:
-                    command = [sys.executable, "-m", "runners", "setup", environment.framework]
+                    command = [sys.executable, "-P", "-m", "runners", "setup", environment.framework]
                     environment.setup = Child(command)
                 self._turn(environment, "setting up")
                 return

@@ -194,7 +194,7 @@ class Instance:
         port = runner.url.rsplit(":", 1)[1]
         runner.child = Child(
             [
-                *(sys.executable, "-m", "runners", "serve", framework, device),
+                *(sys.executable, "-P", "-m", "runners", "serve", framework, device),
                 *("--host", "127.0.0.1", "--port", port, "--secret-file", str(runner.folder / "secret")),
             ],
             log,

@@ -1,0 +1,48 @@
+# Portolan: `make demo` charts this machine, `make test` says whether all is well.
+
+PYTHON ?= python3
+TARGETS ?=
+BENCH ?=
+
+BIN := .venv/bin
+# Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
+STAMP := .venv/set-up-$(shell cat coordinator/constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
+
+.PHONY: help setup demo test lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make setup                     .venv with the command line and the development tools'
+	@echo 'make demo [TARGETS=torch/cpu]  set up, start, chart this machine, show the matrix'
+	@echo 'make test                      all set-up and all tests'
+	@echo 'make lint                      ruff, mypy and the directions of imports'
+	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
+	@echo 'make clean                     remove .venv and caches; data and frameworks stay'
+
+$(STAMP):
+	@$(PYTHON) scripts/setup.py $@
+
+setup: $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/portolan demo $(if $(TARGETS),--targets "$(TARGETS)")
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# The framework's own tests run where the framework is, the others beside the coordinator.
+test: lint
+	$(BIN)/portolan-runner setup torch
+	$(BIN)/python -m pytest tests/unit tests/integration tests/acceptance tests/faults
+	set -e; environment="$$($(BIN)/portolan-runner setup torch)"; \
+	PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c tests/torch/pytest.ini tests/torch
+
+bench: $(STAMP)
+	$(BIN)/python -m bench $(BENCH)
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
