@@ -1,0 +1,96 @@
+"""A real coordinator in a process of its own, driven over REST as a user would."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import httpx
+
+from tests.runner_process import ROOT, until
+
+STARTS_WITHIN_S = 60.0
+ENDS_WITHIN_S = 120.0
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+class CoordinatorProcess:
+    """``create_app`` under uvicorn, on one port for all its lives."""
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+        self.port = free_port()
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=30.0)
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "uvicorn",
+                "--factory",
+                "coordinator.app:create_app",
+                "--port",
+                str(self.port),
+                "--log-level",
+                "warning",
+            ],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PORTOLAN_DATABASE_URL": self.dsn},
+        )
+        until(self._answers, "the coordinator answers", STARTS_WITHIN_S)
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, "the coordinator ended at its start"
+        try:
+            return self.http.get("/campaigns").is_success
+        except httpx.TransportError:
+            return False
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.http.close()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(20)
+
+    def register(self, url: str, secret: str) -> httpx.Response:
+        return self.http.post("/runners", json={"url": url, "secret": secret})
+
+    def submit(self, *functions: str, **fields: Any) -> int:
+        answer = self.http.post(
+            "/campaigns", json={"suite": "hazards", "functions": functions, "timing": "off"} | fields
+        )
+        assert answer.status_code == 201, answer.text
+        return int(answer.json()["id"])
+
+    def campaign(self, campaign: int) -> dict[str, Any]:
+        answer = self.http.get(f"/campaigns/{campaign}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def wait_done(self, campaign: int, count: int) -> None:
+        """At least ``count`` jobs have their outcome."""
+        until(lambda: self.campaign(campaign)["counters"]["done"] >= count, f"{count} outcomes", ENDS_WITHIN_S)
+
+    def wait_ended(self, campaign: int) -> dict[str, Any]:
+        until(lambda: self.campaign(campaign)["state"] != "running", "the campaign ended", ENDS_WITHIN_S)
+        return self.campaign(campaign)
+
+    def outcomes(self, campaign: int, **filters: Any) -> list[dict[str, Any]]:
+        answer = self.http.get(f"/campaigns/{campaign}/outcomes", params={"limit": 5000, **filters})
+        assert answer.status_code == 200, answer.text
+        return list(answer.json()["outcomes"])

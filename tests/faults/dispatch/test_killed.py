@@ -1,0 +1,138 @@
+"""Whoever is killed in mid-campaign: no outcome is lost, none doubled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from coordinator.database.embedded import EmbeddedPostgres
+from coordinator.database.migration import upgrade
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.conftest import SECRET
+from tests.runner_process import RunnerProcess
+
+RUNS = 12
+
+
+def attempts(dsn: str) -> Counter[tuple[str, str | None]]:
+    """How the attempts ended, and why, with their count."""
+
+    async def read() -> list[Any]:
+        connection = await asyncpg.connect(dsn)
+        rows = await connection.fetch('SELECT "end", reason FROM attempts')
+        await connection.close()
+        return list(rows)
+
+    return Counter((row["end"], row["reason"]) for row in asyncio.run(read()))
+
+
+def one_outcome_each(coordinator: CoordinatorProcess, campaign: int) -> list[dict[str, Any]]:
+    """The campaign's outcomes; asserts that every job has exactly one, and that the counters agree."""
+    ended = coordinator.wait_ended(campaign)
+    outcomes = coordinator.outcomes(campaign)
+    jobs = Counter((each["case"], each["run"]) for each in outcomes)
+    assert set(jobs.values()) == {1}
+    assert len(outcomes) == ended["counters"]["total"] == ended["counters"]["done"]
+    verdicts = Counter(each["verdict"] for each in outcomes)
+    assert {name: ended["counters"][name] for name in verdicts} == dict(verdicts)
+    return outcomes
+
+
+def test_coordinator_killed_and_restarted(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
+    campaign = coordinator.submit("hazards.nap", "hazards.add", runs=RUNS)
+    for done in (3, 20):
+        coordinator.wait_done(campaign, done)
+        coordinator.kill()
+        coordinator.start()
+    outcomes = one_outcome_each(coordinator, campaign)
+    assert Counter(each["cause"] for each in outcomes) == {None: 4 * RUNS, "assertion": RUNS}
+    assert attempts(coordinator.dsn) == {("finished", None): 5 * RUNS}, "the runner worked on; nothing ran twice"
+
+
+def test_runner_killed_and_restarted(
+    coordinator: CoordinatorProcess, runner: RunnerProcess, start_runner: Callable[..., RunnerProcess]
+) -> None:
+    campaign = coordinator.submit("hazards.nap", "hazards.add", runs=RUNS)
+    coordinator.wait_done(campaign, 3)
+    runner.process.kill()
+    runner.process.wait()
+    again = start_runner()
+    assert again.info.boot_id != runner.info.boot_id
+    outcomes = one_outcome_each(coordinator, campaign)
+    assert Counter(each["verdict"] for each in outcomes) == {"passed": 4 * RUNS, "failed": RUNS}
+    ended = attempts(coordinator.dsn)
+    assert ended["finished", None] == 5 * RUNS
+    assert ended["lost", "restarted"] == 1, "only what ran counts; what waited went back uncounted"
+
+
+def test_both_killed_at_once(
+    coordinator: CoordinatorProcess, runner: RunnerProcess, start_runner: Callable[..., RunnerProcess]
+) -> None:
+    campaign = coordinator.submit("hazards.nap", "hazards.add", runs=RUNS)
+    coordinator.wait_done(campaign, 3)
+    coordinator.kill()
+    runner.process.kill()
+    runner.process.wait()
+    start_runner()
+    coordinator.start()
+    one_outcome_each(coordinator, campaign)
+
+
+def test_database_stopped_and_started(place: Path, start_runner: Callable[..., RunnerProcess]) -> None:
+    postgres = EmbeddedPostgres(place / "postgres")
+    dsn = postgres.start()
+    asyncio.run(upgrade(dsn))
+    coordinator = CoordinatorProcess(dsn)
+    try:
+        runner = start_runner()
+        assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+        campaign = coordinator.submit("hazards.nap", "hazards.add", runs=RUNS)
+        coordinator.wait_done(campaign, 3)
+        postgres.stop()
+        assert coordinator.http.get("/campaigns").status_code == 503
+        assert postgres.start() == dsn
+        one_outcome_each(coordinator, campaign)
+    finally:
+        coordinator.stop()
+        postgres.stop()
+
+
+def test_two_coordinators_share_one_database(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
+    other = CoordinatorProcess(coordinator.dsn)
+    try:
+        campaign = other.submit("hazards.nap", "hazards.add", runs=RUNS)
+        other.wait_done(campaign, 3)
+        one_outcome_each(other, campaign)
+    finally:
+        other.stop()
+
+
+def test_a_cancelled_campaign_stops_what_runs(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
+    campaign = coordinator.submit("hazards.hang", runs=1)
+    answer = coordinator.http.post(f"/campaigns/{campaign}/cancel")
+    assert answer.status_code == 200
+    assert coordinator.campaign(campaign)["counters"]["cancelled"] == 3
+    following = coordinator.submit("hazards.add", runs=1)
+    assert len(one_outcome_each(coordinator, following)) == 4
+    assert coordinator.outcomes(campaign) == []
+
+
+def test_a_hang_is_a_timeout_and_the_next_job_runs(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
+    campaign = coordinator.submit("hazards.hang_holding_the_gil", "hazards.add", runs=1, timeout_s=1.0)
+    outcomes = one_outcome_each(coordinator, campaign)
+    (hung,) = [each for each in outcomes if each["function"] == "hazards.hang_holding_the_gil"]
+    assert (hung["verdict"], hung["cause"]) == ("failed", "timeout")
+    assert Counter(each["verdict"] for each in outcomes) == {"passed": 3, "failed": 2}
+
+
+def test_a_removed_runner_takes_no_more_jobs(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
+    (listed,) = coordinator.http.get("/runners").json()["runners"]
+    assert coordinator.http.delete(f"/runners/{listed['id']}").status_code == 204
+    answer = coordinator.http.post("/campaigns", json={"suite": "hazards"})
+    assert answer.status_code == 422
+    assert "matches no live runner" in answer.json()["detail"]
