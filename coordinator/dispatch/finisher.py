@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -29,8 +30,7 @@ BACKLOG = 4 * BATCH
 LONGEST_RETRY_S = 5.0
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """One event of one runner, ready to be stored: a start, or a finish with its row."""
 
     cursor: Cursor
@@ -48,39 +48,43 @@ class Finisher:
     def __init__(self, engine: AsyncEngine, completed: Callable[[Sequence[int]], None]) -> None:
         self._engine = engine
         self._completed = completed
-        self._reports: asyncio.Queue[Report] = asyncio.Queue(BACKLOG)
+        self._reports: deque[Report] = deque()
+        self._arrived = asyncio.Event()
+        self._taken = asyncio.Event()
 
-    async def put(self, report: Report) -> None:
-        await self._reports.put(report)
+    async def put(self, reports: Sequence[Report]) -> None:
+        """Take these on; returns when there is room for more."""
+        self._reports.extend(reports)
+        self._arrived.set()
+        while len(self._reports) > BACKLOG:
+            self._taken.clear()
+            await self._taken.wait()
 
     async def run(self) -> None:
         try:
             while True:
-                await self._store(await self._batch())
+                await self._gather()
+                await self._store(self._take(BATCH))
         finally:
-            if remaining := self._take_all():
-                await asyncio.wait_for(self._store(remaining), LONGEST_RETRY_S)
+            if self._reports:
+                await asyncio.wait_for(self._store(self._take(len(self._reports))), LONGEST_RETRY_S)
 
-    async def _batch(self) -> list[Report]:
-        """The first report, and what follows within 10 ms, 200 at most."""
-        batch = [await self._reports.get()]
-        deadline = asyncio.get_running_loop().time() + LINGER_S
-        while len(batch) < BATCH:
-            batch.extend(self._take_all(BATCH - len(batch)))
-            left = deadline - asyncio.get_running_loop().time()
-            if left <= 0 or len(batch) >= BATCH:
-                break
-            try:
-                async with asyncio.timeout(left):
-                    batch.append(await self._reports.get())
-            except TimeoutError:
-                break
-        return batch
+    async def _gather(self) -> None:
+        """Wait for the first report, then until there are 200, 10 ms at most."""
+        while not self._reports:
+            self._arrived.clear()
+            await self._arrived.wait()
+        try:
+            async with asyncio.timeout(LINGER_S):
+                while len(self._reports) < BATCH:
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        except TimeoutError:
+            return
 
-    def _take_all(self, limit: int = BACKLOG) -> list[Report]:
-        taken: list[Report] = []
-        while len(taken) < limit and not self._reports.empty():
-            taken.append(self._reports.get_nowait())
+    def _take(self, limit: int) -> list[Report]:
+        taken = [self._reports.popleft() for _ in range(min(limit, len(self._reports)))]
+        self._taken.set()
         return taken
 
     async def _store(self, batch: Sequence[Report]) -> None:
@@ -95,15 +99,13 @@ class Finisher:
                 log.log(level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, error)
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, LONGEST_RETRY_S)
-        last: dict[int, Report] = {report.cursor.runner_id: report for report in batch}
-        for report in last.values():
+        for report in _furthest(batch).values():
             report.stored(report.cursor)
         if completed:
             self._completed(completed)
 
     async def _store_once(self, batch: Sequence[Report]) -> list[int]:
-        # A runner's events come in order, so the last of each is how far it has been read.
-        cursors = list({report.cursor.runner_id: report.cursor for report in batch}.values())
+        cursors = [report.cursor for report in _furthest(batch).values()]
         finished = {report.key: report for report in batch if report.row is not None}
         begun = [report.key for report in batch if report.row is None and report.key not in finished]
         completed: list[int] = []
@@ -123,6 +125,16 @@ class Finisher:
             if late:
                 await queue.keep_late(connection, late)
         return completed
+
+
+def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
+    """By runner, the report that says how far it has been read; our own reports say nothing of that."""
+    furthest: dict[int, Report] = {}
+    for report in batch:
+        known = furthest.get(report.cursor.runner_id)
+        if known is None or known.cursor.boot_id != report.cursor.boot_id or known.cursor.n <= report.cursor.n:
+            furthest[report.cursor.runner_id] = report
+    return furthest
 
 
 def _is_conflict(error: BaseException) -> bool:

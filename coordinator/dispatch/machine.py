@@ -221,6 +221,11 @@ class RunnerMachine:
     def started(self) -> frozenset[Key]:
         return frozenset(key for key, flight in self._flights.items() if flight.phase == "started")
 
+    @property
+    def room(self) -> int:
+        """How many more may be in flight."""
+        return max(0, min(self.ahead, self.queue_limit) - len(self._flights))
+
     def overdue(self, key: Key) -> bool:
         """Whether this attempt was told to stop because it was past its deadline."""
         flight = self._flights.get(key)
@@ -375,7 +380,7 @@ class RunnerMachine:
         elif self._last_claim is not None and now - self._last_claim > SLOW_REFILL_S:
             self.ahead = max(MIN_AHEAD, self.ahead // 2)
         self._claiming, self._last_claim = True, now
-        return [Claim(min(self.ahead, self.queue_limit) - len(self._flights))]
+        return [Claim(self.room)]
 
 
 LossReason = Literal["restarted", "silent"]

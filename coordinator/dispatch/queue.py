@@ -7,9 +7,9 @@ several tables does so in the order jobs, attempts, outcomes, campaign_targets, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -85,8 +85,7 @@ UPDATE attempts a SET started_at = now() FROM begun
 """)
 
 
-@dataclass(frozen=True)
-class FinishedJob:
+class FinishedJob(NamedTuple):
     """One row for ``finish``: the fields are columns of ``outcomes``, JSON already encoded."""
 
     job_id: int
@@ -130,7 +129,7 @@ _COLUMN_TYPES = {
     "log_bytes": "bigint",
 }
 _CASTS = {"proof": "::jsonb", "evidence": "::jsonb", "samples_ms": "::double precision[]"}
-COLUMNS = tuple(each.name for each in fields(FinishedJob))
+COLUMNS = FinishedJob._fields
 
 
 def _finish_statement() -> TextClause:
@@ -170,12 +169,14 @@ WITH u AS MATERIALIZED (
                    count(*) FILTER (WHERE u.verdict = 'incomplete') AS incomplete
               FROM done JOIN u ON u.job_id = done.id GROUP BY 1, 2) n
      WHERE c.campaign_id = n.campaign_id AND c.target_id = n.target_id
+    RETURNING c.campaign_id, c.target_id, c.done + c.cancelled >= c.total AS settled
 ), cursors AS (
     UPDATE runners r SET cursor = x.n, last_seen = now(), misbehaved = 0
       FROM unnest(CAST(:c_runner AS int[]), CAST(:c_boot AS text[]), CAST(:c_n AS bigint[])) x (runner_id, boot_id, n)
      WHERE r.id = x.runner_id AND r.boot_id = x.boot_id AND r.cursor < x.n
 )
-SELECT id, campaign_id FROM done
+SELECT done.id, done.campaign_id, counted.settled
+  FROM done LEFT JOIN counted ON counted.campaign_id = done.campaign_id AND counted.target_id = done.target_id
 """)
 
 
@@ -212,8 +213,7 @@ class Cursor:
     n: int
 
 
-@dataclass(frozen=True)
-class HeldJob:
+class HeldJob(NamedTuple):
     """A leased or running job with all that is needed to post it."""
 
     key: Key
@@ -278,12 +278,12 @@ async def finish(
 
     Returns the jobs whose outcome was accepted, and the campaigns that are complete with them.
     """
-    parameters: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
+    parameters: dict[str, Any] = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
     accepted = (await connection.execute(_FINISH, parameters | _cursor_arrays(cursors))).all()
-    touched = sorted({row.campaign_id for row in accepted})
+    settled = sorted({row.campaign_id for row in accepted if row.settled})
     completed = []
-    if touched:
-        completed = [row.id for row in await connection.execute(_COMPLETE, {"campaigns": touched})]
+    if settled:
+        completed = [row.id for row in await connection.execute(_COMPLETE, {"campaigns": settled})]
     return {row.id for row in accepted}, completed
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from pydantic import BaseModel
+
 from coordinator.database.connection import plain_text, to_json
 from coordinator.dispatch.machine import Key
 from coordinator.dispatch.queue import FinishedJob
 from coordinator.outcomes.causes import classify
-from protocol.outcomes import Evidence, Outcome, PlacementProof
+from protocol.outcomes import Evidence, Outcome
 from protocol.words import Cause, Ending, Placement, Verdict
-
-_NO_PROOF = PlacementProof()
 
 
 def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
@@ -28,7 +28,7 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
         cause=classified.cause,
         rule=classified.rule,
         placement=outcome.placement,
-        proof="{}" if outcome.proof == _NO_PROOF else to_json(outcome.proof.model_dump(mode="json")),
+        proof=_json(outcome.proof) if outcome.proof.devices or outcome.proof.fallbacks else "{}",
         init_ms=timing.init_ms,
         cold_ms=timing.cold_ms,
         steady_ms=steady_ms,
@@ -38,7 +38,7 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
         lock_wait_ms=timing.lock_wait_ms,
         position=timing.position,
         duration_s=outcome.duration_s,
-        evidence=to_json(outcome.evidence.model_dump(mode="json", exclude_none=True)) if outcome.evidence else None,
+        evidence=_json(outcome.evidence) if outcome.evidence else None,
         log_tail=plain_text(outcome.log_tail) or None,
         log_bytes=outcome.log_bytes,
     )
@@ -66,7 +66,7 @@ def record_without_report(
         lock_wait_ms=None,
         position=None,
         duration_s=elapsed_s,
-        evidence=to_json(Evidence(reason=reason).model_dump(mode="json", exclude_none=True)),
+        evidence=_json(Evidence(reason=reason)),
         log_tail=None,
         log_bytes=None,
     )
@@ -85,6 +85,15 @@ def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
         return samples_ms[0], None
     lower, _, upper = statistics.quantiles(samples_ms, n=4, method="inclusive")
     return statistics.median(samples_ms), upper - lower
+
+
+def _json(model: BaseModel) -> str:
+    """As JSONB accepts it. Pydantic's own encoder is ten times faster, and knows nothing of JSONB."""
+    try:
+        text = model.model_dump_json(exclude_none=True)
+    except ValueError:  # a lone surrogate
+        text = ""
+    return text if text and "\\u0000" not in text else to_json(model.model_dump(exclude_none=True))
 
 
 def _array(samples_ms: Sequence[float]) -> str:
