@@ -2,7 +2,8 @@
 
 A ``Child`` here is the handle of one forked process: its channel, what it printed, and one
 stream of what happened to it. Which case it runs, and what an end means, is the
-supervisor's.
+supervisor's. The supervisor's process is the nursery's alone: every child of it that is not
+the zygote is taken for an orphan of a case.
 """
 
 from __future__ import annotations
@@ -203,35 +204,29 @@ class Nursery:
 
     async def _kill_others(self, aim: int) -> None:
         """Kill ``aim`` and every orphan; the zygote and its other children live on unless it is the aim."""
-        zygote = self._process.pid
-        me = os.getpid()
-        mark = processes.mark()
+        zygote, me = self._process.pid, os.getpid()
 
         def find(table: Mapping[int, processes.Process]) -> list[processes.Process]:
-            roots = {aim} if aim in table and table[aim].parent in (zygote, me) else set()
-            for process in table.values():
-                if process.pid in keep or process.pid == zygote:
-                    continue
-                # A dead zygote's orphans are ours now, beside other children that are not.
-                mine = (
-                    process.parent == me and process.pid != zygote and processes.marked(process.pid) == mark
-                )
-                if process.parent == zygote or mine:
-                    roots.add(process.pid)
-            return processes.descendants(roots, table)
+            spared = {*keep, zygote}
+            roots = {pid for pid, each in table.items() if each.parent in (zygote, me) and pid not in spared}
+            return processes.descendants({*roots, aim}, table)
 
         async with self._forking:
             keep = set() if aim == zygote else self._children.keys() - {aim}
             if aim != zygote and self.alive and not processes.children(zygote) - keep:
                 return
-            await asyncio.to_thread(processes.kill, find)
+            await self._kill(find)
+
+    async def _kill(self, find: Callable[[Mapping[int, processes.Process]], list[processes.Process]]) -> None:
+        await asyncio.to_thread(processes.kill, find)
+        processes.bury(spared=self._process.pid)
 
     async def _watch(self) -> None:
         await self._process.wait()
         self.alive = False
         self._lost("the zygote ended")
         if not self._closing:
-            await asyncio.to_thread(processes.kill, self._left_by_zygote)
+            await self._kill(self._left_by_zygote)
         for child in list(self._children.values()):
             child.ended(None)
         if not self._closing and self._ready.done():

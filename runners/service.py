@@ -157,8 +157,8 @@ class Listener:
 
     async def __aenter__(self) -> Listener:
         self._task = asyncio.create_task(self._server.serve(sockets=[self._listening]))
-        while not self._server.started and not self._task.done():
-            await asyncio.sleep(0.005)
+        up = asyncio.create_task(self._server.up.wait())
+        await asyncio.wait({self._task, up}, return_when=asyncio.FIRST_COMPLETED)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -167,6 +167,16 @@ class Listener:
 
 
 class _Server(uvicorn.Server):
+    """Says when it is up, and leaves signals alone."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield

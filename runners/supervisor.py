@@ -318,7 +318,7 @@ class Supervisor:
     async def _watch_memory(self, child: Child) -> None:
         while True:
             await asyncio.sleep(MEMORY_POLL_S)
-            if await asyncio.to_thread(processes.holds_more_than, self._memory_limit, child.pid):
+            if await asyncio.to_thread(processes.hold_more_than, self._memory_limit, child.pid):
                 limit = self._memory_limit / (1 << 20)
                 child.happen("out_of_memory", f"its processes held more than {limit:.0f} MiB")
                 return

@@ -71,14 +71,15 @@ class Zygote:
 
     def serve(self) -> None:
         """Until the supervisor is gone."""
+        watched: list[int] = [self._channel.fileno(), self._wakeup]
         while True:
             if not self._channel.has_message:
-                readable, _, _ = select.select([self._channel, self._wakeup], [], [])
+                readable, _, _ = select.select(watched, [], [])
                 if self._wakeup in readable:
                     with contextlib.suppress(BlockingIOError):
                         os.read(self._wakeup, 4_096)
                     self._reap()
-                if self._channel not in readable:
+                if self._channel.fileno() not in readable:
                     continue
             message = self._channel.receive()
             if message is None:

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import hazards.functions
 import numpy as np
 
+import hazards.functions
 from protocol.words import DeviceClass
 from runners.checks import Leaf
 from runners.devices import Description, DeviceUnavailableError, Proof

@@ -119,7 +119,7 @@ def leave_children_and_hang(path: str) -> NoReturn:
 def fork_many(path: str) -> NoReturn:
     """Forks as fast as it can, each child too, up to a few hundred at a time."""
     while True:
-        if len(os.listdir("/proc")) < 600:
+        if len(os.listdir("/proc")) < 400:
             if os.fork() == 0:
                 os.setsid()
         else:

@@ -1,0 +1,168 @@
+"""A case that goes wrong costs that case only: what it is told as, and that the next job passes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from protocol.words import Ending, Verdict
+from tests.runner_process import RunnerProcess, alive, until
+
+
+@pytest.fixture(autouse=True)
+def the_next_job_passes_and_nothing_is_left(runner: RunnerProcess, note: Path) -> object:
+    note.unlink(missing_ok=True)
+    yield
+    assert runner.run("add/0").verdict is Verdict.passed
+    # The zygote and the child of the last job, which waits for another of its function.
+    until(lambda: len(runner.below()) <= 2, "only the zygote and one child are left")
+    if note.exists():
+        left = [int(line) for line in note.read_text().split()]
+        assert not [pid for pid in left if alive(pid)]
+
+
+def _told(runner: RunnerProcess, case: str, **fields: object) -> tuple[str, str]:
+    outcome = runner.run(case, **fields)
+    return outcome.verdict.value, outcome.ending.value
+
+
+def test_an_exception_is_a_failure_with_type_message_and_frames(runner: RunnerProcess) -> None:
+    outcome = runner.run("fail/0")
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.raised)
+    assert outcome.evidence is not None
+    assert outcome.evidence.exception == "builtins.RuntimeError"
+    assert outcome.evidence.message == "on purpose"
+    assert any("functions.py" in frame for frame in outcome.evidence.frames)
+
+
+def test_text_that_cannot_be_stored_is_replaced(runner: RunnerProcess) -> None:
+    outcome = runner.run("fail_with_odd_text/0")
+    assert outcome.evidence is not None
+    message = outcome.evidence.message or ""
+    assert message.startswith("a NUL ")
+    assert "\0" not in message
+    message.encode()
+
+
+@pytest.mark.parametrize(
+    ("case", "exception"),
+    [
+        ("fail_with_base_exception/0", "hazards.functions.Unusual"),
+        ("leave_by_sys_exit/0", "builtins.SystemExit"),
+    ],
+)
+def test_what_is_no_exception_is_a_failure_too(runner: RunnerProcess, case: str, exception: str) -> None:
+    outcome = runner.run(case)
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.raised)
+    assert outcome.evidence is not None
+    assert outcome.evidence.exception == exception
+
+
+def test_nan_is_a_mismatch(runner: RunnerProcess) -> None:
+    assert _told(runner, "not_a_number/0") == ("failed", "mismatched")
+
+
+def test_a_wrong_value_is_a_mismatch(runner: RunnerProcess) -> None:
+    assert _told(runner, "add/wrong") == ("failed", "mismatched")
+
+
+def test_a_function_that_is_gone_is_removed(runner: RunnerProcess) -> None:
+    assert _told(runner, "gone/0") == ("skipped", "removed")
+
+
+def test_leaving_early_is_a_failure_even_with_exit_code_0(runner: RunnerProcess) -> None:
+    outcome = runner.run("leave_by_os_exit/0")
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.exited)
+    assert outcome.evidence is not None
+    assert outcome.evidence.exit_code == 0
+
+
+@pytest.mark.parametrize(("case", "signal"), [("segfault/0", "SIGSEGV"), ("kill_itself/0", "SIGKILL")])
+def test_a_signal_is_named(runner: RunnerProcess, case: str, signal: str) -> None:
+    outcome = runner.run(case)
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.signalled)
+    assert outcome.evidence is not None
+    assert outcome.evidence.signal == signal
+
+
+def test_a_segfault_leaves_its_stack_in_the_log(runner: RunnerProcess) -> None:
+    assert "functions.py" in runner.run("segfault/0").log_tail
+
+
+@pytest.mark.parametrize(
+    "case", ["hang/0", "hang_holding_the_gil/0", "hang_ignoring_signals/0", "stop_itself/0"]
+)
+def test_a_hang_is_killed_at_its_deadline_and_within_a_second(runner: RunnerProcess, case: str) -> None:
+    runner.run("add/0")
+    began = time.monotonic()
+    outcome = runner.run(case, timeout_s=0.5)
+    took = time.monotonic() - began
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.timed_out)
+    assert 0.5 <= outcome.duration_s < 1.5
+    assert took < 2.0
+
+
+def test_the_rest_of_the_function_goes_on_in_a_new_process(runner: RunnerProcess) -> None:
+    jobs = [runner.job(f"hang/{number}", timeout_s=0.3) for number in range(3)]
+    runner.post(*jobs)
+    outcomes = runner.finished(3)
+    assert [outcomes[job["id"]].ending for job in jobs] == [Ending.timed_out] * 3
+
+
+def test_memory_over_the_limit_is_out_of_memory(runner: RunnerProcess) -> None:
+    outcome = runner.run("eat_memory/0")
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.out_of_memory)
+    assert outcome.evidence is not None
+    assert "600 MiB" in (outcome.evidence.reason or "")
+
+
+def test_detached_children_go_with_the_case_that_left_them(runner: RunnerProcess, note: Path) -> None:
+    assert runner.run("leave_children/0").verdict is Verdict.passed
+    assert len(note.read_text().split()) >= 2
+
+
+def test_detached_children_go_with_the_case_that_is_killed(runner: RunnerProcess, note: Path) -> None:
+    assert _told(runner, "leave_children_and_hang/0", timeout_s=1.0) == ("failed", "timed_out")
+    assert len(note.read_text().split()) >= 2
+
+
+def test_a_fork_bomb_is_killed_whole(runner: RunnerProcess) -> None:
+    assert _told(runner, "fork_many/0", timeout_s=1.0) == ("failed", "timed_out")
+
+
+@pytest.mark.parametrize(("case", "size"), [("print_much/10MB", 10 << 20), ("print_much/1GB", 1 << 30)])
+def test_a_flood_is_counted_and_its_tail_kept(runner: RunnerProcess, case: str, size: int) -> None:
+    outcome = runner.run(case)
+    assert outcome.verdict is Verdict.passed
+    assert outcome.log_bytes >= size
+    assert len(outcome.log_tail) == 64 << 10
+    assert outcome.log_tail.endswith("the last line\n")
+
+
+def test_output_of_every_kind_is_kept(runner: RunnerProcess) -> None:
+    tail = runner.run("print_everywhere/0").log_tail
+    for source in ("from print", "from descriptor 1", "from descriptor 2", "from C"):
+        assert source in tail
+
+
+@pytest.mark.parametrize("case", ["close_descriptors/0", "replace_descriptors/0"])
+def test_a_case_that_closes_its_channel_ends_as_exited(runner: RunnerProcess, case: str) -> None:
+    outcome = runner.run(case)
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.exited)
+    assert outcome.evidence is not None
+    assert "channel" in (outcome.evidence.reason or "")
+
+
+def test_a_case_that_kills_the_zygote_is_not_blamed_and_the_runner_recovers(runner: RunnerProcess) -> None:
+    assert _told(runner, "kill_parent/0") == ("incomplete", "harness_failed")
+
+
+def test_a_running_job_can_be_cancelled(runner: RunnerProcess) -> None:
+    job = runner.job("hang_ignoring_signals/0")
+    runner.post(job)
+    runner.wait_started(job["id"])
+    assert runner.http.delete(f"/v1/jobs/{job['id']}/1").status_code == 204
+    outcome = runner.finished(1)[job["id"]]
+    assert (outcome.verdict, outcome.ending) == (Verdict.incomplete, Ending.cancelled)

@@ -1,0 +1,79 @@
+"""A runner that is killed leaves nothing behind, whichever part of it dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runners import processes
+from tests.runner_process import RunnerProcess, alive, environment, until
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    return tmp_path / "note"
+
+
+@pytest.fixture
+def runner(note: Path) -> Iterator[RunnerProcess]:
+    running = RunnerProcess(HAZARDS_NOTE=str(note))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def busy(runner: RunnerProcess, note: Path) -> list[int]:
+    """Every process below a runner whose case hangs beside children that it detached."""
+    job = runner.job("leave_children_and_hang/0")
+    runner.post(job)
+    until(lambda: note.exists() and len(note.read_text().split()) >= 2, "the case has left its children")
+    return [process.pid for process in runner.below()]
+
+
+def test_sigterm_ends_everything_at_once(runner: RunnerProcess, busy: list[int]) -> None:
+    assert runner.stop(5.0) == 0
+    assert not [pid for pid in busy if alive(pid)]
+
+
+def test_ctrl_c_while_it_is_idle(runner: RunnerProcess) -> None:
+    below = [process.pid for process in runner.below()]
+    runner.process.send_signal(signal.SIGINT)
+    assert runner.process.wait(5.0) == 0
+    assert not [pid for pid in below if alive(pid)]
+
+
+def test_kill_9_of_the_supervisor_takes_everything_below(runner: RunnerProcess, busy: list[int]) -> None:
+    runner.process.kill()
+    runner.process.wait()
+    until(lambda: not [pid for pid in busy if alive(pid)], "everything below the runner is gone", 5.0)
+
+
+def test_kill_9_of_the_zygote_costs_the_case_only(runner: RunnerProcess, busy: list[int]) -> None:
+    os.kill(runner.zygote().pid, signal.SIGKILL)
+    (outcome,) = runner.finished(1).values()
+    assert outcome.ending == "harness_failed"
+    until(lambda: not [pid for pid in busy if alive(pid)], "everything below the zygote is gone", 5.0)
+    assert runner.run("add/0").verdict == "passed"
+
+
+def test_what_two_kills_at_once_leave_is_killed_by_the_next_start(tmp_path: Path) -> None:
+    """Supervisor and zygote dead in one instant: only their mark is left to know orphans by."""
+    mark = f"999999999.1.{os.stat('/proc/self/ns/pid').st_ino}"
+    with subprocess.Popen(["sleep", "3600"], env=environment(**{processes.MARK: mark})) as orphan:
+        until(lambda: processes.marked(orphan.pid) == mark, "the orphan has its mark")
+        running = RunnerProcess()
+        try:
+            assert orphan.wait(5.0) == -signal.SIGKILL
+        finally:
+            running.stop()
+
+
+def test_a_running_runners_processes_are_not_anothers_orphans(runner: RunnerProcess, busy: list[int]) -> None:
+    other = RunnerProcess()
+    other.stop()
+    assert all(alive(pid) for pid in busy)

@@ -1,0 +1,168 @@
+"""A real runner service in a process of its own, and a client that speaks to it as the contract says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from protocol.catalogue import Catalogue, CatalogueSuite
+from protocol.events import EVENT, Finished, Heartbeat, Started
+from protocol.jobs import JobReceipts
+from protocol.outcomes import Outcome
+from protocol.runner import RunnerInfo
+from runners import processes
+
+ROOT = Path(__file__).parent.parent
+LIMIT_S = 30.0
+
+
+def environment(**variables: str) -> dict[str, str]:
+    paths = [str(ROOT), str(ROOT / "tests" / "frameworks")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables}
+
+
+def until(condition: Callable[[], Any], what: str, limit_s: float = LIMIT_S) -> Any:
+    """Wait for a condition that no event tells of (a process of another owner is gone)."""
+    end = time.monotonic() + limit_s
+    while not (value := condition()):
+        assert time.monotonic() < end, f"not so within {limit_s:g} s: {what}"
+        time.sleep(0.01)
+    return value
+
+
+def alive(pid: int) -> bool:
+    process = processes.look(pid)
+    return process is not None and process.alive
+
+
+class RunnerProcess:
+    """``portolan-runner serve`` of the hazards, and what a coordinator would do with it."""
+
+    def __init__(self, *options: str, device: str = "cpu", **variables: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "runners", "serve", "hazards", device, "--port", "0", *options],
+            env=environment(**variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            _, complaint = self.process.communicate()
+            raise AssertionError(f"the runner did not start ({self.process.returncode}): {complaint}")
+        self.ready = json.loads(line)
+        secret = self.ready.get("secret") or variables["PORTOLAN_RUNNER_SECRET"]
+        self.http = httpx.Client(
+            base_url=self.ready["url"], headers={"Authorization": f"Bearer {secret}"}, timeout=LIMIT_S
+        )
+        self.info = RunnerInfo.model_validate_json(self.http.get("/v1/runner").content)
+        self.suite: CatalogueSuite = Catalogue.model_validate_json(
+            self.http.get("/v1/catalogue").content
+        ).suites[0]
+        self._seen = 0
+        self._jobs = 0
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def job(self, case: str, **fields: Any) -> dict[str, Any]:
+        self._jobs += 1
+        return {
+            "id": f"job-{self._jobs}",
+            "attempt": 1,
+            "case": f"hazards.{case}",
+            "run": 1,
+            "timeout_s": LIMIT_S,
+            "timing": "off",
+        } | fields
+
+    def post(self, *jobs: dict[str, Any]) -> list[str]:
+        body = {
+            "boot_id": self.info.boot_id,
+            "suite": self.suite.name,
+            "revision": self.suite.revision,
+            "jobs": jobs,
+        }
+        answer = self.http.post("/v1/jobs", json=body)
+        assert answer.status_code == 200, answer.text
+        return [receipt.status.value for receipt in JobReceipts.model_validate_json(answer.content).jobs]
+
+    @contextlib.contextmanager
+    def stream(self, after: int | None = None) -> Iterator[Iterator[Started | Finished | Heartbeat]]:
+        query = {"boot_id": self.info.boot_id, "after": self._seen if after is None else after}
+        with self.http.stream("GET", "/v1/events", params=query) as answer:
+            assert answer.status_code == 200, answer.read()
+            yield _events(answer)
+
+    def finished(self, count: int) -> dict[str, Outcome]:
+        """The next outcomes, by job; acknowledged when they are all there."""
+        outcomes: dict[str, Outcome] = {}
+        with self.stream() as events:
+            for event in events:
+                if isinstance(event, Finished):
+                    outcomes[event.id] = event.outcome
+                self._seen = event.n
+                if len(outcomes) == count:
+                    break
+        self.acknowledge(self._seen)
+        return outcomes
+
+    def wait_started(self, id: str) -> None:
+        with self.stream() as events:
+            for event in events:
+                if isinstance(event, Started) and event.id == id:
+                    return
+
+    def acknowledge(self, n: int) -> None:
+        answer = self.http.post("/v1/events/ack", json={"boot_id": self.info.boot_id, "n": n})
+        assert answer.status_code == 204, answer.text
+
+    def run(self, case: str, **fields: Any) -> Outcome:
+        """One job to its outcome."""
+        job = self.job(case, **fields)
+        assert self.post(job) == ["queued"]
+        (outcome,) = self.finished(1).values()
+        return outcome
+
+    def below(self) -> list[processes.Process]:
+        """Every process below the supervisor."""
+        return [
+            each
+            for each in processes.descendants([self.pid], processes.snapshot())
+            if each.alive and each.pid != self.pid
+        ]
+
+    def zygote(self) -> processes.Process:
+        (zygote,) = [each for each in self.below() if each.parent == self.pid]
+        return zygote
+
+    def stop(self, limit_s: float = 10.0) -> int:
+        self.http.close()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(limit_s)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+            self.process.communicate()
+
+
+def _events(answer: httpx.Response) -> Iterator[Started | Finished | Heartbeat]:
+    rest = b""
+    for chunk in answer.iter_bytes():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield EVENT.validate_json(line)
