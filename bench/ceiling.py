@@ -7,6 +7,7 @@ can; nothing that stores these outcomes with these statements can be faster.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -19,9 +20,9 @@ from coordinator.campaigns.selectors import TargetName
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import upgrade
 from coordinator.dispatch import queue
+from coordinator.dispatch.finisher import BATCH
 from coordinator.dispatch.machine import MAX_AHEAD, Key
 from coordinator.dispatch.queue import Cursor, HeldJob
-from coordinator.dispatch.finisher import BATCH
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
 from protocol.catalogue import Catalogue
@@ -60,7 +61,6 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         claimed: asyncio.Queue[list[HeldJob]] = asyncio.Queue(2 * BATCH // MAX_AHEAD)
         outcome = ordinary_outcome("0123456789")
         model = record(Key(0, 0), outcome, framework=owned.framework, device=owned.device)
-        template = {name: getattr(model, name) for name in queue.COLUMNS}
 
         async def claim() -> None:
             while True:
@@ -79,21 +79,19 @@ async def run(dsn: str, cases: int, runs: int) -> int:
 
         async def finish() -> None:
             n = 0
+            waiting: deque[HeldJob] = deque()
             more = True
-            while more:
-                batch: list[HeldJob] = []
-                while more and len(batch) < BATCH:
+            while more or waiting:
+                while more and len(waiting) < BATCH:
                     jobs = await claimed.get()
                     more = bool(jobs)
-                    batch += jobs
-                if not batch:
-                    return
+                    waiting.extend(jobs)
+                batch = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
                 n += 2 * len(batch)
-                rows = [
-                    queue.FinishedJob(**{**template, "job_id": job.key.job, "attempt": job.key.attempt}) for job in batch
-                ]
-                async with engine.begin() as connection:
-                    await queue.finish(connection, rows, [Cursor(runner_id, owned.boot_id, n)])
+                rows = [model._replace(job_id=job.key.job, attempt=job.key.attempt) for job in batch]
+                if rows:
+                    async with engine.begin() as connection:
+                        await queue.finish(connection, rows, [Cursor(runner_id, owned.boot_id, n)])
 
         async with asyncio.TaskGroup() as group:
             group.create_task(claim())

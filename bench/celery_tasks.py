@@ -10,8 +10,8 @@ import os
 import sys
 import time
 
-import celery
-import redis
+import celery  # type: ignore[import-not-found]
+import redis  # type: ignore[import-not-found]
 
 URL = os.environ["CELERY_BENCH_REDIS"]
 LIMIT_S = 240.0
@@ -19,7 +19,7 @@ app = celery.Celery("bench", broker=URL, backend=URL)
 app.conf.task_ignore_result = False
 
 
-@app.task(name="nothing")
+@app.task(name="nothing")  # type: ignore[untyped-decorator]
 def nothing() -> int:
     return 1
 

@@ -45,8 +45,13 @@ class House:
     http: httpx.Client
     pid: int
 
-    def register(self, url: str, secret: str) -> None:
-        self._read("POST", "/runners", {"url": url, "secret": secret})
+    def register(self, url: str, secret: str) -> int:
+        """The runner's id."""
+        runner: int = self._read("POST", "/runners", {"url": url, "secret": secret})["id"]
+        return runner
+
+    def remove(self, runner: int) -> None:
+        self.http.delete(f"/runners/{runner}").raise_for_status()
 
     def submit(self, *, runs: int, functions: list[str] | None = None, suite: str = SUITE, timing: str = "off") -> int:
         request = {"suite": suite, "targets": ["*/*"], "functions": functions or ["*"], "runs": runs, "timing": timing}
@@ -58,7 +63,8 @@ class House:
         give_up = time.monotonic() + CAMPAIGN_LIMIT_S
         while (told := self._read("GET", f"/campaigns/{campaign}"))["state"] == "running":
             if time.monotonic() > give_up:
-                raise CannotRunError(f"campaign {campaign} is not done after {CAMPAIGN_LIMIT_S:.0f} s: {told['counters']}")
+                counters = told["counters"]
+                raise CannotRunError(f"campaign {campaign} is not done after {CAMPAIGN_LIMIT_S:.0f} s: {counters}")
             time.sleep(POLL_S)
         return told
 

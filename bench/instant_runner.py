@@ -43,10 +43,10 @@ class InstantExecutor:
 
     def submit(self, tasks: Iterable[Task]) -> None:
         # When it arrived, on the clock that all processes of this machine share: told in the log.
-        now = f"{time.monotonic_ns()}"
+        outcome = ordinary_outcome(f"{time.monotonic_ns()}")
         for task in tasks:
             self._log.started(*task.key)
-            self._log.finished(*task.key, ordinary_outcome(now))
+            self._log.finished(*task.key, outcome)
 
     def cancel(self, id: str, attempt: int) -> None:
         """Nothing waits and nothing runs."""
@@ -69,7 +69,8 @@ def ordinary_outcome(log_tail: str) -> Outcome:
 
 
 def service(cases: int) -> Service:
-    ids = {f"instant.function_{number // 10}/case_{number % 10}": f"instant.function_{number // 10}" for number in range(cases)}
+    numbers = (divmod(number, 10) for number in range(cases))
+    ids = {f"instant.function_{major}/case_{minor}": f"instant.function_{major}" for major, minor in numbers}
     catalogue = Catalogue(
         suites=[
             CatalogueSuite(

@@ -1,0 +1,162 @@
+"""``isolation``: what a fresh process per function costs, beside a fresh interpreter and none at all.
+
+All cases of the suite ``paper`` on torch/cpu, timing off, through the runner's own supervisor,
+zygote and forked children. A sample of functions gets a fresh interpreter each, and is
+extrapolated; all cases run once more in one shared process, with the same harness. Runs in
+torch's environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bench.figure import Figure, middle, spread
+from bench.place import PROJECT, CannotRunError, say
+from protocol.catalogue import Catalogue, CatalogueCase
+from protocol.events import EVENT, Finished
+from protocol.jobs import Job
+from protocol.words import TimingPolicy
+from runners.attempts import Task
+from runners.events import EventLog
+from runners.nursery import FrameworkBrokenError
+from runners.supervisor import Supervisor
+
+FRAMEWORK, DEVICE, SUITE = "torch", "cpu", "paper"
+SAMPLE = 8
+SEED = "PORTOLAN_BENCH_SEED"
+ROUNDS = 3
+TIMES_FASTER = 20.0
+TIMES_SHARED = 1.5
+LIMIT_S = 600.0
+
+
+def run() -> Iterator[Figure]:
+    seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
+    measured = asyncio.run(_measure(seed))
+    alone, shared = middle(measured.isolated), middle(measured.shared)
+    count = len(measured.functions)
+    everything = sum(measured.fresh) / len(measured.fresh) * count
+    detail = {"functions": count, "cases": measured.cases, "verdicts": measured.verdicts}
+    yield Figure(
+        "against_interpreters",
+        measured.start_s + alone,
+        "s",
+        target=f"at least {TIMES_FASTER:g} times less than a fresh interpreter per function",
+        met=everything / (measured.start_s + alone) >= TIMES_FASTER,
+        baseline=f"{len(measured.fresh)} functions drawn with seed {seed}, extrapolated to {count}",
+        baseline_value=everything,
+        ratio=everything / (measured.start_s + alone),
+        n=len(measured.fresh),
+        spread=[each * count / (measured.start_s + alone) for each in spread(measured.fresh)],
+        detail={
+            **detail,
+            "start_once_s": measured.start_s,
+            "cases_s": alone,
+            "ratio_without_start": everything / alone,
+            "fresh_s": dict(zip(measured.drawn, measured.fresh, strict=True)),
+        },
+    )
+    ratios = [one / other for one, other in zip(measured.isolated, measured.shared, strict=True)]
+    yield Figure(
+        "against_one_process",
+        alone,
+        "s",
+        target=f"at most {TIMES_SHARED:g} times one shared process (median of {ROUNDS} rounds in turn)",
+        met=middle(ratios) <= TIMES_SHARED,
+        baseline="all cases in one process with the same harness; the import counts on neither side",
+        baseline_value=shared,
+        ratio=middle(ratios),
+        n=ROUNDS,
+        spread=spread(ratios),
+        detail={**detail, "rounds": measured.isolated, "shared_rounds": measured.shared},
+    )
+
+
+@dataclass
+class Measured:
+    """Seconds, all of them."""
+
+    start_s: float
+    functions: Sequence[str]
+    cases: int
+    drawn: Sequence[str] = ()
+    isolated: list[float] = field(default_factory=list)
+    shared: list[float] = field(default_factory=list)
+    fresh: list[float] = field(default_factory=list)
+    verdicts: dict[str, int] = field(default_factory=dict)
+
+
+async def _measure(seed: int) -> Measured:
+    log = EventLog()
+    supervisor = Supervisor(FRAMEWORK, DEVICE, log)
+    began = time.monotonic()
+    try:
+        offered = await supervisor.open()
+        await supervisor.look()
+    except FrameworkBrokenError as error:
+        raise CannotRunError(str(error)) from error
+    start_s = time.monotonic() - began
+    try:
+        (suite,) = (each for each in Catalogue.model_validate(offered).suites if each.name == SUITE)
+        functions = list(dict.fromkeys(case.function for case in suite.cases))
+        measured = Measured(start_s, functions, len(suite.cases))
+        say("isolation", f"{len(functions)} functions, {len(suite.cases)} cases, ready after {start_s:.1f} s")
+        for number in range(1, ROUNDS + 1):
+            began = time.monotonic()
+            measured.verdicts = await _isolated(supervisor, log, suite.cases, number)
+            measured.isolated.append(time.monotonic() - began)
+            measured.shared.append((await _interpreter([]))["cases_s"])
+            say("isolation", f"{measured.isolated[-1]:.1f} s isolated, {measured.shared[-1]:.1f} s in one process")
+    finally:
+        await supervisor.close()
+    measured.drawn = random.Random(seed).sample(functions, min(SAMPLE, len(functions)))
+    for function in measured.drawn:
+        began = time.monotonic()
+        await _interpreter([function])
+        measured.fresh.append(time.monotonic() - began)
+        say("isolation", f"{measured.fresh[-1]:.1f} s in an interpreter of its own: {function}")
+    return measured
+
+
+async def _isolated(supervisor: Supervisor, log: EventLog, cases: Sequence[CatalogueCase], run: int) -> dict[str, int]:
+    """All cases once, each function in a process of its own; how many ended with which verdict."""
+    supervisor.submit(
+        Task(
+            Job(id=f"{run}-{number}", attempt=1, case=case.id, run=run, timeout_s=LIMIT_S, timing=TimingPolicy.off),
+            SUITE,
+            case.function,
+        )
+        for number, case in enumerate(cases)
+    )
+    verdicts: Counter[str] = Counter()
+    while verdicts.total() < len(cases):
+        if not await log.wait_for_event(log.acknowledged, LIMIT_S):
+            raise CannotRunError(f"the supervisor said nothing for {LIMIT_S:.0f} s")
+        last, lines = log.after(log.acknowledged)
+        for line in lines.splitlines():
+            event = EVENT.validate_json(line)
+            if isinstance(event, Finished):
+                verdicts[event.outcome.verdict] += 1
+        log.acknowledge(last)
+    return dict(verdicts)
+
+
+async def _interpreter(functions: Sequence[str]) -> dict[str, float]:
+    """These functions' cases (all, if none is named) in one new process."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bench.one_process", FRAMEWORK, DEVICE, SUITE, *functions,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, cwd=PROJECT,
+    )  # fmt: skip
+    said, _ = await child.communicate()
+    if child.returncode:
+        raise CannotRunError(f"the baseline's process ended with {child.returncode}; run python -m bench.one_process")
+    told: dict[str, float] = json.loads(said.splitlines()[-1])
+    return told

@@ -1,0 +1,112 @@
+"""``memory``: what coordinator and supervisor hold, idle and after work.
+
+The proportional set size where the kernel tells it (shared pages divided among their users),
+else the resident set. The supervisor is a real one, of torch on the CPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.figure import Figure
+from bench.house import House, coordinator, database, instant_runner
+from bench.instant_runner import SECRET
+from bench.place import CannotRunError, folder, process, say, wait_until
+from runners import environments
+
+CASES, RUNS = 2_000, 10
+MB = 1_000_000
+COORDINATOR_MB = 200.0
+SUPERVISOR_MB = 80.0
+SETTLE_S = 2.0
+SUPERVISOR_JOBS = 4_000
+
+
+def run() -> Iterator[Figure]:
+    with folder() as place, database(place) as dsn, coordinator(dsn, place) as house:
+        yield from _coordinator(house, place)
+        yield from _supervisor(house, place)
+
+
+def _coordinator(house: House, place: Path) -> Iterator[Figure]:
+    idle = held_mb(house.pid)
+    with instant_runner(CASES, place) as (url, _):
+        runner = house.register(url, SECRET)
+        campaign = house.submit(runs=RUNS, suite="instant")
+        house.wait(campaign)
+        after_campaign = held_mb(house.pid)
+        exported = {format: house.export(campaign, format) for format in ("csv", "parquet")}
+        after_export = held_mb(house.pid)
+        house.remove(runner)
+    say("memory", f"coordinator: {idle:.0f}, {after_campaign:.0f}, {after_export:.0f} MB")
+    yield _figure("coordinator_idle", idle, COORDINATOR_MB, {"measure": measure(house.pid)})
+    yield _figure(
+        "coordinator_after_work",
+        after_export,
+        COORDINATOR_MB,
+        {
+            "measure": measure(house.pid),
+            "jobs": CASES * RUNS,
+            "after_campaign_mb": after_campaign,
+            "exported_bytes": exported,
+        },
+    )
+
+
+def _supervisor(house: House, place: Path) -> Iterator[Figure]:
+    python = environments.find("torch")
+    if python is None:
+        raise CannotRunError("torch is not set up; run: portolan-runner setup torch")
+    ready, log = place / "ready.json", place / "supervisor.log"
+    command = [str(python), "-m", "runners", "serve", "torch", "cpu", "--port", "0", "--ready-file", str(ready)]
+    with process(command, log) as child:
+        told = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
+        idle = held_mb(child.pid)
+        house.register(told["url"], told["secret"])
+        jobs = 0
+        while jobs < SUPERVISOR_JOBS:
+            campaign = house.submit(runs=1, suite="paper")
+            jobs += house.wait(campaign)["counters"]["done"]
+        time.sleep(SETTLE_S)
+        after = held_mb(child.pid)
+        say("memory", f"supervisor: {idle:.0f} MB, {after:.0f} MB after {jobs} jobs")
+        yield _figure("supervisor_idle", idle, SUPERVISOR_MB, {"measure": measure(child.pid)})
+        yield _figure("supervisor_after_work", after, SUPERVISOR_MB, {"measure": measure(child.pid), "jobs": jobs})
+
+
+def _figure(name: str, value: float, limit: float, detail: dict[str, object]) -> Figure:
+    return Figure(
+        name,
+        value,
+        "MB",
+        target=f"under {limit:g} MB",
+        met=value < limit,
+        baseline="the limit",
+        baseline_value=limit,
+        ratio=value / limit,
+        detail=detail,
+    )
+
+
+def held_mb(pid: int) -> float:
+    for line in _told(pid).splitlines():
+        if line.startswith(("Pss:", "VmRSS:")):
+            return int(line.split()[1]) * 1024 / MB
+    raise CannotRunError(f"the memory of process {pid} cannot be read: has it ended?")
+
+
+def measure(pid: int) -> str:
+    return "PSS" if "Pss:" in _told(pid) else "RSS"
+
+
+def _told(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        if told := Path(f"/proc/{pid}/smaps_rollup").read_text():
+            return told
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/status").read_text()
+    return ""

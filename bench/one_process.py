@@ -1,0 +1,45 @@
+"""The baseline of isolation: cases one after another in this very process, nothing forked.
+
+``python -m bench.one_process FRAMEWORK DEVICE SUITE [FUNCTION ...]`` imports, primes, runs the
+cases with the product's harness, and prints what that took as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import AbstractContextManager, nullcontext
+
+from protocol.words import TimingPolicy
+from runners import frameworks
+from runners.harness import run_case
+
+
+class NoLock:
+    """Nothing else is timed while this runs."""
+
+    def timing_lock(self) -> AbstractContextManager[float]:
+        return nullcontext(0.0)
+
+
+def main(arguments: list[str]) -> None:
+    framework, name, suite, *wanted = arguments
+    # The cases' output belongs to nobody here, and may be long.
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    module = frameworks.load(framework)
+    os.environ.update(frameworks.variables(module, name))
+    device = module.device(name)
+    cases = [case for each in module.suites()[suite] for case in each.cases if not wanted or each.name in wanted]
+    device.prime()
+    began = time.monotonic()
+    for position, case in enumerate(cases):
+        run_case(device, case, TimingPolicy.off, NoLock(), position=position, init_ms=0.0)
+    print(json.dumps({"cases": len(cases), "cases_s": time.monotonic() - began}), file=answer, flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
