@@ -70,7 +70,8 @@ class TorchDevice:
     def seed(self, seed: int) -> None:
         random.seed(seed)
         np.random.seed(seed)
-        torch.manual_seed(seed)
+        # Not torch.manual_seed: it also seeds every device that is not there, 1 ms a case.
+        torch.default_generator.manual_seed(seed)
 
     def on_device(self, device: str) -> bool:
         return device == self.handle_name
@@ -142,6 +143,10 @@ class Cuda(TorchDevice):
 
     def wait(self, tree: Any) -> None:
         torch.cuda.synchronize()
+
+    def seed(self, seed: int) -> None:
+        super().seed(seed)
+        torch.cuda.manual_seed_all(seed)
 
 
 class Xla(TorchDevice):
@@ -219,15 +224,13 @@ class _HostArrays(TorchDispatchMode):  # type: ignore[misc]
         self._device = device
         self._proof = proof
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         result = func(*args, **(kwargs or {}))
         namespace, _, name = func._schema.name.partition("::")
-        arrived = _tensors((args, kwargs))
+        arrived = list(_tensors((args, kwargs)))
         if name in _MOVES or not arrived:
             return result
-        devices = {str(each.device) for each in arrived + _tensors(result) if each.dim() > 0}
+        devices = {str(each.device) for each in (*arrived, *_tensors(result)) if each.dim() > 0}
         self._proof.devices |= devices
         if not all(map(self._device.on_device, devices)):
             operation = f"{namespace}::{name} (host arrays)"
@@ -238,9 +241,7 @@ class _HostArrays(TorchDispatchMode):  # type: ignore[misc]
 def dtype_on_device(array: np.ndarray[Any, Any], dtype: str) -> str:
     """A floating or complex array takes the case's precision; any other keeps its own dtype."""
     if array.dtype.kind == "f":
-        return {"complex64": "float32", "complex128": "float64"}.get(
-            dtype, dtype if "float" in dtype else "float32"
-        )
+        return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype if "float" in dtype else "float32")
     if array.dtype.kind == "c":
         return "complex128" if dtype in ("complex128", "float64") else "complex64"
     return str(array.dtype)
@@ -302,7 +303,13 @@ def _mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
     return tree
 
 
-def _tensors(tree: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    _mapped(tree, found.append, torch.Tensor)
-    return found
+def _tensors(tree: Any) -> Iterator[torch.Tensor]:
+    """Every tensor among an operation's arguments or results, which hold no other containers."""
+    if isinstance(tree, torch.Tensor):
+        yield tree
+    elif isinstance(tree, (list, tuple)):
+        for each in tree:
+            yield from _tensors(each)
+    elif isinstance(tree, dict):
+        for each in tree.values():
+            yield from _tensors(each)
