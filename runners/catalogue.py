@@ -23,7 +23,8 @@ _SHARED = (_HERE / "cases.py", _HERE / "checks.py")
 def revision(framework: Framework) -> str:
     """Changes when a case of the framework, or what every case is judged by, changes."""
     folder = Path(framework.__file__).parent / "cases"
-    return _digest([*sorted(folder.rglob("*.py")), *_SHARED])
+    content = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".json"))
+    return _digest([*content, *_SHARED])
 
 
 def _digest(paths: Iterable[Path]) -> str:

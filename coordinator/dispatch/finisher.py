@@ -19,7 +19,9 @@ from coordinator.database.connection import to_json
 from coordinator.dispatch import queue
 from coordinator.dispatch.machine import Key
 from coordinator.dispatch.queue import Cursor, FinishedJob
+from coordinator.outcomes.records import record_without_report
 from protocol.outcomes import Outcome
+from protocol.words import Cause, Ending, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +30,7 @@ LINGER_S = 0.010
 BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
 LONGEST_RETRY_S = 5.0
+UNSTORABLE = "unstorable"
 
 
 class Report(NamedTuple):
@@ -95,6 +98,9 @@ class Finisher:
                 completed = await self._store_once(batch)
                 break
             except (DBAPIError, OSError) as error:
+                if _is_refused(error):
+                    await self._store_apart(batch, error)
+                    return
                 level = logging.DEBUG if _is_conflict(error) else logging.WARNING
                 log.log(level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, error)
                 await asyncio.sleep(wait_s)
@@ -103,6 +109,23 @@ class Finisher:
             report.stored(report.cursor)
         if completed:
             self._completed(completed)
+
+    async def _store_apart(self, batch: Sequence[Report], error: Exception) -> None:
+        """One report that PostgreSQL refuses must not hold up the others, nor be tried for ever."""
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            await self._store(batch[:middle])
+            await self._store(batch[middle:])
+            return
+        (report,) = batch
+        log.error("the outcome of job %d cannot be stored as it is: %s", report.key.job, error)
+        if report.row is None or report.row.rule == UNSTORABLE:
+            raise error
+        told = f"the runner's report cannot be stored: {error.__cause__ or error}"
+        row = record_without_report(
+            report.key, Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, UNSTORABLE, told
+        )
+        await self._store([report._replace(row=row)])
 
     async def _store_once(self, batch: Sequence[Report]) -> list[int]:
         cursors = [report.cursor for report in _furthest(batch).values()]
@@ -135,6 +158,12 @@ def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
         if known is None or known.cursor.boot_id != report.cursor.boot_id or known.cursor.n <= report.cursor.n:
             furthest[report.cursor.runner_id] = report
     return furthest
+
+
+def _is_refused(error: BaseException) -> bool:
+    """PostgreSQL takes these values at no time: data exceptions and broken constraints."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+    return state.startswith(("22", "23"))
 
 
 def _is_conflict(error: BaseException) -> bool:

@@ -21,7 +21,7 @@ from coordinator.dispatch import queue
 from coordinator.dispatch.finisher import Finisher, Report
 from coordinator.dispatch.machine import Key, Lease, RunnerMachine
 from coordinator.dispatch.queue import Cursor, HeldJob
-from coordinator.errors import RunnerError
+from coordinator.errors import RunnerError, RunnerIncompatibleError
 from coordinator.fleet import store
 from coordinator.fleet.client import RunnerClient
 from coordinator.fleet.service import refresh
@@ -40,7 +40,7 @@ FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 2.0
 
 
-class _EndOfLink(Exception):
+class _EndOfLinkError(Exception):
     """The runner is no longer ours to serve."""
 
 
@@ -54,6 +54,7 @@ class RunnerLink:
         self._todo: asyncio.Queue[m.Instruction] = asyncio.Queue()
         self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
         self._acknowledged = owned.cursor
+        self._heard = owned.cursor
 
     def wake(self) -> None:
         self._feed(m.Woken(_now()))
@@ -73,7 +74,7 @@ class RunnerLink:
             ticker = asyncio.create_task(self._tick())
             try:
                 await self._serve(client)
-            except _EndOfLink:
+            except _EndOfLinkError:
                 pass
             finally:
                 ticker.cancel()
@@ -116,7 +117,7 @@ class RunnerLink:
             await store.set_state(connection, self.runner.id, "online", None)
             held = await queue.held(connection, self.runner.id)
         self._stored = Cursor(self.runner.id, info.boot_id, self.runner.cursor)
-        self._acknowledged = self.runner.cursor
+        self._acknowledged = self._heard = self.runner.cursor
         # Whatever the boot, an attempt made with another one is gone.
         lost = [job for job in held if job.boot_id != info.boot_id]
         if lost:
@@ -130,8 +131,8 @@ class RunnerLink:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(client))
                 group.create_task(self._carry_out(client))
-        except* _EndOfLink as ends:
-            raise _EndOfLink from ends
+        except* _EndOfLinkError as ends:
+            raise _EndOfLinkError from ends
         except* RunnerError as errors:
             raise _first(errors) from errors
 
@@ -150,6 +151,12 @@ class RunnerLink:
         finished = {(event.id, event.attempt) for event in events if isinstance(event, Finished)}
         reports = []
         for event in events:
+            if event.n != self._heard + (not isinstance(event, Heartbeat)):
+                raise RunnerIncompatibleError(
+                    f"the runner at {self.runner.url} numbered an event {event.n} after {self._heard}: "
+                    "its numbers must have no gaps"
+                )
+            self._heard = event.n
             if isinstance(event, Heartbeat):
                 running = ((_key(each.id, each.attempt), each.elapsed_s) for each in event.running)
                 self._feed(m.Beat(_now(), tuple(running)))
@@ -311,7 +318,7 @@ class RunnerLink:
         log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
         async with self._engine.begin() as connection:
             await store.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
-        raise _EndOfLink
+        raise _EndOfLinkError
 
     async def _held(self) -> list[HeldJob]:
         async with self._engine.connect() as connection:
@@ -336,7 +343,8 @@ def _job(job: HeldJob) -> Job:
 
 def _key(identifier: str, attempt: int) -> Key:
     """Ids go out as decimal numbers; anything else that comes back names no job of ours."""
-    return Key(int(identifier) if identifier.isdecimal() else 0, attempt)
+    ours = len(identifier) < 19 and identifier.isascii() and identifier.isdecimal() and 0 < attempt < 2**15
+    return Key(int(identifier), attempt) if ours else Key(0, 0)
 
 
 def _drain(instructions: asyncio.Queue[m.Instruction]) -> list[m.Instruction]:

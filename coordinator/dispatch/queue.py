@@ -63,7 +63,8 @@ WITH back AS (
     RETURNING j.id, j.attempt
 ), ended AS (
     UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = :reason,
-           started_at = CASE WHEN CAST(:counted AS smallint) > 0 THEN coalesce(a.started_at, a.leased_at) ELSE a.started_at END
+           started_at = CASE WHEN CAST(:counted AS smallint) > 0
+                             THEN coalesce(a.started_at, a.leased_at) ELSE a.started_at END
       FROM back WHERE a.job_id = ANY(CAST(:job AS bigint[])) AND a.job_id = back.id AND a.attempt = back.attempt
 )
 SELECT id FROM back
