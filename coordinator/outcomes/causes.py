@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
@@ -46,6 +46,10 @@ _CPP_STACK = re.compile(r"Exception raised from |\nframe #0: |\*\*\* Begin stack
 """Where a message turns into C++ symbols, whose names would mislead the patterns."""
 _DISPATCH_TABLE = " is only available for these backends:"
 """Where torch begins to list every kernel it has; those names would mislead as well."""
+_HEAD, _TAIL = 1_500, 500
+"""Characters of a long message that are looked at: the reason comes first, or last (after a traceback)."""
+_LAST_WORDS = 2_000
+"""Characters of the log's end that are looked at."""
 
 _Words = frozenset[str]
 _Patterns = tuple[re.Pattern[str], ...]
@@ -192,18 +196,26 @@ def _is_found(patterns: _Patterns, texts: Iterable[str]) -> bool:
     return not patterns or any(pattern.search(text) for text in texts for pattern in patterns)
 
 
+RulesByEnding = Mapping[Ending, Sequence[tuple[Rule, Classification]]]
+
+
+def by_ending(rules: Sequence[Rule]) -> RulesByEnding:
+    """For each ending the rules that can match it, in order, each with what it says."""
+    return {
+        ending: [(rule, rule.classification) for rule in rules if _is_one(rule.ending, ending)] for ending in Ending
+    }
+
+
 _FILE = Path(__file__).with_name("causes.toml").read_bytes()
 RULES = load(_FILE.decode())
 RULES_REVISION = hashlib.sha256(_FILE).hexdigest()[:12]
 """Changes with every change of the rules: says which outcomes are worth classifying anew."""
 
 _BY_ID = {rule.id: rule for rule in RULES}
-_BY_ENDING: Mapping[Ending, tuple[tuple[Rule, Classification], ...]] = {
-    ending: tuple((rule, rule.classification) for rule in RULES if _is_one(rule.ending, ending)) for ending in Ending
-}
+_CURRENT = by_ending(RULES)
 
 
-def classify(outcome: Outcome, *, framework: str, device: str) -> Classification:
+def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnding = _CURRENT) -> Classification:
     """Verdict, cause and rule of an outcome. What the runner calls the verdict does not count."""
     if outcome.ending is Ending.returned:
         return _PASSED
@@ -212,18 +224,21 @@ def classify(outcome: Outcome, *, framework: str, device: str) -> Classification
         ending=outcome.ending,
         evidence=evidence,
         message=_readable(evidence.message or ""),
-        log=outcome.log_tail,
+        log=outcome.log_tail[-_LAST_WORDS:],
         framework=framework,
         device=device,
     )
-    return next(named for rule, named in _BY_ENDING[outcome.ending] if rule.matches(seen))
+    return next(named for rule, named in rules[outcome.ending] if rule.matches(seen))
 
 
-def describe(rule_id: str) -> str:
-    """The sentence that a rule says of a failure. Raises ``KeyError`` for a rule that is gone."""
-    return _BY_ID[rule_id].says
+def describe(rule_id: str) -> str | None:
+    """The sentence that a rule says of a failure; None if the file has no such rule (any more)."""
+    rule = _BY_ID.get(rule_id)
+    return rule.says if rule else None
 
 
 def _readable(message: str) -> str:
+    """What a person would read of a message: no C++ stack, no table of kernels, beginning and end if long."""
     stack = _CPP_STACK.search(message)
-    return (message[: stack.start()] if stack else message).partition(_DISPATCH_TABLE)[0]
+    words = (message[: stack.start()] if stack else message).partition(_DISPATCH_TABLE)[0]
+    return words if len(words) <= _HEAD + _TAIL else f"{words[:_HEAD]}\n{words[-_TAIL:]}"
