@@ -19,9 +19,7 @@ Array = np.ndarray[Any, Any]
 Weights = Mapping[str, Array]
 
 
-def layer_weights(
-    make: Make, prefix: str, width: int, hidden: int, *, decoder: bool, bias: bool
-) -> dict[str, Array]:
+def layer_weights(make: Make, prefix: str, width: int, hidden: int, *, decoder: bool, bias: bool) -> dict[str, Array]:
     """The weights of one encoder or decoder layer, named as torch names them."""
     shapes: dict[str, tuple[int, ...]] = {}
     for attention in ("self_attn", "multihead_attn") if decoder else ("self_attn",):

@@ -54,6 +54,4 @@ def assert_uncorrelated(one: Array, other: Array, what: str) -> None:
     left, right = one.ravel() - one.mean(), other.ravel() - other.mean()
     correlation = float(left @ right / math.sqrt((left @ left) * (right @ right)))
     margin = DEVIATIONS / math.sqrt(left.size)
-    assert abs(correlation) <= margin, (
-        f"{what}: correlation {correlation:.4g}, at most {margin:.2g} by chance"
-    )
+    assert abs(correlation) <= margin, f"{what}: correlation {correlation:.4g}, at most {margin:.2g} by chance"

@@ -70,9 +70,7 @@ def convolution_case(
     )
 
 
-def convolution_gradient(
-    function: Function, name: str, *shape: int, out: tuple[int, ...], **options: Any
-) -> None:
+def convolution_gradient(function: Function, name: str, *shape: int, out: tuple[int, ...], **options: Any) -> None:
     axes = 2 if function is conv2d else 3
     chosen = {"in_channels": shape[-axes - 1], "out_channels": out[-axes - 1], **options}
     function.value(
@@ -96,31 +94,21 @@ convolution_case(conv2d, "dilation", 1, 2, 12, 10, channels=3, kernel=3, dilatio
 convolution_case(conv2d, "groups", 2, 6, 6, 6, channels=9, kernel=3, groups=3)
 convolution_case(conv2d, "depthwise", 2, 4, 7, 7, channels=8, kernel=3, groups=4, bias=False)
 convolution_case(conv2d, "same-even-kernel", 1, 2, 7, 6, channels=2, kernel=4, padding="same")
-convolution_case(
-    conv2d, "reflected-edges", 1, 2, 6, 5, channels=3, kernel=3, padding=2, padding_mode="reflect"
-)
-convolution_case(
-    conv2d, "circular-edges", 1, 2, 6, 5, channels=3, kernel=3, padding=2, padding_mode="circular"
-)
+convolution_case(conv2d, "reflected-edges", 1, 2, 6, 5, channels=3, kernel=3, padding=2, padding_mode="reflect")
+convolution_case(conv2d, "circular-edges", 1, 2, 6, 5, channels=3, kernel=3, padding=2, padding_mode="circular")
 convolution_case(conv2d, "pointwise", 2, 16, 9, 9, channels=4, kernel=1)
 convolution_case(conv2d, "unbatched", 3, 8, 8, channels=2, kernel=3)
 convolution_case(conv2d, "empty-batch", 0, 3, 8, 8, channels=2, kernel=3)
-convolution_case(
-    conv2d, "channels-last", 2, 4, 9, 8, channels=4, kernel=3, prepare=construction.forward_channels_last
-)
+convolution_case(conv2d, "channels-last", 2, 4, 9, 8, channels=4, kernel=3, prepare=construction.forward_channels_last)
 convolution_gradient(conv2d, "gradient", 2, 2, 5, 4, out=(2, 3, 3, 2), kernel_size=3, stride=2, padding=1)
 
 convolution_case(conv3d, "volume", 2, 4, 8, 16, 16, channels=8, kernel=3, padding=1)
 convolution_case(conv3d, "float64", 2, 3, 5, 6, 4, channels=4, kernel=2, dtype="float64")
 convolution_case(conv3d, "bfloat16", 1, 4, 5, 5, 5, channels=4, kernel=3, dtype="bfloat16", bias=False)
-convolution_case(
-    conv3d, "stride", 1, 2, 7, 6, 5, channels=3, kernel=(3, 2, 1), stride=(2, 1, 3), padding=(1, 0, 2)
-)
+convolution_case(conv3d, "stride", 1, 2, 7, 6, 5, channels=3, kernel=(3, 2, 1), stride=(2, 1, 3), padding=(1, 0, 2))
 convolution_case(conv3d, "dilation", 1, 2, 7, 6, 6, channels=2, kernel=2, dilation=(3, 2, 1), bias=False)
 convolution_case(conv3d, "groups", 2, 4, 4, 4, 4, channels=6, kernel=3, groups=2)
-convolution_case(
-    conv3d, "replicated-edges", 1, 2, 4, 4, 4, channels=2, kernel=3, padding=1, padding_mode="replicate"
-)
+convolution_case(conv3d, "replicated-edges", 1, 2, 4, 4, 4, channels=2, kernel=3, padding=1, padding_mode="replicate")
 convolution_case(conv3d, "unbatched", 2, 5, 5, 5, channels=2, kernel=3)
 convolution_gradient(conv3d, "gradient", 1, 2, 3, 3, 3, out=(1, 2, 2, 2, 2), kernel_size=2)
 

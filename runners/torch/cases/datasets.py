@@ -43,10 +43,7 @@ def loaded(on: On, *columns: Any, **options: Any) -> Callable[[], Any]:
 
     def call() -> Any:
         return [
-            [
-                each.to(on.device, non_blocking=True)
-                for each in (batch if isinstance(batch, (list, tuple)) else [batch])
-            ]
+            [each.to(on.device, non_blocking=True) for each in (batch if isinstance(batch, (list, tuple)) else [batch])]
             for batch in loader
         ]
 
@@ -94,9 +91,7 @@ dataset = Function(
 
 dataset.value("pinned", rows(256, 128), tolerance=EXACT, batch_size=64, pin_memory=True)
 dataset.value("pinned-float64", rows(10, 3), dtype="float64", tolerance=EXACT, batch_size=4, pin_memory=True)
-dataset.value(
-    "pinned-bfloat16", rows(10, 3), dtype="bfloat16", tolerance=EXACT, batch_size=5, pin_memory=True
-)
+dataset.value("pinned-bfloat16", rows(10, 3), dtype="bfloat16", tolerance=EXACT, batch_size=5, pin_memory=True)
 dataset.value(
     "pinned-sum-of-two",
     lambda make: (make.normal(5, 3), make.normal(4, 3)),
@@ -118,9 +113,7 @@ dataset.value(
     pin_memory=True,
 )
 dataset.value("not-pinned", rows(64, 32), tolerance=EXACT, batch_size=16)
-dataset.value(
-    "last-batch-dropped", rows(10, 3), tolerance=EXACT, batch_size=4, drop_last=True, pin_memory=True
-)
+dataset.value("last-batch-dropped", rows(10, 3), tolerance=EXACT, batch_size=4, drop_last=True, pin_memory=True)
 dataset.value("one-row-a-batch", rows(3, 2), tolerance=EXACT, batch_size=1, pin_memory=True)
 dataset.value(
     "booleans-and-bytes",
@@ -143,9 +136,7 @@ def check_shuffled(observed: Any, numbers: Array, *, batch_size: int, **_: Any) 
     # 64 rows come in the same order by chance once in 10^89 epochs.
     assert not np.array_equal(epochs[0], epochs[1]), "two epochs came in the same order"
     assert not np.array_equal(epochs[0], numbers), "an epoch came unshuffled"
-    assert {len(batch.values) for batch in observed[0]} == {batch_size}, (
-        "batches are not of the size asked for"
-    )
+    assert {len(batch.values) for batch in observed[0]} == {batch_size}, "batches are not of the size asked for"
 
 
 dataset.statistics(
@@ -166,9 +157,7 @@ def pinning(on: On, numbers: Any) -> Callable[[], Any]:
 
 def check_pinning(observed: Any, *_: Array) -> None:
     pinned, accelerated = observed
-    assert pinned == [accelerated] * 3, (
-        f"batches are pinned: {pinned}; there is an accelerator: {accelerated}"
-    )
+    assert pinned == [accelerated] * 3, f"batches are pinned: {pinned}; there is an accelerator: {accelerated}"
 
 
 dataset.behaviour("pinned-for-an-accelerator", lambda make: (make.normal(6),), check_pinning, prepare=pinning)
@@ -276,9 +265,7 @@ concatenation = Function(
 concatenation.value("rows", lambda make: (make.normal(128, 64), make.normal(64, 64)))
 concatenation.value("three-sets", lambda make: (make.normal(3, 2), make.normal(1, 2), make.normal(4, 2)))
 concatenation.value("one-set", lambda make: (make.normal(4, 2),))
-concatenation.value(
-    "empty-set-between", lambda make: (make.normal(2, 2), make.normal(0, 2), make.normal(3, 2))
-)
+concatenation.value("empty-set-between", lambda make: (make.normal(2, 2), make.normal(0, 2), make.normal(3, 2)))
 concatenation.value("integers", lambda make: (make.integers(3), make.integers(2)), dtype="int64")
 
 

@@ -21,9 +21,7 @@ from runners.torch.cases import chance
 Array = np.ndarray[Any, Any]
 
 
-def relaxed_log_density(
-    on: On, temperature: Any, logits: Any, value: Any, **options: Any
-) -> Callable[[], Any]:
+def relaxed_log_density(on: On, temperature: Any, logits: Any, value: Any, **options: Any) -> Callable[[], Any]:
     distribution = on.function(temperature, logits=logits, **options)
     return lambda: distribution.log_prob(value)
 
@@ -110,9 +108,7 @@ def draw(on: On, temperature: Any, logits: Any, *, shape: tuple[int, ...]) -> Ca
     return lambda: distribution.rsample(torch.Size(shape))
 
 
-def draw_and_differentiate(
-    on: On, temperature: Any, logits: Any, *, shape: tuple[int, ...]
-) -> Callable[[], Any]:
+def draw_and_differentiate(on: On, temperature: Any, logits: Any, *, shape: tuple[int, ...]) -> Callable[[], Any]:
     """Samples, and the gradient of their weighted sum by the logits, through the sampling."""
     leaf = logits.detach().requires_grad_()
 
@@ -155,18 +151,14 @@ def check_logistic(observed: Any, temperature: Array, logits: Array, *, shape: t
     chance.assert_uncorrelated(samples[:half, 0], samples[half:, 0], "first and second half of the samples")
 
 
-def check_nearly_one_hot(
-    observed: Any, _temperature: Array, logits: Array, *, shape: tuple[int, ...]
-) -> None:
+def check_nearly_one_hot(observed: Any, _temperature: Array, logits: Array, *, shape: tuple[int, ...]) -> None:
     """At a low temperature a sample is a one-hot vector."""
     samples = observed.values
     assert_on_simplex(samples, "samples")
     one_hot = int((samples.max(-1) > 0.99).sum())
     assert one_hot > 0.9 * len(samples), f"only {one_hot} of {len(samples)} samples are nearly one-hot"
     for place, probability in enumerate(softmax(logits)):
-        chance.assert_share(
-            int((samples.argmax(-1) == place).sum()), len(samples), probability, f"class {place}"
-        )
+        chance.assert_share(int((samples.argmax(-1) == place).sum()), len(samples), probability, f"class {place}")
 
 
 def check_batch(observed: Any, _temperature: Array, logits: Array, *, shape: tuple[int, ...]) -> None:
@@ -192,9 +184,7 @@ def check_pathwise(observed: Any, temperature: Array, logits: Array, *, shape: t
 
 relaxed.statistics("samples", four_classes(0.5), check_logistic, prepare=draw, shape=(8192,))
 relaxed.statistics("winners", four_classes(2.0), check_winners, prepare=draw, shape=(64, 128))
-relaxed.statistics(
-    "samples-float64", four_classes(1.0), check_logistic, dtype="float64", prepare=draw, shape=(4096,)
-)
+relaxed.statistics("samples-float64", four_classes(1.0), check_logistic, dtype="float64", prepare=draw, shape=(4096,))
 relaxed.statistics("cold-is-one-hot", four_classes(0.02), check_nearly_one_hot, prepare=draw, shape=(4096,))
 relaxed.statistics(
     "batch",

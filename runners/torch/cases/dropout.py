@@ -27,9 +27,7 @@ def assert_scaled(result: Array, values: Array, p: float, relative: float = 1e-5
     stayed = result != 0
     expected = values[stayed] / (1 - p)
     wrong = np.abs(result[stayed] - expected) > relative * expected
-    assert not wrong.any(), (
-        f"{int(wrong.sum())} of {stayed.sum()} elements that stay are not scaled by 1/(1-p)"
-    )
+    assert not wrong.any(), f"{int(wrong.sum())} of {stayed.sum()} elements that stay are not scaled by 1/(1-p)"
 
 
 def assert_dropped(result: Array, p: float, what: str = "dropped") -> None:

@@ -28,9 +28,7 @@ def pull_back(function: Callable[[Array], Any], at: Array, cotangent: Any) -> Ar
         raised, lowered = at.copy(), at.copy()
         raised[index] += STEP
         lowered[index] -= STEP
-        gradient[index] = (_pair(function(raised), cotangent) - _pair(function(lowered), cotangent)) / (
-            2 * STEP
-        )
+        gradient[index] = (_pair(function(raised), cotangent) - _pair(function(lowered), cotangent)) / (2 * STEP)
     return gradient
 
 

@@ -52,9 +52,7 @@ def check_rounded_uniform(observed: Any, array: Array, *, gain: float = 1.0) -> 
     mean, square = float(result.mean()), float((result**2).mean())
     margin = chance.DEVIATIONS * limit / math.sqrt(3 * result.size) + grid
     assert abs(mean) <= margin, f"the mean weight is {mean:.4g}, at most {margin:.2g} by chance"
-    assert abs(square / (limit**2 / 3) - 1) < 0.1, (
-        f"the mean square is {square:.4g}, expected {limit**2 / 3:.4g}"
-    )
+    assert abs(square / (limit**2 / 3) - 1) < 0.1, f"the mean square is {square:.4g}, expected {limit**2 / 3:.4g}"
 
 
 def unwritten(*shape: int) -> Callable[[Make], Any]:
@@ -85,9 +83,7 @@ def parameter_filled(on: On, array: Any) -> Callable[[], Any]:
 
 def check_parameter(observed: Any, array: Array) -> None:
     weights, wants_gradient, is_leaf = observed
-    assert (wants_gradient, is_leaf) == (True, True), (
-        "the parameter is no longer a leaf that wants a gradient"
-    )
+    assert (wants_gradient, is_leaf) == (True, True), "the parameter is no longer a leaf that wants a gradient"
     check_uniform((weights, weights), array)
 
 

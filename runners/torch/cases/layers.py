@@ -60,9 +60,7 @@ linear_case("float16", 16, 32, dtype="float16", in_features=32, out_features=8, 
 linear_case("three-dimensions", 3, 5, 7, in_features=7, out_features=4)
 linear_case("empty-batch", 0, 6, in_features=6, out_features=3)
 linear_case("one-feature", 9, 1, in_features=1, out_features=1)
-linear_case(
-    "without-gradient", 64, 32, in_features=32, out_features=64, prepare=construction.forward_evaluating
-)
+linear_case("without-gradient", 64, 32, in_features=32, out_features=64, prepare=construction.forward_evaluating)
 linear.value(
     "complex64",
     lambda make: (
@@ -130,9 +128,7 @@ def lstm_forward(on: On, weights: Weights, values: Any, *state: Any, **options: 
     return lambda: module(values, state) if state else module(values)
 
 
-def lstm_gradients(
-    on: On, weights: Weights, *inputs_and_cotangents: Any, **options: Any
-) -> Callable[[], Any]:
+def lstm_gradients(on: On, weights: Weights, *inputs_and_cotangents: Any, **options: Any) -> Callable[[], Any]:
     *inputs, cotangents = inputs_and_cotangents
     module = construction.build(on, weights, options)
     leaves = [each.detach().requires_grad_() for each in inputs]
@@ -211,9 +207,7 @@ library_modules.add_cases(
 
 def gelu_reference(_: Weights, values: Array, *, approximate: str = "none") -> Array:
     if approximate == "tanh":
-        return np.asarray(
-            values / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3)))
-        )
+        return np.asarray(values / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3))))
     return np.asarray(values * ndtr(values))
 
 

@@ -27,9 +27,7 @@ def loss(on: On, constants: Constants, values: Any, target: Any, **options: Any)
     return lambda: criterion(values, target)
 
 
-def loss_and_gradient(
-    on: On, constants: Constants, values: Any, target: Any, **options: Any
-) -> Callable[[], Any]:
+def loss_and_gradient(on: On, constants: Constants, values: Any, target: Any, **options: Any) -> Callable[[], Any]:
     """The loss and its gradient by the input."""
     criterion = on.function(**constants, **options)
     leaf = values.detach().requires_grad_()
@@ -53,9 +51,7 @@ def reduced(losses: Array, reduction: str) -> Array:
 
 def share(losses: Array, reduction: str) -> float:
     """What one element's loss counts in the result: the factor of its gradient."""
-    return {"mean": 1 / losses.size, "batchmean": 1 / losses.shape[0] if losses.ndim else 1.0}.get(
-        reduction, 1.0
-    )
+    return {"mean": 1 / losses.size, "batchmean": 1 / losses.shape[0] if losses.ndim else 1.0}.get(reduction, 1.0)
 
 
 def bce_reference(constants: Constants, logits: Array, target: Array, *, reduction: str = "mean") -> Array:
@@ -82,9 +78,7 @@ bce.value("batch", logits_and_target(128, 64))
 bce.value("float64", logits_and_target(7, 5), dtype="float64")
 bce.value("bfloat16", logits_and_target(16, 8), dtype="bfloat16")
 # The terms that are subtracted are rounded at their own size, up to 8.
-bce.value(
-    "float16", logits_and_target(16, 8), dtype="float16", reduction="none", tolerance=Tolerance(2e-3, 1e-2)
-)
+bce.value("float16", logits_and_target(16, 8), dtype="float16", reduction="none", tolerance=Tolerance(2e-3, 1e-2))
 bce.value("each-element", logits_and_target(3, 4, 5), reduction="none")
 bce.value("sum", logits_and_target(9), reduction="sum")
 bce.value("zero-dimensional", lambda make: ({}, np.array(0.3), np.array(1.0)))
@@ -158,9 +152,7 @@ smooth_l1.value(
     lambda make: ({}, np.array([np.inf, -np.inf, np.nan, 1.0]), np.array([0.0, 0.0, 0.0, np.nan])),
     reduction="none",
 )
-smooth_l1.value(
-    "gradient", value_and_target(32, 8), reference=smooth_l1_gradient, prepare=loss_and_gradient, beta=2.0
-)
+smooth_l1.value("gradient", value_and_target(32, 8), reference=smooth_l1_gradient, prepare=loss_and_gradient, beta=2.0)
 smooth_l1.value(
     "gradient-bfloat16",
     value_and_target(8, 8),
@@ -242,8 +234,6 @@ divergence.value(
 library_modules.add_cases(bce, lambda make, sample: (sample.constants(make), *sample.arguments(make)))
 library_modules.add_cases(smooth_l1, lambda make, sample: ({}, *sample.arguments(make)))
 # The library's target is any number; a probability must not be negative.
-library_modules.add_cases(
-    divergence, lambda make, sample: ({}, *(np.abs(each) for each in sample.arguments(make)))
-)
+library_modules.add_cases(divergence, lambda make, sample: ({}, *(np.abs(each) for each in sample.arguments(make))))
 
 FUNCTIONS: list[Function] = [bce, smooth_l1, divergence]

@@ -130,9 +130,7 @@ lbfgs.value("short-history", quadratic(8), dtype="float64", lr=0.8, max_iter=3, 
 lbfgs.value(
     "rate-on-the-device",
     lambda make: (*quadratic(6)(make), np.array(0.5)),
-    reference=lambda matrix, linear, start, rate, **options: iterates(
-        matrix, linear, start, lr=float(rate), **options
-    ),
+    reference=lambda matrix, linear, start, rate, **options: iterates(matrix, linear, start, lr=float(rate), **options),
     prepare=lambda on, matrix, linear, start, rate, **options: minimise_quadratic(
         on, matrix, linear, start, lr=rate, **options
     ),

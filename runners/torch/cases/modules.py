@@ -50,9 +50,7 @@ def perceptron(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Calla
 
 def perceptron_by_name(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
     """Built of an ordered dictionary; the children keep their names."""
-    model = on.function(
-        OrderedDict(first=linear_of(on, w1, b1), bend=torch.nn.ReLU(), second=linear_of(on, w2, b2))
-    )
+    model = on.function(OrderedDict(first=linear_of(on, w1, b1), bend=torch.nn.ReLU(), second=linear_of(on, w2, b2)))
     return lambda: (model(values), [name for name, _ in model.named_children()])
 
 
@@ -246,9 +244,7 @@ def zeroed(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: A
     return call
 
 
-def accumulated_anew(
-    on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any
-) -> Callable[[], Any]:
+def accumulated_anew(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any) -> Callable[[], Any]:
     """Two backward passes with the call between them: gradients are those of the second alone."""
     model = torch.nn.Sequential(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
 
@@ -278,9 +274,7 @@ zero_grad.value(
 )
 zero_grad.value("to-none", two_layers(4, 3, 5, 2), reference=lambda *_, **__: [None] * 4, set_to_none=True)
 zero_grad.value("to-none-by-default", two_layers(4, 3, 5, 2), reference=lambda *_: [None] * 4)
-zero_grad.value(
-    "then-accumulated-anew", two_layers(8, 4, 6, 3), reference=gradient_reference, prepare=accumulated_anew
-)
+zero_grad.value("then-accumulated-anew", two_layers(8, 4, 6, 3), reference=gradient_reference, prepare=accumulated_anew)
 zero_grad.value(
     "zeros-accumulated-anew",
     two_layers(8, 4, 6, 3),

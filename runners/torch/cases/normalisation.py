@@ -79,9 +79,7 @@ def channels(*shape: int, affine: bool = True) -> Callable[[Make], Any]:
     return inputs
 
 
-batch_norm = Function(
-    "torch.nn.functional.batch_norm", reference=batch_norm_reference, prepare=batch_norm_call
-)
+batch_norm = Function("torch.nn.functional.batch_norm", reference=batch_norm_reference, prepare=batch_norm_call)
 
 batch_norm.value("training", channels(16, 32, 16, 16), tolerance=CENTRED, training=True)
 batch_norm.value("evaluating", channels(16, 32, 16, 16), tolerance=CENTRED)
@@ -91,9 +89,7 @@ batch_norm.value("two-dimensions", channels(12, 5), tolerance=CENTRED, training=
 batch_norm.value("five-dimensions", channels(2, 3, 2, 3, 4), tolerance=CENTRED, training=True)
 batch_norm.value("without-weights", channels(6, 4, 5, affine=False), tolerance=CENTRED, training=True)
 batch_norm.value("other-momentum", channels(6, 4, 5), tolerance=CENTRED, training=True, momentum=0.75)
-batch_norm.value(
-    "momentum-zero-remembers-nothing", channels(6, 4), tolerance=CENTRED, training=True, momentum=0.0
-)
+batch_norm.value("momentum-zero-remembers-nothing", channels(6, 4), tolerance=CENTRED, training=True, momentum=0.0)
 batch_norm.value("large-epsilon", channels(6, 4, 5), tolerance=CENTRED, training=True, eps=2.0)
 batch_norm.value(
     "without-running-statistics",
@@ -182,9 +178,7 @@ def grouped(*shape: int) -> Callable[[Make], Any]:
     )
 
 
-group_norm = Function(
-    "torch.nn.functional.group_norm", reference=group_norm_reference, prepare=group_norm_call
-)
+group_norm = Function("torch.nn.functional.group_norm", reference=group_norm_reference, prepare=group_norm_call)
 
 group_norm.value("images", grouped(8, 32, 16, 16), tolerance=CENTRED, num_groups=4)
 group_norm.value("float64", grouped(3, 6, 5), dtype="float64", num_groups=3)
@@ -237,9 +231,7 @@ reset_statistics.value("sequences", lambda make: (make.normal(3, 6, 4, 5),), kin
 reset_statistics.value("volumes", lambda make: (make.normal(1, 2, 3, 2, 2, 2),), kind="BatchNorm3d")
 reset_statistics.value("float64", lambda make: (make.normal(2, 6, 4),), dtype="float64", kind="BatchNorm1d")
 reset_statistics.value("bfloat16", lambda make: (make.normal(1, 6, 4),), dtype="bfloat16", kind="BatchNorm1d")
-reset_statistics.value(
-    "cumulative-average", lambda make: (make.normal(3, 6, 4),), kind="BatchNorm1d", momentum=None
-)
+reset_statistics.value("cumulative-average", lambda make: (make.normal(3, 6, 4),), kind="BatchNorm1d", momentum=None)
 
 
 def check_nothing_kept(observed: Any, *_: Array, **__: Any) -> None:

@@ -27,9 +27,7 @@ def owned(parameters: Sequence[Any]) -> list[torch.nn.Parameter]:
     return [torch.nn.Parameter(each.clone()) for each in parameters]
 
 
-def steps(
-    on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
-) -> Callable[[], Any]:
+def steps(on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any) -> Callable[[], Any]:
     """One step of the optimizer for each entry of ``gradients``."""
     trained = owned(parameters)
     optimizer = on.function(trained, **options)
@@ -49,9 +47,7 @@ def steps_in_groups(
 ) -> Callable[[], Any]:
     """Each parameter in a group of its own, with its own learning rate."""
     trained = owned(parameters)
-    optimizer = on.function(
-        [{"params": [each], "lr": rate} for each, rate in zip(trained, rates, strict=True)]
-    )
+    optimizer = on.function([{"params": [each], "lr": rate} for each, rate in zip(trained, rates, strict=True)])
 
     def call() -> Any:
         for of_step in gradients:
@@ -174,9 +170,7 @@ def rprop_reference(
         for of_step in gradients:
             gradient = -of_step[place] if maximize else of_step[place]
             agreement = np.sign(gradient * previous)
-            size = np.clip(
-                size * np.choose((agreement + 1).astype(int), (etas[0], 1.0, etas[1])), *step_sizes
-            )
+            size = np.clip(size * np.choose((agreement + 1).astype(int), (etas[0], 1.0, etas[1])), *step_sizes)
             gradient = np.where(agreement < 0, 0.0, gradient)
             parameter = parameter - np.sign(gradient) * size
             previous = gradient

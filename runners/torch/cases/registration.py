@@ -95,9 +95,7 @@ def check_child_refused(observed: Any) -> None:
     assert observed == ["KeyError", "KeyError", "KeyError", "TypeError"], f"the errors were {observed}"
 
 
-add_module.behaviour(
-    "refuses-bad-names-and-children", lambda make: (), check_child_refused, prepare=child_refused
-)
+add_module.behaviour("refuses-bad-names-and-children", lambda make: (), check_child_refused, prepare=child_refused)
 
 
 class Scale(torch.nn.Module):  # type: ignore[misc]
@@ -166,9 +164,7 @@ def parameter_refused(on: On, values: Any) -> Callable[[], Any]:
 
 
 def check_parameter_refused(observed: Any, *_: Array) -> None:
-    assert observed == ["KeyError", "KeyError", "KeyError", "TypeError", "TypeError"], (
-        f"the errors were {observed}"
-    )
+    assert observed == ["KeyError", "KeyError", "KeyError", "TypeError", "TypeError"], f"the errors were {observed}"
 
 
 register_parameter.behaviour(

@@ -56,9 +56,7 @@ def descend_at_a_rate_on_the_device(
     return call
 
 
-def descend_resumed(
-    on: On, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any
-) -> Callable[[], Any]:
+def descend_resumed(on: On, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any) -> Callable[[], Any]:
     """A new optimizer and schedule for each step, which take up what the last ones saved."""
 
     def call() -> Any:
@@ -96,9 +94,7 @@ def descend_in_groups(
     return call
 
 
-def chained(
-    on: On, start: Any, gradients: Sequence[Any], *, lr: float, gammas: Sequence[float]
-) -> Callable[[], Any]:
+def chained(on: On, start: Any, gradients: Sequence[Any], *, lr: float, gammas: Sequence[float]) -> Callable[[], Any]:
     """Several schedules over one optimizer: their factors multiply."""
 
     def call() -> Any:
@@ -130,9 +126,7 @@ def exponential_reference(
     return decayed(start, gradients, lr, gamma), [[lr * gamma**k] for k in range(len(gradients) + 1)]
 
 
-exponential = Function(
-    "torch.optim.lr_scheduler.ExponentialLR", reference=exponential_reference, prepare=descend
-)
+exponential = Function("torch.optim.lr_scheduler.ExponentialLR", reference=exponential_reference, prepare=descend)
 
 exponential.value("large-layer", path(256, 128, count=3), lr=0.5, gamma=0.5)
 exponential.value("ten-epochs", path(6, 5, count=10), lr=0.1, gamma=0.9)

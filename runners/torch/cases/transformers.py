@@ -65,9 +65,7 @@ def equations(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in known if name in options}
 
 
-def encoder_weights(
-    make: Make, *, d_model: int, dim_feedforward: int, bias: bool = True, **_: Any
-) -> Weights:
+def encoder_weights(make: Make, *, d_model: int, dim_feedforward: int, bias: bool = True, **_: Any) -> Weights:
     return attention.layer_weights(make, "", d_model, dim_feedforward, decoder=False, bias=bias)
 
 
@@ -120,9 +118,7 @@ encoder_case(
 )
 encoder_case("gelu", 5, 2, 8, nhead=2, dim_feedforward=12, activation="gelu")
 encoder_case("norm-first", 5, 2, 8, nhead=2, dim_feedforward=12, norm_first=True)
-encoder_case(
-    "causal-mask", 2, 6, 8, nhead=2, dim_feedforward=12, batch_first=True, masks={"src_mask": causal(6)}
-)
+encoder_case("causal-mask", 2, 6, 8, nhead=2, dim_feedforward=12, batch_first=True, masks={"src_mask": causal(6)})
 encoder_case("padded-sequences", 2, 6, 8, nhead=2, dim_feedforward=12, batch_first=True, masks=LAST_PADDED)
 encoder_case("evaluating", 4, 6, 16, nhead=4, dim_feedforward=32, batch_first=True, prepare=evaluating)
 encoder_case(
@@ -203,9 +199,7 @@ def model_reference(weights: Weights, source: Array, target: Array, masks: Masks
     scores = attention.as_scores(masks.get("tgt_mask"), masks.get("tgt_key_padding_mask"))
     recalled = attention.as_scores(masks.get("memory_mask"), masks.get("memory_key_padding_mask"))
     for place in range(options["num_decoder_layers"]):
-        values = attention.decode(
-            values, memory, weights, f"decoder.layers.{place}.", scores, recalled, **chosen
-        )
+        values = attention.decode(values, memory, weights, f"decoder.layers.{place}.", scores, recalled, **chosen)
     return as_given(attention.normalise(values, weights, "decoder.norm.", eps), target, options)
 
 
@@ -257,9 +251,7 @@ model_case(
     dtype="bfloat16",
     tolerance=ROUNDED_SUBLAYERS,
 )
-model_case(
-    "gelu-norm-first", (5, 2, 8), (4, 2, 8), nhead=2, dim_feedforward=12, activation="gelu", norm_first=True
-)
+model_case("gelu-norm-first", (5, 2, 8), (4, 2, 8), nhead=2, dim_feedforward=12, activation="gelu", norm_first=True)
 model_case("without-bias", (2, 5, 8), (2, 4, 8), nhead=4, dim_feedforward=12, batch_first=True, bias=False)
 model_case("unbatched", (5, 8), (3, 8), nhead=2, dim_feedforward=12)
 model_case("one-token", (1, 2, 8), (1, 2, 8), nhead=2, dim_feedforward=12)

@@ -52,9 +52,7 @@ def convolve(
     contracted = [1, *range(2 + axes, 2 + 2 * axes)]
     parts = [
         np.tensordot(of_values, of_weight, axes=(contracted, list(range(1, 2 + axes))))
-        for of_values, of_weight in zip(
-            np.split(picked, groups, axis=1), np.split(weight, groups, axis=0), strict=True
-        )
+        for of_values, of_weight in zip(np.split(picked, groups, axis=1), np.split(weight, groups, axis=0), strict=True)
     ]
     result = np.moveaxis(np.concatenate(parts, axis=-1), -1, 1)
     return result if bias is None else result + bias.reshape(1, -1, *(1,) * axes)
