@@ -31,6 +31,7 @@ from coordinator.cli.tables import console, duration, plural
 from coordinator.cli.up import TEND_EVERY_S, targets_of
 from coordinator.errors import PortolanError
 
+NAME = "demo"
 HOPELESS_STARTS = 5
 """A runner that ended this often in a row takes its campaign with it."""
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
@@ -106,6 +107,7 @@ class Demo:
 
     def run(self) -> None:
         """Until every environment is charted or left out."""
+        self._cancel_leftovers()
         try:
             while not all(each.over for each in self._environments):
                 self._begin_next_setup()
@@ -118,6 +120,14 @@ class Demo:
             for environment in self._environments:
                 if environment.setup is not None:
                     environment.setup.stop()
+
+    def _cancel_leftovers(self) -> None:
+        """What an interrupted demo left queued would go before ours."""
+        with Client(self._instance.url) as client:
+            for campaign in client.campaigns().campaigns:
+                if campaign.name == NAME and campaign.state == "running":
+                    client.cancel(campaign.id)
+                    self._board.say(f"campaign {campaign.id}, of a demo that was interrupted: cancelled")
 
     def _begin_next_setup(self) -> None:
         """One at a time: the first chart comes soonest if the first environment has the network to itself."""
@@ -163,7 +173,7 @@ class Demo:
             return
         with Client(self._instance.url) as client:
             try:
-                campaign = client.submit({"name": "demo", "targets": serving, "runs": self._runs})
+                campaign = client.submit({"name": NAME, "targets": serving, "runs": self._runs})
             except PortolanError as error:
                 self._leave_out(environment, str(error))
                 return

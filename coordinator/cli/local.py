@@ -108,6 +108,7 @@ class Instance:
             self.dsn = self._database
         asyncio.run(upgrade(self.dsn))
         self._say(f"database ready after {time.monotonic() - began:.1f} s")
+        self._stack.enter_context(_logging_to(self._directory.log))
         self._stack.callback(self._stop_coordinator)
         self._start_coordinator(listener)
         self._stack.callback(self._stop_runners)
@@ -119,7 +120,6 @@ class Instance:
         from coordinator.app import create_app
         from coordinator.settings import Settings
 
-        self._stack.enter_context(_logging_to(self._directory.log))
         config = uvicorn.Config(
             create_app(Settings(self.dsn)),
             log_config=None,

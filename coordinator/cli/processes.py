@@ -67,7 +67,7 @@ class Child:
     @property
     def complaint(self) -> str:
         """Its last line on stderr: what it died of, if it said so."""
-        return self._complaints[-1] if self._complaints else "it said nothing"
+        return self._complaints[-1].removeprefix("portolan-runner: ") if self._complaints else "it said nothing"
 
     def ask_to_stop(self) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -51,7 +51,7 @@ class Bar:
 
 
 class Pace:
-    """How fast something has counted up lately, and how long the rest takes at that rate."""
+    """How fast something has counted up lately."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
@@ -80,8 +80,8 @@ class Watch:
             counters = each.counters
             done = settled(counters)
             rate = self._paces.setdefault((each.target, each.environment), Pace()).rate(now, done)
-            left_s = (counters.total - done) / rate if rate else each.estimate.seconds
-            bars.append(Bar(each.target, done, counters.total, counters.failed, counters.incomplete, rate, left_s))
+            failing, incomplete = counters.failed, counters.incomplete
+            bars.append(Bar(each.target, done, counters.total, failing, incomplete, rate, each.estimate.seconds))
         return bars
 
 

@@ -1,0 +1,203 @@
+"""The command line on a running local instance with a runner of the hazards."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import pyarrow.parquet as pq
+import pytest
+
+from tests.portolan_process import Portolan, Up
+from tests.runner_process import RunnerProcess
+
+
+@pytest.fixture(scope="module")
+def portolan() -> Iterator[Portolan]:
+    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
+    folder.chmod(0o711)
+    yield Portolan(folder / "data")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def up(portolan: Portolan) -> Iterator[Up]:
+    running = portolan.up("--targets", "hazards/cpu", "--port", "0")
+    yield running
+    assert running.stop() == 0, running.said
+
+
+@pytest.fixture(scope="module")
+def campaign(portolan: Portolan) -> str:
+    """Two runs of six cases, three of which fail, one that is gone among the others."""
+    options = ("--suite", "hazards", "--runs", "2", "--name", "the first")
+    functions = ("--functions", "hazards.add hazards.gone", "--functions", "hazards.fail,hazards.segfault")
+    done = portolan.call("submit", *options, *functions, "--wait")
+    assert done.returncode == 0, done.stderr
+    assert "14/14 done, 6 failing" in done.stderr
+    number, _, shown = done.stdout.partition("\n")
+    assert "complete  0/1  crash" in shown
+    assert "partial   3/4  assertion" in shown
+    assert "hazards@1.0/cpu: 0 of 3 functions port; 3 do not (1 in part, 2 at all)" in shown
+    assert "1 function in no count: removed 1" in shown
+    return number
+
+
+def test_up_says_where_it_is_and_what_to_do_next(up: Up) -> None:
+    assert "/docs)" in up.said
+    assert "hazards/cpu: runner ready, hazards@1.0/cpu on the host" in up.said
+    assert "portolan submit --wait" in up.said
+    assert 'psql "$(portolan db url)"' in up.said
+
+
+def test_a_submission_prints_nothing_but_its_number(portolan: Portolan) -> None:
+    number = portolan.ask(
+        "submit", "--suite", "hazards", "--functions", "hazards.nap", "--runs", "1", "--timing", "off"
+    )
+    assert int(number) > 0
+    assert json.loads(portolan.ask("status", number.strip(), "--json"))["runs"] == 1
+
+
+def test_fail_on_decides_the_exit_code(portolan: Portolan) -> None:
+    common = ("submit", "--suite", "hazards", "--runs", "1", "--timing", "off", "--fail-on", "failed")
+    assert portolan.call(*common, "--functions", "hazards.nap").returncode == 0
+    assert portolan.call(*common, "--functions", "hazards.fail").returncode == 1
+
+
+def test_a_dry_run_tells_the_plan_and_submits_nothing(portolan: Portolan, campaign: str) -> None:
+    before = portolan.ask("status")
+    told = portolan.ask("submit", "--suite", "hazards", "--functions", "hazards.add", "--runs", "3", "--dry-run")
+    assert "12 jobs: 4 cases of 1 function" in told
+    assert "on hazards@1.0/cpu" in told
+    assert "estimated time: unknown" not in told, "the same cases have run before"
+    assert portolan.ask("status") == before
+
+
+def test_a_rerun_takes_what_failed_and_everything_else_as_it_was(portolan: Portolan, campaign: str) -> None:
+    assert "6 jobs: 3 cases of 3 functions" in portolan.ask("submit", "--rerun", "failed", campaign, "--dry-run")
+    assert "3 jobs" in portolan.ask("submit", "--rerun", "failed", campaign, "--runs", "1", "--dry-run")
+    assert "nothing to run" in portolan.refused("submit", "--rerun", "incomplete", campaign)
+
+
+def test_status_lists_campaigns_and_tells_of_one(portolan: Portolan, campaign: str) -> None:
+    listed = json.loads(portolan.ask("status", "--json"))
+    assert "the first" in portolan.ask("status")
+    assert int(campaign) in [each["id"] for each in listed]
+    one = portolan.ask("status", campaign)
+    assert "the first: done" in one
+    assert "14/14" in one
+
+
+def test_the_table_ends_with_the_command_that_repeats_each_failure(portolan: Portolan, campaign: str) -> None:
+    shown = portolan.ask("results", campaign)
+    assert "unknown: on purpose\n  portolan-runner run hazards cpu hazards.fail/0\n" in shown
+    assert "crash: SIGSEGV\n  portolan-runner run hazards cpu hazards.segfault/0\n" in shown
+    only = portolan.ask("results", campaign, "--function", "hazards.a*", "--device", "cpu")
+    assert "hazards.add/wrong (2 runs)" in only
+    assert "hazards.fail" not in only
+
+
+def test_csv_json_and_parquet_hold_the_same_outcomes(portolan: Portolan, campaign: str, place: Path) -> None:
+    from_csv = list(csv.DictReader(io.StringIO(portolan.ask("results", campaign, "--format", "csv"))))
+    from_json = json.loads(portolan.ask("results", campaign, "--format", "json"))
+    file = place / "outcomes.parquet"
+    assert portolan.ask("results", campaign, "--format", "parquet", "--output", str(file)) == ""
+    from_parquet = pq.read_table(file).to_pylist()
+    ids = [row["job_id"] for row in from_json]
+    assert len(ids) == 14
+    assert [int(row["job_id"]) for row in from_csv] == ids
+    assert [row["job_id"] for row in from_parquet] == ids
+    assert [each.name for each in place.iterdir()] == ["outcomes.parquet"]
+
+
+def test_filters_narrow_the_export(portolan: Portolan, campaign: str) -> None:
+    rows = json.loads(portolan.ask("results", campaign, "--format", "json", "--cause", "crash"))
+    assert [row["function"] for row in rows] == ["hazards.segfault"] * 2
+    assert json.loads(portolan.ask("results", campaign, "--format", "json", "--verdict", "incomplete")) == []
+
+
+def test_cancel_ends_what_hangs(portolan: Portolan) -> None:
+    submit = ("submit", "--suite", "hazards", "--functions", "hazards.hang", "--runs", "1")
+    number = portolan.ask(*submit).strip()
+    assert f"campaign {number}: 3 jobs cancelled" in portolan.ask("cancel", number)
+    assert json.loads(portolan.ask("status", number, "--json"))["state"] == "cancelled"
+    after = portolan.ask("submit", "--suite", "hazards", "--functions", "hazards.nap", "--wait", "--fail-on", "failed")
+    assert "1 of 1 function port" in after
+
+
+def test_a_runner_is_registered_and_removed(portolan: Portolan, place: Path) -> None:
+    runner = RunnerProcess(PORTOLAN_RUNNER_SECRET="the right one")
+    try:
+        secret = place / "secret"
+        secret.write_text("the wrong one\n")
+        url = runner.ready["url"]
+        assert "secret" in portolan.refused("runner", "register", url, "--secret-file", str(secret))
+        secret.write_text("the right one\n")
+        told = portolan.ask("runner", "register", url, "--secret-file", str(secret))
+        number = told.split(":")[0].removeprefix("runner ")
+        assert portolan.call("runner", "register", url, "--secret-stdin", stdin="the right one\n").returncode == 0
+        listed = json.loads(portolan.ask("runner", "list", "--json"))
+        assert [each["state"] for each in listed if each["url"] == url] == ["online"]
+        portolan.ask("runner", "remove", number)
+        assert url not in portolan.ask("runner", "list")
+    finally:
+        runner.stop()
+
+
+def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaign: str) -> None:
+    async def count(dsn: str) -> object:
+        connection = await asyncpg.connect(dsn)
+        try:
+            return await connection.fetchval("select count(*) from outcome_rows where campaign_id = $1", int(campaign))
+        finally:
+            await connection.close()
+
+    assert asyncio.run(count(portolan.ask("db", "url").strip())) == 14
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("submit --suite papers", "no suite 'papers'"),
+        ("submit --suite hazards --targets torch/tpu", "'torch/tpu' matches no live runner's target"),
+        ("submit --suite hazards --targets nonsense", "framework/device"),
+        ("submit --suite hazards --functions hazards.ad", "did you mean hazards.add"),
+        ("submit --suite hazards --runs 0", "runs"),
+        ("submit --suite hazards --timeout 0", "timeout_s"),
+        ("submit --suite hazards --timeout 14401", "timeout_s"),
+        ("submit --timing never", "--timing"),
+        ("submit --rerun failed 999", "no campaign 999"),
+        ("submit --zip", "--zip"),
+        ("status 999", "no campaign 999"),
+        ("status first", "integer"),
+        ("results 999 --format csv", "no campaign 999"),
+        ("results 1 --format xml", "xml"),
+        ("cancel 999", "no campaign 999"),
+        ("runner register http://127.0.0.1:1", "does not answer"),
+        ("runner register ftp://nowhere", "http"),
+        ("runner remove 999", "no runner 999"),
+        (
+            "status --url http://127.0.0.1:1",
+            "no coordinator answers at http://127.0.0.1:1: start one with `portolan up`",
+        ),
+        ("status --url nonsense", "is not a URL"),
+        ("sail", "sail"),
+    ],
+)
+def test_bad_input_gets_one_line_and_exit_code_2(portolan: Portolan, arguments: str, words: str) -> None:
+    assert words in portolan.refused(*arguments.split())
+
+
+def test_what_is_no_coordinator_is_told_apart(portolan: Portolan) -> None:
+    runner = RunnerProcess()
+    try:
+        assert "no coordinator of this version" in portolan.refused("status", "--url", runner.ready["url"])
+    finally:
+        runner.stop()

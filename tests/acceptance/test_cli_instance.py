@@ -1,0 +1,133 @@
+"""``portolan up`` from start to end: what it keeps, what it leaves behind, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.portolan_process import Portolan, Up, wait_gone
+from tests.runner_process import until
+
+
+@pytest.fixture
+def portolan(place: Path) -> Portolan:
+    return Portolan(place / "data")
+
+
+@pytest.fixture
+def start(portolan: Portolan) -> Iterator[list[Up]]:
+    """What is started here is stopped after the test, come what may."""
+    started: list[Up] = []
+    yield started
+    for each in started:
+        each.stop(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_behind_and_the_next_start_finds_the_data(
+    portolan: Portolan, start: list[Up], number: signal.Signals
+) -> None:
+    start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
+    submit = ("submit", "--suite", "hazards", "--runs", "1", "--timing", "off")
+    portolan.ask(*submit, "--functions", "hazards.add", "--wait")
+    # The end comes in the middle of work, with processes that do not want to go.
+    hanging = portolan.ask(*submit, "--functions", "hazards.hang_ignoring_signals").strip()
+    until(lambda: json.loads(portolan.ask("runner", "list", "--json"))[0]["in_flight"], "it hangs")
+    runners = [(each["id"], each["url"]) for each in json.loads(portolan.ask("runner", "list", "--json"))]
+    family = start[0].family()
+    assert {"postgres", "python"} <= {each.name().rstrip("0123456789.") for each in family}
+
+    code = start[0].stop(number)
+    wait_gone(family)
+    assert code == (-signal.SIGKILL if number == signal.SIGKILL else 0)
+    assert "no portolan runs in" in portolan.refused("db", "url")
+
+    start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
+    assert [(each["id"], each["url"]) for each in json.loads(portolan.ask("runner", "list", "--json"))] == runners
+    listed = {each["id"]: each["state"] for each in json.loads(portolan.ask("status", "--json"))}
+    assert listed == {1: "done", 2: "running"}
+    portolan.ask("cancel", hanging)
+    assert "1 of 1 function port" in portolan.ask(*submit, "--functions", "hazards.nap", "--wait")
+
+
+def test_a_runner_that_dies_is_started_again(portolan: Portolan, start: list[Up]) -> None:
+    start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
+    (runner,) = [each for each in start[0].family() if "serve" in each.cmdline()]
+    runner.kill()
+    start[0].wait_says("starting it again in 1 s")
+    start[0].wait_says("runner ready again")
+    submit = ("submit", "--suite", "hazards", "--functions", "hazards.nap", "--wait", "--fail-on", "incomplete")
+    assert "1 of 1 function port" in portolan.ask(*submit)
+
+
+def test_a_target_that_cannot_be_served_is_named_and_left_out(portolan: Portolan, start: list[Up]) -> None:
+    start.append(portolan.up("--targets", "hazards/absent hazards/cpu", "--targets", "nowhere/cpu", "--port", "0"))
+    assert "hazards/absent: left out, hazards/absent is not available here" in start[0].said
+    assert "nowhere/cpu: left out, no framework 'nowhere'" in start[0].said
+    (runner,) = json.loads(portolan.ask("runner", "list", "--json"))
+    assert runner["target"] == "hazards@1.0/cpu"
+
+
+def test_a_port_in_use_is_told_and_the_next_start_heals(portolan: Portolan, start: list[Up]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = str(holder.getsockname()[1])
+        assert f"cannot listen on 127.0.0.1:{port}" in portolan.refused("up", "--port", port)
+    start.append(portolan.up("--targets", "", "--port", port))
+    assert f"http://127.0.0.1:{port}" in start[0].said
+
+
+def test_a_directory_that_another_instance_holds_is_told(portolan: Portolan, start: list[Up]) -> None:
+    start.append(portolan.up("--targets", "", "--port", "0"))
+    assert f"held by another portolan (pid {start[0].process.pid})" in portolan.refused("up", "--port", "0")
+    assert start[0].process.poll() is None
+
+
+def test_a_database_of_ones_own_is_used(portolan: Portolan, start: list[Up], new_database: object) -> None:
+    assert callable(new_database)
+    dsn = new_database("template1")
+    start.append(portolan.up("--targets", "", "--port", "0", "--database", dsn))
+    assert portolan.ask("db", "url").strip() == dsn
+    assert not [each for each in start[0].family() if each.name() == "postgres"]
+
+
+def test_a_database_that_does_not_answer_is_told(portolan: Portolan) -> None:
+    said = portolan.refused("up", "--port", "0", "--database", "postgresql://nobody@127.0.0.1:1/nothing")
+    assert "127.0.0.1:1/nothing cannot be used" in said
+
+
+def test_a_directory_that_cannot_be_written_is_told(place: Path) -> None:
+    (place / "file").write_text("no directory")
+    said = Portolan(place / "file" / "data").refused("up", "--port", "0")
+    assert str(place / "file") in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")
+def test_a_full_disk_is_told_and_the_next_start_heals(place: Path) -> None:
+    small = place / "small"
+    small.mkdir()
+    if os.system(f"mount -t tmpfs -o size=20m,mode=711 none {small} 2>/dev/null") != 0:
+        pytest.skip("this machine does not let us mount a file system")
+    try:
+        portolan = Portolan(small / "data")
+        before = psutil.pids()
+        assert "no space left" in portolan.refused("up", "--port", "0")
+        assert not [pid for pid in set(psutil.pids()) - set(before) if _is_postgres_in(pid, small)]
+        assert os.system(f"mount -o remount,size=500m {small}") == 0
+        assert portolan.up("--targets", "", "--port", "0").stop() == 0
+    finally:
+        os.system(f"umount {small}")
+
+
+def _is_postgres_in(pid: int, folder: Path) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return process.name() == "postgres" and process.cwd().startswith(str(folder))
+    except psutil.Error:
+        return False

@@ -1,0 +1,116 @@
+"""The real command line in processes of its own: ``portolan up``, and the commands that speak to it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+
+from tests.runner_process import environment, until
+
+COMMAND = [sys.executable, "-c", "import sys; from coordinator.cli import main; sys.exit(main())"]
+CALL_LIMIT_S = 120.0
+UP_LIMIT_S = 120.0
+
+
+class Portolan:
+    """Calls commands on one data directory."""
+
+    def __init__(self, directory: Path, **variables: str) -> None:
+        self.directory = directory
+        self.variables = environment(PORTOLAN_DATA=str(directory), **variables)
+
+    def call(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            env=self.variables,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=CALL_LIMIT_S,
+            check=False,
+        )
+
+    def ask(self, *arguments: str) -> str:
+        """What a command that succeeds prints."""
+        done = self.call(*arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def refused(self, *arguments: str) -> str:
+        """The one line of a command that cannot be carried out."""
+        done = self.call(*arguments)
+        assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+        assert done.stdout == ""
+        (line,) = done.stderr.splitlines()
+        return line
+
+    def up(self, *options: str) -> Up:
+        return Up(self, options)
+
+
+class Up:
+    """``portolan up`` in the background; ``lines`` is what it has said."""
+
+    def __init__(self, portolan: Portolan, options: tuple[str, ...]) -> None:
+        self.lines: list[str] = []
+        self.process = subprocess.Popen(
+            [*COMMAND, "up", *options],
+            env=portolan.variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        try:
+            self.wait_says("Ctrl-C")
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def said(self) -> str:
+        return "\n".join(self.lines)
+
+    def wait_says(self, words: str) -> None:
+        """Wait for a line with these words; fails at once if the process ends without."""
+
+        def says() -> bool:
+            ended = self.process.poll() is not None
+            if ended:
+                self._reader.join()
+            assert words in self.said or not ended, self.said
+            return words in self.said
+
+        until(says, f"`up` says {words!r}", UP_LIMIT_S)
+
+    def family(self) -> list[psutil.Process]:
+        """The process and everything below it, at this moment."""
+        head = psutil.Process(self.process.pid)
+        return [head, *head.children(recursive=True)]
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(60)
+        self._reader.join()
+        return code
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as stream:
+            for line in stream:
+                self.lines.append(line.rstrip("\n"))
+
+
+def wait_gone(family: list[psutil.Process]) -> None:
+    """Wait until none of these processes runs any more."""
+    _, left = psutil.wait_procs(family, timeout=20)
+    assert not [each for each in left if each.status() != psutil.STATUS_ZOMBIE], left
