@@ -169,7 +169,7 @@ def index_variables(inherited: Mapping[str, str]) -> dict[str, str]:
     # Compiled once here, or on every start of every runner.
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV"):
         variables.pop(name, None)
-    variables["UV_COMPILE_BYTECODE_TIMEOUT"] = variables.get("UV_COMPILE_BYTECODE_TIMEOUT", "300s")
+    variables["UV_COMPILE_BYTECODE_TIMEOUT"] = variables.get("UV_COMPILE_BYTECODE_TIMEOUT", "300")
     return variables
 
 

@@ -207,13 +207,12 @@ class Nursery:
         zygote, me = self._process.pid, os.getpid()
 
         def find(table: Mapping[int, processes.Process]) -> list[processes.Process]:
-            spared = {*keep, zygote}
-            roots = {pid for pid, each in table.items() if each.parent in (zygote, me) and pid not in spared}
-            return processes.descendants({*roots, aim}, table)
+            roots = {pid for pid, each in table.items() if each.parent in (zygote, me) and pid not in keep}
+            return processes.descendants(roots, table)
 
         async with self._forking:
-            keep = set() if aim == zygote else self._children.keys() - {aim}
-            if aim != zygote and self.alive and not processes.children(zygote) - keep:
+            keep = set() if aim == zygote else {zygote, *self._children} - {aim}
+            if self.alive and aim != zygote and not processes.children(zygote) - keep:
                 return
             await self._kill(find)
 
@@ -233,10 +232,8 @@ class Nursery:
             self._on_death()
 
     def _left_by_zygote(self, table: Mapping[int, processes.Process]) -> list[processes.Process]:
-        mark, me = processes.mark(), os.getpid()
-        roots = [
-            each.pid for each in table.values() if each.parent == me and processes.marked(each.pid) == mark
-        ]
+        me = os.getpid()
+        roots = [each.pid for each in table.values() if each.parent == me]
         return processes.descendants(roots, table)
 
     def _said(self, message: Message) -> None:

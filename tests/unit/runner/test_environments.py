@@ -1,0 +1,95 @@
+"""Environments: what their key depends on, and what uv is told of pip's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runners import environments
+from runners.fingerprint import environment_hash
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "runners" / "torch").mkdir(parents=True)
+    (tmp_path / "runners" / "torch" / "constraints.txt").write_text("torch==2.9.0\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["pydantic"]\n'
+        '[project.optional-dependencies]\ntorch = ["torch"]\nprobe = ["pytest"]\ncoordinator = ["httpx"]\n'
+    )
+    monkeypatch.setattr(environments, "PROJECT", tmp_path)
+    monkeypatch.setenv("PORTOLAN_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "changes"),
+    [
+        ("runners/torch/constraints.txt", "2.9.0", "2.9.1", True),
+        ("pyproject.toml", '"pydantic"', '"pydantic>=3"', True),
+        ("pyproject.toml", '"torch"', '"torch-xla"', True),
+        ("pyproject.toml", '"pytest"', '"pytest>=8"', True),
+        ("pyproject.toml", '"httpx"', '"httpx>=1"', False),
+    ],
+)
+def test_the_key_is_of_what_gets_installed(
+    project: Path, file: str, old: str, new: str, changes: bool
+) -> None:
+    before = environments.key("torch")
+    (project / file).write_text((project / file).read_text().replace(old, new))
+    assert (environments.key("torch") != before) is changes
+
+
+def test_an_interrupted_environment_is_not_found(project: Path) -> None:
+    place = environments.path("torch")
+    (place / "bin").mkdir(parents=True)
+    (place / "bin" / "python").touch()
+    assert environments.find("torch") is None
+    (place / environments.COMPLETE).touch()
+    assert environments.find("torch") == place
+
+
+def test_a_broken_download_is_one_line_and_the_next_call_starts_anew(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv = project / "uv"
+    uv.write_text('#!/bin/sh\n[ "$1" = venv ] || { echo "connection lost"; exit 3; }\nmkdir -p "$5/bin"\n')
+    uv.chmod(0o755)
+    monkeypatch.setattr(environments, "_find_uv", lambda: str(uv))
+    said: list[str] = []
+    for _ in range(2):
+        with pytest.raises(environments.SetupFailedError, match="connection lost") as told:
+            environments.set_up("torch", said.append)
+        assert "\n" not in str(told.value)
+    assert any("interrupted" in line for line in said)
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "_find_uv", lambda: "uv")
+    (project / "cache").write_text("a file, not a folder")
+    with pytest.raises(environments.SetupFailedError, match="PORTOLAN_CACHE"):
+        environments.set_up("torch", print)
+
+
+def test_pips_indexes_are_passed_on_unless_uv_has_its_own() -> None:
+    pip = {"PIP_INDEX_URL": "https://one", "PIP_EXTRA_INDEX_URL": "https://two", "PIP_FIND_LINKS": "/wheels"}
+    passed = environments.index_variables(pip)
+    assert passed["UV_DEFAULT_INDEX"] == "https://one"
+    assert passed["UV_INDEX"] == "https://two"
+    assert passed["UV_FIND_LINKS"] == "/wheels"
+    assert (
+        environments.index_variables(pip | {"UV_DEFAULT_INDEX": "https://uv"})["UV_DEFAULT_INDEX"]
+        == "https://uv"
+    )
+
+
+def test_bytecode_is_compiled_even_where_python_is_told_not_to() -> None:
+    assert "PYTHONDONTWRITEBYTECODE" not in environments.index_variables({"PYTHONDONTWRITEBYTECODE": "1"})
+
+
+def test_the_environment_hash_is_of_versions_and_not_of_spelling() -> None:
+    one = environment_hash([("Torch", "2.9.0"), ("ruamel.yaml", "1")], "3.11.7")
+    assert one == environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.0")], "3.11.7")
+    assert one != environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.1")], "3.11.7")
+    assert one != environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.0")], "3.12.0")

@@ -1,0 +1,89 @@
+"""The event log: numbers without gaps, nothing forgotten before it is acknowledged, bounded."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.events import EVENT
+from protocol.outcomes import Outcome
+from protocol.words import Ending, Verdict
+from runners.events import BATCH, AheadError, EventLog, TrimmedError
+
+PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.1)
+
+
+def _numbers(lines: bytes) -> list[int]:
+    return [EVENT.validate_json(line).n for line in lines.splitlines()]
+
+
+@given(st.lists(st.one_of(st.just("event"), st.integers(0, 30)), max_size=60))
+def test_whatever_is_acknowledged_the_rest_is_there_in_order(steps: list[str | int]) -> None:
+    log = EventLog()
+    acknowledged = issued = 0
+    for step in steps:
+        if step == "event":
+            issued += 1
+            log.finished(f"job-{issued}", 1, PASSED)
+        elif isinstance(step, int) and step <= issued:
+            log.acknowledge(step)
+            acknowledged = max(acknowledged, step)
+        last, lines = log.after(acknowledged)
+        assert _numbers(lines) == list(range(acknowledged + 1, issued + 1))
+        assert last == log.last == issued
+
+
+def test_a_read_is_a_batch_at_most_and_goes_on_after_it() -> None:
+    log = EventLog()
+    for number in range(BATCH + 5):
+        log.started(f"job-{number}", 1)
+    last, lines = log.after(0)
+    assert len(_numbers(lines)) == last == BATCH
+    assert _numbers(log.after(last)[1]) == [BATCH + each for each in range(1, 6)]
+
+
+def test_acknowledging_gives_back_the_attempts_that_finished() -> None:
+    log = EventLog()
+    log.started("a", 1)
+    log.finished("a", 1, PASSED)
+    log.started("b", 3)
+    assert log.acknowledge(2) == [("a", 1)]
+    assert log.acknowledge(2) == []
+    assert log.acknowledge(3) == []
+
+
+def test_what_is_gone_or_not_there_yet_is_told_apart() -> None:
+    log = EventLog()
+    log.started("a", 1)
+    log.acknowledge(1)
+    with pytest.raises(TrimmedError, match="up to 1"):
+        log.after(0)
+    for ask in (log.after, log.acknowledge):
+        with pytest.raises(AheadError, match="the last event is 1"):
+            ask(2)
+
+
+@pytest.mark.parametrize("log", [EventLog(max_events=1), EventLog(max_bytes=10)])
+async def test_a_full_log_makes_the_execution_wait_until_it_is_acknowledged(log: EventLog) -> None:
+    log.finished("a", 1, PASSED)
+    waiting = asyncio.create_task(log.room())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    log.acknowledge(1)
+    await asyncio.wait_for(waiting, 1)
+
+
+async def test_waiting_ends_with_an_event_with_the_time_or_with_the_service() -> None:
+    log = EventLog()
+    assert not await log.wait_for_event(0, 0.001)
+    waiting = asyncio.create_task(log.wait_for_event(0, 30))
+    await asyncio.sleep(0)
+    log.started("a", 1)
+    assert await waiting
+    waiting = asyncio.create_task(log.wait_for_event(1, 30))
+    await asyncio.sleep(0)
+    log.close()
+    assert not await waiting

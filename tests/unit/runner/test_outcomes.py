@@ -1,0 +1,54 @@
+"""Outcomes that the runner decides, and text that everybody can store."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.outcomes import Evidence, Outcome, PlacementProof
+from protocol.words import Ending, Verdict
+from runners.outcomes import TEXT_LIMIT, cleaned, died, printable, with_log
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+
+
+@given(ANY_TEXT)
+def test_any_text_becomes_storable_and_keeps_its_length(text: str) -> None:
+    stored = printable(text)
+    assert "\0" not in stored
+    stored.encode("utf-8")
+    assert len(stored) == len(text)
+
+
+def test_long_text_is_cut_visibly() -> None:
+    assert printable("x" * TEXT_LIMIT) == "x" * TEXT_LIMIT
+    cut = printable("x" * (TEXT_LIMIT + 1))
+    assert len(cut) == TEXT_LIMIT
+    assert cut.endswith("…")
+
+
+@given(ANY_TEXT)
+def test_every_text_of_an_outcome_is_cleaned(text: str) -> None:
+    outcome = Outcome(
+        verdict=Verdict.failed,
+        ending=Ending.raised,
+        duration_s=0,
+        evidence=Evidence(exception=text, message=text, frames=[text], mismatch=text, reason=text),
+        proof=PlacementProof(devices=[text], fallbacks={text: 1}),
+    )
+    body = with_log(cleaned(outcome), text.encode("utf-8", "surrogatepass"), 1).model_dump_json()
+    assert "\\u0000" not in body
+    json.loads(body)
+
+
+def test_an_end_is_told_by_exit_code_or_signal() -> None:
+    exited = died(3 << 8, 1.0)
+    assert (exited.ending, exited.evidence and exited.evidence.exit_code) == (Ending.exited, 3)
+    killed = died(signal.SIGSEGV, 1.0)
+    assert (killed.ending, killed.evidence and killed.evidence.signal) == (Ending.signalled, "SIGSEGV")
+    unnamed = died(40, 1.0)
+    assert unnamed.evidence is not None
+    assert unnamed.evidence.signal == "SIG40"
