@@ -1,0 +1,37 @@
+"""A figure is one line of JSON that says what was reached, against what, and where."""
+
+from __future__ import annotations
+
+import json
+
+from bench.figure import Figure, here
+from bench.timing import spaced, within
+
+
+def test_a_figure_is_one_line_with_all_that_is_promised() -> None:
+    figure = Figure("stored_jobs", 1234.567, "jobs/s", "at least half", True, "SQL", 2000.0, 0.61728)
+    line = figure.line("dispatch", here())
+    assert "\n" not in line
+    told = json.loads(line)
+    assert (told["bench"], told["name"]) == ("dispatch", "stored_jobs")
+    assert (told["value"], told["baseline_value"], told["ratio"], told["met"]) == (1235, 2000, 0.6173, True)
+    assert {"unit", "baseline", "target", "n", "spread", "where"} <= told.keys()
+
+
+def test_where_names_the_machine_and_what_is_installed() -> None:
+    where = here()
+    assert where["cores"] >= 1
+    assert where["versions"]["pydantic"].count(".") >= 1
+
+
+def test_calls_are_chosen_over_the_whole_range_of_cost() -> None:
+    costs = [(float(number), f"case {number}") for number in range(100)]
+    chosen = spaced(costs, 10)
+    assert chosen[0] == "case 0"
+    assert chosen[-1] == "case 99"
+    assert len(set(chosen)) == 10
+    assert spaced(costs[:3], 10) == ["case 0", "case 1", "case 2"]
+
+
+def test_slower_and_faster_are_both_disagreement() -> None:
+    assert within([1.0, 1.2, 0.8, 1.21, 0.79], 0.2) == 3 / 5
