@@ -61,7 +61,7 @@ class LocalRunner:
 
 def backoff_s(failures: int) -> float:
     """How long to wait before the next start of a runner that ended ``failures`` times in a row."""
-    return min(float(2 ** (failures - 1)), LONGEST_BACKOFF_S)
+    return min(2.0 ** min(failures - 1, 10), LONGEST_BACKOFF_S)
 
 
 class Instance:

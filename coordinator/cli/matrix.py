@@ -136,8 +136,8 @@ def _summary(rows: Sequence[MatrixRow], target: MatrixTarget) -> list[str]:
     if others := counted - verdicts["success"]:
         causes = Counter(cell.cause or "unknown" for cell in cells if cell.verdict in ("partial", "complete"))
         line += (
-            f"; {others} do not ({verdicts['partial']} in part, {verdicts['complete']} at all), "
-            f"mainly for: {_listed(causes)}"
+            f"; {others} {'does' if others == 1 else 'do'} not ({verdicts['partial']} in part, "
+            f"{verdicts['complete']} at all), mainly for: {_listed(causes)}"
         )
     lines = [line + "."]
     if uncounted := verdicts["unknown"]:
@@ -147,14 +147,15 @@ def _summary(rows: Sequence[MatrixRow], target: MatrixTarget) -> list[str]:
     if any(cell.fell_back for cell in cells):
         own = sum(cell.verdict_on_device == "success" for cell in touching)
         lines.append(
-            f"  On the device itself {own} of {len(touching)} do: "
+            f"  On the device itself {own} of {len(touching)} {'does' if own == 1 else 'do'}: "
             f"{plural(sum(cell.fell_back > 0 for cell in cells), 'function')} silently used the host."
         )
     if ratios := [cell.ratio_to_cpu for cell in cells if cell.ratio_to_cpu is not None]:
+        faster = sum(ratio < 1 for ratio in ratios)
         lines.append(
             f"  Steady calls take {statistics.median(ratios):.3g} times as long as on the CPU "
             f"(median over {plural(len(ratios), 'function')}; "
-            f"{sum(ratio < 1 for ratio in ratios)} of them are faster)."
+            f"{faster} {'is' if faster == 1 else 'are'} faster)."
         )
     return lines
 

@@ -56,11 +56,11 @@ def latency(ms: float | None) -> str:
     """Three figures and a unit: ``85.1 µs``, ``1.23 ms``, ``2.05 s``; a dash for what was not measured."""
     if ms is None:
         return "-"
-    for factor, unit in ((1e3, "µs"), (1.0, "ms"), (1e-3, "s")):
-        value = ms * factor
-        if value < 999.5 or unit == "s":
-            return f"{value:.3g} {unit}" if value < 999.5 else f"{value:.0f} {unit}"
-    raise AssertionError
+    for factor, unit in ((1e3, "µs"), (1.0, "ms")):
+        if ms * factor < 999.5:
+            return f"{ms * factor:.3g} {unit}"
+    seconds = ms / 1e3
+    return f"{seconds:.3g} s" if seconds < 999.5 else f"{seconds:.0f} s"
 
 
 def plural(n: int, noun: str) -> str:

@@ -17,8 +17,9 @@ from tests.runner_process import until
 
 
 @pytest.fixture
-def portolan(place: Path) -> Portolan:
-    return Portolan(place / "data")
+def portolan(directory: Path) -> Portolan:
+    """A data directory with a database made already, which is what takes most of a first start."""
+    return Portolan(directory.parent)
 
 
 @pytest.fixture
