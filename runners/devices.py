@@ -1,6 +1,6 @@
 """What a device must be able to do: the few methods that put an accelerator on the chart.
 
-Each framework's ``device.py`` implements ``Device`` once per device it can force. All
+Each framework's ``devices.py`` implements ``Device`` once per device it can force. All
 methods but ``describe`` run in a forked child; nothing here may touch the device before.
 """
 

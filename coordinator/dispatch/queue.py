@@ -14,20 +14,38 @@ from typing import Any, NamedTuple
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.campaigns.plan import MAX_RUNS
 from coordinator.dispatch.machine import Key
 
 LEASE_S = 120
 """How long a lease holds without being renewed by the runner's owner."""
 
+# Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is
+# open up to the first run that any of its targets with a live runner has still queued.
 _CLAIM = text(f"""
-WITH leased AS (
+WITH open AS MATERIALIZED (
+    SELECT ours.campaign_id,
+           (SELECT min(first.priority)
+              FROM campaign_targets theirs
+             CROSS JOIN LATERAL (
+                   SELECT q.priority FROM jobs q
+                    WHERE q.state = 'queued' AND q.target_id = theirs.target_id
+                      AND q.priority >= ours.campaign_id * {MAX_RUNS}
+                      AND q.priority < (ours.campaign_id + 1) * {MAX_RUNS}
+                    ORDER BY q.priority LIMIT 1) first
+             WHERE theirs.campaign_id = ours.campaign_id
+               AND EXISTS (SELECT 1 FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id
+                            WHERE r.target_id = theirs.target_id AND rs.suite_id = theirs.suite_id
+                              AND r.state = 'online')) AS priority
+      FROM campaign_targets ours JOIN campaigns c ON c.id = ours.campaign_id
+     WHERE ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[])) AND c.state = 'running'
+), leased AS (
     UPDATE jobs SET state = 'leased', attempt = attempt + 1, runner_id = :runner,
            lease_until = now() + interval '{LEASE_S} seconds'
      WHERE id = ANY(ARRAY(
            SELECT id FROM jobs
             WHERE state = 'queued' AND target_id = :target
-              AND campaign_id IN (SELECT campaign_id FROM campaign_targets
-                                   WHERE target_id = :target AND suite_id = ANY(CAST(:suites AS int[])))
+              AND priority <= (SELECT open.priority FROM open WHERE open.campaign_id = jobs.campaign_id)
             ORDER BY priority, id LIMIT :limit FOR UPDATE SKIP LOCKED))
     RETURNING id, attempt, campaign_id, case_id, run, priority
 ), tried AS (

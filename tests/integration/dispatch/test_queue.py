@@ -16,7 +16,7 @@ from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
 from protocol.outcomes import Evidence, Outcome, Timing
 from protocol.words import Ending, Placement, Verdict
-from tests.integration.dispatch.conftest import Place
+from tests.integration.dispatch.conftest import Place, runner_info
 
 PASSED = Outcome(
     verdict=Verdict.passed,
@@ -68,7 +68,32 @@ async def test_a_claim_takes_the_first_jobs_in_the_order_of_the_catalogue(place:
 
 async def test_run_one_of_all_cases_goes_before_run_two_of_any(place: Place) -> None:
     await place.campaign(runs=2, cases=3)
-    assert [job.run for job in await claim(place)] == [1, 1, 1, 2, 2, 2]
+    assert [job.run for job in await claim(place)] == [1, 1, 1]
+    assert [job.run for job in await claim(place)] == [2, 2, 2]
+
+
+async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_runner(place: Place) -> None:
+    campaign = await place.campaign(runs=2, cases=3)
+    async with place.engine.begin() as connection:
+        other = runner_info().model_copy(update={"device": "xla"})
+        slow = await fleet.store_runner(connection, "http://other", "", other, [place.suite_id])
+        target = await fleet.store_target(connection, other)
+        await connection.execute(
+            text("INSERT INTO campaign_targets (campaign_id, target_id, suite_id, total) VALUES (:c, :t, :s, 6)"),
+            {"c": campaign, "t": target, "s": place.suite_id},
+        )
+        await connection.execute(
+            text(
+                "INSERT INTO jobs (campaign_id, target_id, case_id, run, priority) "
+                "SELECT campaign_id, :t, case_id, run, priority FROM jobs WHERE campaign_id = :c"
+            ),
+            {"c": campaign, "t": target},
+        )
+    assert [job.run for job in await claim(place)] == [1, 1, 1]
+    assert await claim(place) == [], "the other target has not begun"
+    async with place.engine.begin() as connection:
+        await fleet.set_state(connection, slow, "offline", "gone")
+    assert [job.run for job in await claim(place)] == [2, 2, 2], "nobody waits for a target without a live runner"
 
 
 async def test_claims_at_the_same_time_never_share_a_job(place: Place) -> None:
