@@ -45,6 +45,8 @@ async def make(dsn: str) -> str:
 async def run(dsn: str, cases: int, runs: int) -> int:
     """Plan, claim and finish a campaign of that many jobs; returns its id."""
     engine = make_engine(dsn)
+    # A statement is its own transaction, on a connection that is kept: no round trip besides.
+    alone = engine.execution_options(isolation_level="AUTOCOMMIT")
     try:
         offered = service(cases)
         suite = Catalogue.model_validate_json(offered.catalogue).suites[0]
@@ -63,8 +65,9 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         model = record(Key(0, 0), outcome, framework=owned.framework, device=owned.device)
 
         async def claim() -> None:
-            while True:
-                async with engine.begin() as connection:
+            jobs: list[HeldJob] | None = None
+            async with alone.connect() as connection:
+                while jobs is None or jobs:
                     jobs = await queue.claim(
                         connection,
                         runner_id=runner_id,
@@ -73,24 +76,22 @@ async def run(dsn: str, cases: int, runs: int) -> int:
                         suites=[suite_id],
                         limit=MAX_AHEAD,
                     )
-                await claimed.put(jobs)
-                if not jobs:
-                    return
+                    await claimed.put(jobs)
 
         async def finish() -> None:
             n = 0
             waiting: deque[HeldJob] = deque()
             more = True
-            while more or waiting:
-                while more and len(waiting) < BATCH:
-                    jobs = await claimed.get()
-                    more = bool(jobs)
-                    waiting.extend(jobs)
-                batch = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
-                n += 2 * len(batch)
-                rows = [model._replace(job_id=job.key.job, attempt=job.key.attempt) for job in batch]
-                if rows:
-                    async with engine.begin() as connection:
+            async with alone.connect() as connection:
+                while more or waiting:
+                    while more and len(waiting) < BATCH:
+                        jobs = await claimed.get()
+                        more = bool(jobs)
+                        waiting.extend(jobs)
+                    batch = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
+                    n += 2 * len(batch)
+                    rows = [model._replace(job_id=job.key.job, attempt=job.key.attempt) for job in batch]
+                    if rows:
                         await queue.finish(connection, rows, [Cursor(runner_id, owned.boot_id, n)])
 
         async with asyncio.TaskGroup() as group:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from sqlalchemy.exc import DBAPIError, OperationalError
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import to_json
 from coordinator.dispatch import queue
@@ -51,6 +52,7 @@ class Finisher:
     def __init__(self, engine: AsyncEngine, completed: Callable[[Sequence[int]], None]) -> None:
         self._engine = engine
         self._completed = completed
+        self._connection: AsyncConnection | None = None
         self._reports: deque[Report] = deque()
         self._arrived = asyncio.Event()
         self._taken = asyncio.Event()
@@ -69,8 +71,11 @@ class Finisher:
                 await self._gather()
                 await self._store(self._take(BATCH))
         finally:
-            if self._reports:
-                await asyncio.wait_for(self._store(self._take(len(self._reports))), LONGEST_RETRY_S)
+            try:
+                if self._reports:
+                    await asyncio.wait_for(self._store(self._take(len(self._reports))), LONGEST_RETRY_S)
+            finally:
+                await self._disconnect()
 
     async def _gather(self) -> None:
         """Wait for the first report, then until there are 200, 10 ms at most."""
@@ -132,7 +137,7 @@ class Finisher:
         finished = {report.key: report for report in batch if report.row is not None}
         begun = [report.key for report in batch if report.row is None and report.key not in finished]
         completed: list[int] = []
-        async with self._engine.begin() as connection:
+        async with self._transaction() as connection:
             if begun:
                 await queue.start(connection, begun)
             if not finished:
@@ -148,6 +153,23 @@ class Finisher:
             if late:
                 await queue.keep_late(connection, late)
         return completed
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[AsyncConnection]:
+        """On a connection that is kept: the pool would ask the server for every batch whether it is there."""
+        if self._connection is None:
+            self._connection = await self._engine.connect()
+        try:
+            async with self._connection.begin():
+                yield self._connection
+        except BaseException:
+            await self._disconnect()
+            raise
+
+    async def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
 
 
 def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
