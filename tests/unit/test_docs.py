@@ -165,3 +165,10 @@ def test_a_decision_is_short_and_has_its_three_parts(page: Path) -> None:
     lines = page.read_text().splitlines()
     assert [line for line in lines if line.startswith("## ")] == ["## Context", "## Decision", "## Consequences"]
     assert len(lines) <= 25
+
+
+def test_every_variable_of_ours_is_in_the_settings() -> None:
+    code = [each for name in ("protocol", "coordinator", "runners", "bench") for each in (ROOT / name).rglob("*.py")]
+    used = {name for each in code for name in re.findall(r"\"(PORTOLAN_[A-Z_]+)\"", each.read_text())}
+    text = (ROOT / "docs" / "reference" / "settings.md").read_text()
+    assert sorted(name for name in used if f"`{name}`" not in text) == []
