@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +47,16 @@ async def pages(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Asyn
 
 async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> AsyncIterator[str]:
     """CSV by RFC 4180 with a header; lists and objects as JSON."""
-    header = False
+    async with engine.connect() as connection:
+        yield _csv([await store.columns(connection)])
     async for rows in pages(engine, campaign_id, filters):
-        buffer = io.StringIO()
-        writer = csv.writer(buffer)
-        if not header:
-            writer.writerow(rows[0])
-            header = True
-        writer.writerows([_flat(value) for value in row.values()] for row in rows)
-        yield buffer.getvalue()
+        yield _csv([_flat(value) for value in row.values()] for row in rows)
+
+
+def _csv(lines: Iterable[Sequence[Any]]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows(lines)
+    return buffer.getvalue()
 
 
 def _flat(value: Any) -> Any:

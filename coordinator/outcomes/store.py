@@ -49,6 +49,13 @@ async def page(
     return [_outward(dict(row._mapping)) for row in rows]
 
 
+async def columns(connection: AsyncConnection) -> list[str]:
+    """The names of a row's values, in their order."""
+    none = await connection.execute(text("SELECT * FROM outcome_rows LIMIT 0"))
+    names = list(none.keys())
+    return [*(name for name in names if name not in INTERNAL), "repeat"]
+
+
 def _outward(row: dict[str, Any]) -> dict[str, Any]:
     values = {name: value for name, value in row.items() if name not in INTERNAL}
     values["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"])

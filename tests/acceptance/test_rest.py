@@ -80,6 +80,9 @@ def test_csv_and_parquet_hold_the_same_rows(coordinator: CoordinatorProcess, cam
     assert [row["job_id"] for row in table] == [row["job_id"] for row in rows]
     assert [row["verdict"] for row in table] == [row["verdict"] for row in rows]
     assert json.loads(comma[0]["fingerprint"]) == rows[0]["fingerprint"]
+    assert list(comma[0]) == list(rows[0]) == list(table[0])
+    empty = coordinator.http.get(url, params={"format": "csv", "verdict": "incomplete"}).text
+    assert empty.strip().split(",") == list(rows[0]), "without rows, the header"
 
 
 def test_progress_is_told_as_it_happens(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
