@@ -217,17 +217,21 @@ def demo(
     directory = DataDirectory(data_dir)
     environments = by_environment(wanted)
     began = time.monotonic()
-    with stoppable(), Board() as board:
-        board.say(f"charting {', '.join(wanted)}; data in {directory.path}")
-        with Instance(directory, database=None, host="127.0.0.1", port=0, say=board.say) as instance:
-            Demo(instance, board, environments, runs).run()
-            board.show([])
-            followers = [each.follower for each in environments if each.follower is not None]
-            if not followers:
-                raise InstanceError("none of these targets can be served here, for the reasons above")
-            with Client(instance.url) as client:
-                matrices = [client.matrix(each.latest.id) for each in followers]
-            board.say("stopping")
+    try:
+        with stoppable(), Board() as board:
+            board.say(f"charting {', '.join(wanted)}; data in {directory.path}")
+            with Instance(directory, database=None, host="127.0.0.1", port=0, say=board.say) as instance:
+                Demo(instance, board, environments, runs).run()
+                board.show([])
+                followers = [each.follower for each in environments if each.follower is not None]
+                if not followers:
+                    raise InstanceError("none of these targets can be served here, for the reasons above")
+                with Client(instance.url) as client:
+                    matrices = [client.matrix(each.latest.id) for each in followers]
+                board.say("stopping")
+    except KeyboardInterrupt:
+        print(f"interrupted; the data stay in {directory.path}, and the next demo starts over", file=sys.stderr)
+        raise
     out = console()
     for matrix in matrices:
         print_matrix(matrix, out)

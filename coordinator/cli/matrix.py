@@ -136,8 +136,8 @@ def _summary(rows: Sequence[MatrixRow], target: MatrixTarget) -> list[str]:
     if others := counted - verdicts["success"]:
         causes = Counter(cell.cause or "unknown" for cell in cells if cell.verdict in ("partial", "complete"))
         line += (
-            f"; {others} {'does' if others == 1 else 'do'} not ({verdicts['partial']} in part, "
-            f"{verdicts['complete']} at all), mainly for: {_listed(causes)}"
+            f", {verdicts['partial']} in part, {verdicts['complete']} not at all; "
+            f"{'it fails' if others == 1 else 'they fail'} mainly for: {_listed(causes)}"
         )
     lines = [line + "."]
     if uncounted := verdicts["unknown"]:
