@@ -113,7 +113,7 @@ def test_a_narrow_terminal_gets_them_one_below_the_other_and_loses_nothing(matri
 def test_the_summary_says_how_many_port_why_others_do_not_and_how_slow(matrix: Matrix) -> None:
     assert summary(matrix) == [
         "torch@2.9.0/cpu: 2 of 2 functions port.",
-        "torch@2.9.0/xla: 2 of 3 functions port; 1 does not (1 in part, 0 at all), mainly for: type 1.",
+        "torch@2.9.0/xla: 2 of 3 functions port, 1 in part, 0 not at all; it fails mainly for: type 1.",
         "  1 function in no count: removed 1.",
         "  On the device itself 1 of 3 does: 1 function silently used the host.",
         "  Steady calls take 2.75 times as long as on the CPU (median over 2 functions; 1 is faster).",
