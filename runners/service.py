@@ -147,7 +147,7 @@ class Listener:
         self._server = _Server(
             uvicorn.Config(
                 app,
-                log_level="error",
+                log_level="critical",
                 access_log=False,
                 lifespan="off",
                 timeout_graceful_shutdown=1,
