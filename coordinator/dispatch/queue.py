@@ -259,7 +259,8 @@ async def claim(
         {"runner": runner_id, "boot": boot_id, "target": target_id, "suites": list(suites), "limit": limit},
     )
     return [
-        HeldJob(Key(row.id, row.attempt), row.case, row.run, row.suite_id, row.timeout_s, row.timing) for row in rows
+        HeldJob(Key(job, attempt), case, run, suite_id, timeout_s, timing)
+        for job, attempt, run, case, suite_id, timeout_s, timing in rows
     ]
 
 
