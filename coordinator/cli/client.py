@@ -157,6 +157,8 @@ class Client:
             raise self._stranger() from error
 
     def _refusal(self, answer: httpx.Response) -> CoordinatorError:
+        if answer.status_code == httpx.codes.UNAUTHORIZED:
+            return self._stranger()  # a runner's word: a coordinator asks nobody for a secret
         try:
             detail = Problem.model_validate_json(answer.content).detail
         except ValidationError:
