@@ -51,9 +51,7 @@ def offer(suites: Mapping[str, Sequence[Function]], revision: str) -> Catalogue:
                 name=name,
                 revision=revision,
                 cases=[
-                    CatalogueCase(
-                        id=case.id, function=case.function, host_only=case.host_only, tags=list(case.tags)
-                    )
+                    CatalogueCase(id=case.id, function=case.function, host_only=case.host_only, tags=list(case.tags))
                     for function in functions
                     for case in function.cases
                 ],
@@ -66,8 +64,5 @@ def offer(suites: Mapping[str, Sequence[Function]], revision: str) -> Catalogue:
 def by_id(suites: Mapping[str, Sequence[Function]]) -> dict[tuple[str, str], Case]:
     """Every case by its suite and id."""
     return {
-        (name, case.id): case
-        for name, functions in suites.items()
-        for function in functions
-        for case in function.cases
+        (name, case.id): case for name, functions in suites.items() for function in functions for case in function.cases
     }

@@ -90,9 +90,7 @@ class _Difference:
     """For a pure difference of values: whether they agree at another tolerance."""
 
 
-def _walk(
-    observed: Any, expected: Any, dtype: str, tolerance: Tolerance, path: str, found: list[_Difference]
-) -> None:
+def _walk(observed: Any, expected: Any, dtype: str, tolerance: Tolerance, path: str, found: list[_Difference]) -> None:
     if isinstance(expected, Mapping):
         if not isinstance(observed, Mapping) or set(observed) != set(expected):
             found.append(_Difference(f"{path}: expected the keys {sorted(expected)}, got {_shown(observed)}"))

@@ -166,17 +166,11 @@ async def _run(options: argparse.Namespace) -> int:
         suites,
     ):
         names = [options.suite] if options.suite else list(suites)
-        suite = next(
-            (name for name in names if name in suites and options.case in suites[name].functions), None
-        )
+        suite = next((name for name in names if name in suites and options.case in suites[name].functions), None)
         if suite is None:
             known = [case for name in names if name in suites for case in suites[name].functions]
             close = difflib.get_close_matches(options.case, known, n=3, cutoff=0.5)
-            hint = (
-                f"did you mean {' or '.join(close)}?"
-                if close
-                else f"see: portolan-runner cases {options.framework}"
-            )
+            hint = f"did you mean {' or '.join(close)}?" if close else f"see: portolan-runner cases {options.framework}"
             raise UsageError(f"no case {options.case!r}; {hint}")
         job = Job(
             id="1",
@@ -230,10 +224,6 @@ def shown(outcome: Outcome) -> list[str]:
             lines.append(f"{name:<10} {value}")
         lines += [f"  {frame}" for frame in outcome.evidence.frames]
     if outcome.log_bytes:
-        cut = (
-            f" (the last {len(outcome.log_tail)})"
-            if outcome.log_bytes > len(outcome.log_tail.encode())
-            else ""
-        )
+        cut = f" (the last {len(outcome.log_tail)})" if outcome.log_bytes > len(outcome.log_tail.encode()) else ""
         lines += [f"printed {outcome.log_bytes} bytes{cut}:", outcome.log_tail.rstrip("\n")]
     return lines

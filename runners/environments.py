@@ -144,9 +144,7 @@ def _call(command: list[str], variables: Mapping[str, str], framework: str, bega
         process.stdout.close()
     if process.returncode != 0:
         tail = " ".join(" ".join(words).split())[-600:]
-        raise SetupFailedError(
-            f"{framework}: uv ended with {process.returncode}: {tail}; run setup again to retry"
-        )
+        raise SetupFailedError(f"{framework}: uv ended with {process.returncode}: {tail}; run setup again to retry")
 
 
 def _gather(text: str, words: deque[str]) -> str:
@@ -198,9 +196,7 @@ def _find_uv() -> str:
 
 def _require_extra(framework: str) -> None:
     if framework not in _project()["optional-dependencies"]:
-        raise SetupFailedError(
-            f"{framework} brings its own environment: install it beside portolan and serve it there"
-        )
+        raise SetupFailedError(f"{framework} brings its own environment: install it beside portolan and serve it there")
 
 
 def _project() -> Mapping[str, dict[str, list[str]]]:

@@ -68,9 +68,7 @@ class EventLog:
     def after(self, n: int) -> tuple[int, bytes]:
         """The next events after ``n``, one a line, and the number of the last of them."""
         if n < self.acknowledged:
-            raise TrimmedError(
-                f"events up to {self.acknowledged} were acknowledged and are gone; ask after that"
-            )
+            raise TrimmedError(f"events up to {self.acknowledged} were acknowledged and are gone; ask after that")
         if n > self.last:
             raise AheadError(f"the last event is {self.last}, there is nothing after {n} to wait for")
         start = n - self.acknowledged

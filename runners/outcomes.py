@@ -67,13 +67,9 @@ def died(status: int | None, duration_s: float, reason: str | None = None) -> Ou
     if status is not None and os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"SIG{number}"
-        return _ended(
-            Verdict.failed, Ending.signalled, duration_s, Evidence(signal=name, reason=reason, stage="call")
-        )
+        return _ended(Verdict.failed, Ending.signalled, duration_s, Evidence(signal=name, reason=reason, stage="call"))
     code = os.waitstatus_to_exitcode(status) if status is not None else None
-    return _ended(
-        Verdict.failed, Ending.exited, duration_s, Evidence(exit_code=code, reason=reason, stage="call")
-    )
+    return _ended(Verdict.failed, Ending.exited, duration_s, Evidence(exit_code=code, reason=reason, stage="call"))
 
 
 def cancelled(duration_s: float = 0.0) -> Outcome:

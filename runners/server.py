@@ -247,9 +247,7 @@ async def _read(request: Request, model: type[_Body]) -> _Body:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY:
-            raise ProblemError(
-                413, "Too large", f"the body is over {MAX_BODY} bytes; send fewer jobs at once"
-            )
+            raise ProblemError(413, "Too large", f"the body is over {MAX_BODY} bytes; send fewer jobs at once")
     try:
         return model.model_validate_json(bytes(body))
     except ValidationError as error:

@@ -62,11 +62,7 @@ def bind(host: str, port: int) -> socket.socket:
         listening.bind(address)
         listening.listen(128)
     except OSError as error:
-        why = (
-            _BOUND_ALREADY
-            if isinstance(error, OSError) and error.errno == 98
-            else "choose another --host or --port"
-        )
+        why = _BOUND_ALREADY if isinstance(error, OSError) and error.errno == 98 else "choose another --host or --port"
         raise UnservableError(f"cannot listen on {host}:{port}: {error.strerror or error}; {why}") from error
     return listening
 
@@ -74,9 +70,7 @@ def bind(host: str, port: int) -> socket.socket:
 def index(catalogue: Message) -> dict[str, SuiteIndex]:
     """What the server looks up, out of a catalogue as the zygote sent it."""
     return {
-        suite["name"]: SuiteIndex(
-            suite["revision"], {case["id"]: case["function"] for case in suite["cases"]}
-        )
+        suite["name"]: SuiteIndex(suite["revision"], {case["id"]: case["function"] for case in suite["cases"]})
         for suite in catalogue["suites"]
     }
 
@@ -118,9 +112,7 @@ async def serve(settings: Settings) -> int:
         except FrameworkBrokenError as error:
             raise UnservableError(str(error)) from error
         info = describe(settings.framework, settings.device, description)
-        service = Service(
-            info, json.dumps(catalogue).encode(), index(catalogue), log, supervisor, settings.secret
-        )
+        service = Service(info, json.dumps(catalogue).encode(), index(catalogue), log, supervisor, settings.secret)
         app = build(service)
         broken = asyncio.create_task(supervisor.broken.wait())
         async with Listener(app, listening):

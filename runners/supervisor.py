@@ -176,15 +176,11 @@ class Supervisor:
                         return Outcome.model_validate(said["outcome"])
         except (KeyError, TypeError, ValueError) as error:
             await self._leave_child(wait=True)
-            return died(
-                child.status, clock.elapsed(time.monotonic()), f"the child's report makes no sense: {error}"
-            )
+            return died(child.status, clock.elapsed(time.monotonic()), f"the child's report makes no sense: {error}")
         finally:
             watch.cancel()
 
-    async def _unreported(
-        self, child: Child, happening: Happening, clock: Clock, kills_before: int
-    ) -> Outcome:
+    async def _unreported(self, child: Child, happening: Happening, clock: Clock, kills_before: int) -> Outcome:
         """The case will not report any more: tell from what happened how it ended."""
         elapsed = clock.elapsed(time.monotonic())
         if happening.kind == "channel_lost":
@@ -278,9 +274,7 @@ class Supervisor:
             raise FrameworkBrokenError(f"{name}: the device did not answer within {PRIME_LIMIT_S:g} s")
         said = happening.message
         if said is None:
-            raise FrameworkBrokenError(
-                f"{name}: the process that looked for the device ended ({happening.kind})"
-            )
+            raise FrameworkBrokenError(f"{name}: the process that looked for the device ended ({happening.kind})")
         if said["type"] == "unavailable":
             raise FrameworkBrokenError(f"{name} is not available here: {said['reason']}")
         description: dict[str, Any] = said["description"]

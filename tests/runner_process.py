@@ -67,9 +67,7 @@ class RunnerProcess:
             base_url=self.ready["url"], headers={"Authorization": f"Bearer {secret}"}, timeout=LIMIT_S
         )
         self.info = RunnerInfo.model_validate_json(self.http.get("/v1/runner").content)
-        self.suite: CatalogueSuite = Catalogue.model_validate_json(
-            self.http.get("/v1/catalogue").content
-        ).suites[0]
+        self.suite: CatalogueSuite = Catalogue.model_validate_json(self.http.get("/v1/catalogue").content).suites[0]
         self._seen = 0
         self._jobs = 0
 

@@ -91,9 +91,7 @@ def test_a_segfault_leaves_its_stack_in_the_log(runner: RunnerProcess) -> None:
     assert "functions.py" in runner.run("segfault/0").log_tail
 
 
-@pytest.mark.parametrize(
-    "case", ["hang/0", "hang_holding_the_gil/0", "hang_ignoring_signals/0", "stop_itself/0"]
-)
+@pytest.mark.parametrize("case", ["hang/0", "hang_holding_the_gil/0", "hang_ignoring_signals/0", "stop_itself/0"])
 def test_a_hang_is_killed_at_its_deadline_and_within_a_second(runner: RunnerProcess, case: str) -> None:
     runner.run("add/0")
     began = time.monotonic()

@@ -33,9 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("pyproject.toml", '"httpx"', '"httpx>=1"', False),
     ],
 )
-def test_the_key_is_of_what_gets_installed(
-    project: Path, file: str, old: str, new: str, changes: bool
-) -> None:
+def test_the_key_is_of_what_gets_installed(project: Path, file: str, old: str, new: str, changes: bool) -> None:
     before = environments.key("torch")
     (project / file).write_text((project / file).read_text().replace(old, new))
     assert (environments.key("torch") != before) is changes
@@ -78,10 +76,7 @@ def test_pips_indexes_are_passed_on_unless_uv_has_its_own() -> None:
     assert passed["UV_DEFAULT_INDEX"] == "https://one"
     assert passed["UV_INDEX"] == "https://two"
     assert passed["UV_FIND_LINKS"] == "/wheels"
-    assert (
-        environments.index_variables(pip | {"UV_DEFAULT_INDEX": "https://uv"})["UV_DEFAULT_INDEX"]
-        == "https://uv"
-    )
+    assert environments.index_variables(pip | {"UV_DEFAULT_INDEX": "https://uv"})["UV_DEFAULT_INDEX"] == "https://uv"
 
 
 def test_bytecode_is_compiled_even_where_python_is_told_not_to() -> None:

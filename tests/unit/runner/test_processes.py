@@ -74,9 +74,7 @@ def test_memory_of_a_family_is_counted_together(family: subprocess.Popen[bytes])
     assert not processes.hold_more_than(1 << 40, family.pid)
 
 
-@pytest.mark.parametrize(
-    ("text", "size"), [("512M", 512 << 20), ("1.5g", 3 << 29), ("2 GiB", 2 << 30), ("77", 77)]
-)
+@pytest.mark.parametrize(("text", "size"), [("512M", 512 << 20), ("1.5g", 3 << 29), ("2 GiB", 2 << 30), ("77", 77)])
 def test_sizes(text: str, size: int) -> None:
     assert parse_size(text) == size
 
