@@ -91,7 +91,7 @@ def test_a_newer_attempt_replaces_the_running_one(runner: RunnerProcess) -> None
     runner.wait_started(job["id"])
     runner.post(job | {"attempt": 2, "case": "hazards.add/0"})
     with runner.stream() as events:
-        ended = [event for event, _ in zip(events, range(4), strict=False) if isinstance(event, Finished)]
+        ended = [event for _, event in zip(range(4), events, strict=False) if isinstance(event, Finished)]
     assert [(each.attempt, each.outcome.ending) for each in ended] == [
         (1, Ending.cancelled),
         (2, Ending.returned),

@@ -1,0 +1,32 @@
+"""Timed sections of one host hold one lock; nobody is charged for waiting for it."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+
+from protocol.events import Heartbeat
+from protocol.words import Verdict
+from tests.runner_process import RunnerProcess
+
+
+def test_waiting_for_the_timing_lock_is_stored_and_not_charged(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    running = RunnerProcess(PORTOLAN_TIMING_LOCK=str(lock))
+    try:
+        with lock.open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            job = running.job("add/0", timing="steady", timeout_s=2.0)
+            running.post(job)
+            with running.stream() as events:
+                beat = next(event for event in events if isinstance(event, Heartbeat))
+            (waiting,) = beat.running
+            assert waiting.elapsed_s < 2.0
+        (outcome,) = running.finished(1).values()
+        assert outcome.verdict is Verdict.passed
+        assert outcome.timing.lock_wait_ms > 2_000
+        assert outcome.duration_s < 2.0
+        assert lock.stat().st_mode & 0o600
+        assert running.run("add/1").verdict is Verdict.passed
+    finally:
+        running.stop()
