@@ -125,9 +125,7 @@ def test_one_child_serves_a_function_and_run_and_paper_timing_one_case(tmp_path:
     try:
         for run, timing, processes in ((1, "off", 1), (2, "off", 1), (3, "paper", 4)):
             note.unlink(missing_ok=True)
-            running.post(
-                *(running.job(f"process_id/{number}", run=run, timing=timing) for number in range(4))
-            )
+            running.post(*(running.job(f"process_id/{number}", run=run, timing=timing) for number in range(4)))
             running.finished(4)
             assert len(set(note.read_text().split())) == processes
     finally:
