@@ -1,7 +1,7 @@
 """The ceiling of dispatch: the queue's own statements in a loop, without HTTP, events or decisions.
 
-One connection claims 64 jobs at a time, another finishes 200 at a time, both as fast as they
-can; nothing that stores these outcomes with these statements can be faster.
+One connection claims as many jobs at a time as a link does, another finishes as many as the
+finisher does, both as fast as they can; nothing that stores these outcomes with these statements can be faster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import upgrade
 from coordinator.dispatch import queue
 from coordinator.dispatch.finisher import BATCH
-from coordinator.dispatch.machine import MAX_AHEAD, Key
+from coordinator.dispatch.machine import MAX_CLAIM, Key
 from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
@@ -60,7 +60,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
             chosen = tuple(case.id for case in offer.cases)
             plan = Plan((TargetPlan(target, suite_id, chosen, frozenset()),), runs)
             campaign = await campaigns.create(connection, CampaignRequest(suite=suite.name), plan)
-        claimed: asyncio.Queue[list[HeldJob]] = asyncio.Queue(2 * BATCH // MAX_AHEAD)
+        claimed: asyncio.Queue[list[HeldJob]] = asyncio.Queue(2 * BATCH // MAX_CLAIM)
         outcome = ordinary_outcome("0123456789")
         model = record(Key(0, 0), outcome, framework=owned.framework, device=owned.device)
 
@@ -74,7 +74,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
                         boot_id=owned.boot_id,
                         target_id=owned.target_id,
                         suites=[suite_id],
-                        limit=MAX_AHEAD,
+                        limit=MAX_CLAIM,
                     )
                     await claimed.put(jobs)
 
