@@ -215,6 +215,8 @@ class _Attempt:
             arguments = self.device.put(self._inputs(), self.case.dtype)
             self.proof.devices |= {each.device for each in leaves(self.device.take(arguments))}
             call = self.case.prepare(on, *arguments, **self.case.options)
+            # As before the cold call: with inputs still pending, a lazy framework compiles all anew.
+            self.device.wait(None)
             with self.device.tracing(self.proof):
                 self.device.wait(call())
         except BaseException:
