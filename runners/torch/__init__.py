@@ -14,10 +14,14 @@ from runners.cases import Function
 from runners.devices import Device
 
 NAME = "torch"
+# Asked whether CUDA is there (importing torch_xla asks), torch looks by NVML: its other way would
+# have every forked child refused CUDA, and a CUDA-only call fail for our forking.
+_FORKABLE = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+_NO_CUDA = {"CUDA_VISIBLE_DEVICES": "", **_FORKABLE}
 DEVICES: Mapping[str, Mapping[str, str]] = {
-    "cpu": {"CUDA_VISIBLE_DEVICES": ""},
-    "cuda": {},
-    "xla": {"PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""},
+    "cpu": _NO_CUDA,
+    "cuda": _FORKABLE,
+    "xla": {"PJRT_DEVICE": "CPU", **_NO_CUDA},
 }
 """Each device's word, and the environment variables that must be set before torch is imported."""
 

@@ -124,6 +124,11 @@ class Cuda(TorchDevice):
     handle_name = "cuda:0"
 
     def describe(self) -> Description:
+        if torch.cuda._is_in_bad_fork():
+            raise DeviceUnavailableError(
+                f"importing torch {version()} initialised CUDA, so no forked process can use it; "
+                "look for a package of this environment that does so at its import"
+            )
         if not torch.cuda.is_available():
             built = torch.version.cuda
             raise DeviceUnavailableError(

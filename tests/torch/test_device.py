@@ -204,3 +204,23 @@ def test_xla_works_in_a_child_forked_after_the_import() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
     )
     assert seen.stdout.strip() == "7"
+
+
+@pytest.mark.parametrize("name", ["cpu", "xla"])
+def test_a_cuda_only_call_fails_for_want_of_a_device_and_not_for_our_forking(name: str) -> None:
+    script = (
+        "import os, sys\n"
+        "from runners import torch as framework\n"
+        f"os.environ.update(framework.DEVICES[{name!r}])\n"
+        f"framework.device({name!r})\n"
+        "import torch\n"
+        "if os.fork():\n"
+        "    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "try:\n"
+        "    torch.cuda.synchronize()\n"
+        "except RuntimeError as error:\n"
+        "    print(error, flush=True)\n"
+        "os._exit(0)\n"
+    )
+    told = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=True)
+    assert "Found no NVIDIA driver" in told.stdout
