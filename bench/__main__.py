@@ -47,13 +47,15 @@ def _elsewhere(name: str, framework: str) -> int:
     """The same bench in the framework's environment."""
     from runners import environments
 
-    python = environments.find(framework)
-    if python is None:
+    environment = environments.find(framework)
+    if environment is None:
         raise CannotRunError(f"{framework} is not set up; run: portolan-runner setup {framework}")
     say(name, f"in {framework}'s environment")
     paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run([str(python), "-m", "bench", name], env=variables, cwd=PROJECT, check=False)
+    done = subprocess.run(
+        [str(environment / "bin" / "python"), "-m", "bench", name], env=variables, cwd=PROJECT, check=False
+    )
     return 0 if done.returncode == 0 else 2
 
 

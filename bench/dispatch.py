@@ -24,7 +24,7 @@ from coordinator.dispatch.machine import MAX_CLAIM
 
 CASES = 2_000
 RUNS = 10
-ROUNDS = 3
+ROUNDS = 5
 STARTS = 25
 LEAST_OF_CEILING = 0.6
 TIMES_CELERY = 4.0

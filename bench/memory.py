@@ -58,10 +58,11 @@ def _coordinator(house: House, place: Path) -> Iterator[Figure]:
 
 
 def _supervisor(house: House, place: Path) -> Iterator[Figure]:
-    python = environments.find("torch")
-    if python is None:
+    environment = environments.find("torch")
+    if environment is None:
         raise CannotRunError("torch is not set up; run: portolan-runner setup torch")
     ready, log = place / "ready.json", place / "supervisor.log"
+    python = environment / "bin" / "python"
     command = [str(python), "-m", "runners", "serve", "torch", "cpu", "--port", "0", "--ready-file", str(ready)]
     with process(command, log) as child:
         told = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
