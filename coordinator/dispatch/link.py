@@ -98,10 +98,11 @@ class RunnerLink:
                     await store.set_state(connection, self.runner.id, "offline", reason)
                 log.info("runner %s is offline: %s", self.runner.url, reason)
             self._feed(m.Disconnected(_now(), reason))
+            # What the machine made of a silence comes first: the jobs must be back before the link ends.
+            await self._carry_out_pending(client)
             if not self._machine.in_flight and _now() - unreachable_since > m.SILENCE_S:
                 misbehaved = self._machine.misbehaved + 1
                 await self._quarantine(m.quarantine_s(misbehaved), misbehaved, reason)
-            await self._carry_out_pending(client)
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, LONGEST_RETRY_S)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.database.migration import upgrade
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
-from tests.runner_process import RunnerProcess
+from tests.runner_process import RunnerProcess, until
 
 RUNS = 12
 
@@ -136,3 +137,29 @@ def test_a_removed_runner_takes_no_more_jobs(coordinator: CoordinatorProcess, ru
     answer = coordinator.http.post("/campaigns", json={"suite": "hazards"})
     assert answer.status_code == 422
     assert "matches no live runner" in answer.json()["detail"]
+
+
+def test_a_runner_that_falls_silent_loses_its_attempts_and_comes_back_later(
+    coordinator: CoordinatorProcess, runner: RunnerProcess
+) -> None:
+    campaign = coordinator.submit("hazards.nap", "hazards.add", runs=RUNS)
+    coordinator.wait_done(campaign, 3)
+    runner.process.send_signal(signal.SIGSTOP)
+    try:
+        until(lambda: listed(coordinator)["state"] == "quarantined", "the silent runner is quarantined", 90)
+        told = listed(coordinator)
+        assert "silent for 30 s" in told["reason"]
+        assert told["in_flight"] == 0, "what it held is back in the queue"
+    finally:
+        runner.process.send_signal(signal.SIGCONT)
+    one_outcome_each(coordinator, campaign)
+    ended = attempts(coordinator.dsn)
+    assert ended["finished", None] == 5 * RUNS
+    lost_or_late = {end for end, _ in ended} - {"finished"}
+    assert lost_or_late <= {"lost", "late"}
+    assert lost_or_late
+
+
+def listed(coordinator: CoordinatorProcess) -> dict[str, Any]:
+    (runner,) = coordinator.http.get("/runners").json()["runners"]
+    return dict(runner)
