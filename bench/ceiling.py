@@ -102,6 +102,14 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         await engine.dispose()
 
 
+async def vacuum(dsn: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute("vacuum analyze")
+    finally:
+        await connection.close()
+
+
 async def stored_per_second(dsn: str, campaign: int) -> float:
     """From the first lease to the last outcome, by the database's own clock."""
     connection = await asyncpg.connect(dsn)

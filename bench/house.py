@@ -19,7 +19,8 @@ from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.database.migration import upgrade
 from coordinator.errors import DatabaseError
 
-POLL_S = 0.25
+POLL_S = 1.0
+"""Each look is 15 ms of the coordinator's time."""
 CAMPAIGN_LIMIT_S = 300.0
 
 
