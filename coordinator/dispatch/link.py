@@ -35,7 +35,7 @@ from protocol.words import Cause, Ending, Verdict
 log = logging.getLogger(__name__)
 
 TICK_S = 1.0
-ACKNOWLEDGE_EVERY = 500
+ACKNOWLEDGE_EVERY = 2_000
 """Stored events after which the runner is told; sooner when things are quiet."""
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 2.0
