@@ -25,7 +25,7 @@ from runners.server import Service, SuiteIndex, build
 SECRET = "bench"
 SUITE = "instant"
 REVISION = "1"
-QUEUE_LIMIT = 256
+QUEUE_LIMIT = 512
 
 
 class InstantExecutor:
@@ -99,7 +99,9 @@ def service(cases: int) -> Service:
 
 def main(arguments: list[str]) -> None:
     port, cases = map(int, arguments)
-    uvicorn.run(build(service(cases)), host="127.0.0.1", port=port, log_level="warning", access_log=False)
+    # A framework's environment has no uvloop, so the runner that stands for it uses none either.
+    application = build(service(cases))
+    uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning", access_log=False, loop="asyncio")
 
 
 if __name__ == "__main__":

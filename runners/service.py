@@ -32,7 +32,7 @@ from runners.nursery import FrameworkBrokenError
 from runners.server import Service, SuiteIndex, build
 from runners.supervisor import Supervisor
 
-QUEUE_LIMIT = 256
+QUEUE_LIMIT = 512
 _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
 
 

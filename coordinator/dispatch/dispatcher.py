@@ -21,6 +21,7 @@ from coordinator.database.connection import listening
 from coordinator.dispatch.finisher import Finisher
 from coordinator.dispatch.link import RunnerLink
 from coordinator.dispatch.queue import LEASE_S
+from coordinator.dispatch.sweeps import sweep
 from coordinator.fleet import store
 
 log = logging.getLogger(__name__)
@@ -133,9 +134,11 @@ class Dispatcher:
         await asyncio.gather(task, return_exceptions=True)
 
     async def _renew(self) -> None:
+        """Ownership and leases every few seconds; with them, a look for what no event tells."""
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
             await self._safely(self._renew_once)
+            await self._safely(self._sweep)
 
     async def _renew_once(self) -> None:
         if not self._links:
@@ -145,6 +148,15 @@ class Dispatcher:
         for runner_id in [each for each in self._links if each not in ours]:
             log.warning("runner %d is served by another coordinator now", runner_id)
             await self._drop(runner_id)
+
+    async def _sweep(self) -> None:
+        async with self._engine.begin() as connection:
+            swept = await sweep(connection)
+        if swept.jobs:
+            log.warning("%d jobs of runners that nobody serves are queued again", swept.jobs)
+            self._wake_all()
+        if swept.campaigns:
+            self._on_completed(swept.campaigns)
 
     async def _disown(self) -> None:
         async with self._engine.begin() as connection:

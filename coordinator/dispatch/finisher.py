@@ -26,7 +26,7 @@ from protocol.words import Cause, Ending, Verdict
 
 log = logging.getLogger(__name__)
 
-BATCH = 200
+BATCH = 400
 LINGER_S = 0.010
 BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
@@ -78,7 +78,7 @@ class Finisher:
                 await self._disconnect()
 
     async def _gather(self) -> None:
-        """Wait for the first report, then until there are 200, 10 ms at most."""
+        """Wait for the first report, then until there are enough, 10 ms at most."""
         while not self._reports:
             self._arrived.clear()
             await self._arrived.wait()

@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -33,6 +33,8 @@ from protocol.jobs import JobBatch, JobStatus
 from protocol.words import Cause, Ending, Verdict
 
 log = logging.getLogger(__name__)
+
+Todo = TypeVar("Todo", bound=m.Instruction)
 
 TICK_S = 1.0
 ACKNOWLEDGE_EVERY = 2_000
@@ -55,6 +57,7 @@ class RunnerLink:
         self._machine = RunnerMachine(owned.queue_limit, misbehaved=owned.misbehaved)
         self._jobs: dict[Key, HeldJob] = {}
         self._todo: asyncio.Queue[m.Instruction] = asyncio.Queue()
+        self._claims: asyncio.Queue[m.Claim] = asyncio.Queue()
         self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
         self._acknowledged = owned.cursor
         self._heard = owned.cursor
@@ -135,6 +138,7 @@ class RunnerLink:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(client))
                 group.create_task(self._carry_out(client))
+                group.create_task(self._keep_claiming())
         except* _EndOfLinkError as ends:
             raise _EndOfLinkError from ends
         except* RunnerError as errors:
@@ -196,11 +200,15 @@ class RunnerLink:
 
     def _feed(self, event: m.Event) -> None:
         for instruction in self._machine.handle(event):
-            self._todo.put_nowait(instruction)
+            if isinstance(instruction, m.Claim):
+                self._claims.put_nowait(instruction)
+            else:
+                self._todo.put_nowait(instruction)
 
     def _adopt(self, event: m.Adopted | m.Connected) -> None:
         """A fresh view of what the runner holds: instructions from an older one are void, all but
         those that only the database hears of."""
+        _drain(self._claims)
         kept = [each for each in _drain(self._todo) if isinstance(each, m.Lose | m.GiveBack | m.TimeOut | m.Quarantine)]
         for instruction in kept:
             self._todo.put_nowait(instruction)
@@ -232,9 +240,6 @@ class RunnerLink:
 
     async def _perform(self, instruction: m.Instruction, client: RunnerClient) -> None:
         match instruction:
-            case m.Claim(limit):
-                # Since it was decided, more may have finished: one larger claim instead of two.
-                await self._claim(max(limit, self._machine.room))
             case m.Post(leases):
                 await self._post(leases, client)
             case m.Stop(key):
@@ -252,6 +257,13 @@ class RunnerLink:
                 )  # fmt: skip
             case m.Quarantine(seconds, reason):
                 await self._quarantine(seconds, self._machine.misbehaved, reason)
+
+    async def _keep_claiming(self) -> None:
+        """Beside everything else: one batch is leased while the one before is posted."""
+        while True:
+            decided = await self._claims.get()
+            # Since then more may have finished: one larger claim instead of two.
+            await self._claim(max(decided.limit, self._machine.room))
 
     async def _claim(self, limit: int) -> None:
         async with self._single.connect() as connection:
@@ -354,7 +366,7 @@ def _key(identifier: str, attempt: int) -> Key:
     return Key(int(identifier), attempt) if ours else Key(0, 0)
 
 
-def _drain(instructions: asyncio.Queue[m.Instruction]) -> list[m.Instruction]:
+def _drain(instructions: asyncio.Queue[Todo]) -> list[Todo]:
     drained = []
     while not instructions.empty():
         drained.append(instructions.get_nowait())

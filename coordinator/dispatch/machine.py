@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-MAX_AHEAD = 256
+MAX_AHEAD = 512
 """Jobs in flight per runner at most; refilled at half. Only a runner that does hundreds a second
-gets as many; with 64 a POST and a claim cost the coordinator a quarter more for each job."""
-MAX_CLAIM = 128
+gets as many: a POST, a claim and a finish cost nearly the same however many jobs share them."""
+MAX_CLAIM = 256
 """Half of it, so that one batch is claimed while the one before is posted, run and reported."""
 MIN_AHEAD = 4
 FAST_REFILL_S = 1.0

@@ -301,10 +301,13 @@ async def finish(
     parameters: dict[str, Any] = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
     accepted = (await connection.execute(_FINISH, parameters | _cursor_arrays(cursors))).all()
     settled = sorted({row.campaign_id for row in accepted if row.settled})
-    completed = []
-    if settled:
-        completed = [row.id for row in await connection.execute(_COMPLETE, {"campaigns": settled})]
+    completed = await complete(connection, settled) if settled else []
     return {row.id for row in accepted}, completed
+
+
+async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:
+    """Mark those of these campaigns as done whose targets are all settled; returns them."""
+    return [row.id for row in await connection.execute(_COMPLETE, {"campaigns": list(campaigns)})]
 
 
 async def move_cursors(connection: AsyncConnection, cursors: Iterable[Cursor]) -> None:

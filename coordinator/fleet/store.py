@@ -225,10 +225,15 @@ async def renew(connection: AsyncConnection, runner_ids: Sequence[int], identity
         {"ids": list(runner_ids), "me": identity},
     )
     ours = {row.id for row in rows}
+    # Only what has used up half of its lease, and no job that the finisher holds: a renewal that
+    # waits for a finish, which waits for the renewal, costs both the second of a deadlock.
     await connection.execute(
         text("""
         UPDATE jobs SET lease_until = now() + make_interval(secs => :lease)
-         WHERE runner_id = ANY(CAST(:ids AS int[])) AND lease_until IS NOT NULL
+         WHERE id = ANY(ARRAY(
+               SELECT id FROM jobs
+                WHERE runner_id = ANY(CAST(:ids AS int[])) AND lease_until < now() + make_interval(secs => :lease / 2)
+                  FOR UPDATE SKIP LOCKED))
         """),
         {"ids": sorted(ours), "lease": lease_s},
     )

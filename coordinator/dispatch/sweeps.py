@@ -1,0 +1,45 @@
+"""What no event tells, found by looking now and then: leases without a link, campaigns without an end.
+
+A claim can be committed while its runner is quarantined or removed, and then nobody holds what
+it leased. Two coordinators that settle the last targets of a campaign at the same moment each
+see the other's as unsettled. Both are rare, and cheap to look for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.dispatch import queue
+from coordinator.dispatch.machine import Key
+
+# A runner that somebody serves, or soon will, is left to its link, which hears what became of its jobs.
+_ABANDONED = text("""
+SELECT j.id, j.attempt FROM jobs j JOIN runners r ON r.id = j.runner_id
+ WHERE j.lease_until < now() AND (r.state = 'removed' OR r.quarantined_until > now())
+ ORDER BY j.id
+""")
+
+_UNFINISHED = text("""
+SELECT c.id FROM campaigns c
+ WHERE c.state = 'running'
+   AND NOT EXISTS (SELECT 1 FROM campaign_targets t WHERE t.campaign_id = c.id AND t.done + t.cancelled < t.total)
+""")
+
+
+class Swept(NamedTuple):
+    jobs: int
+    """Given back to the queue, uncounted."""
+    campaigns: list[int]
+    """Complete, and marked so now."""
+
+
+async def sweep(connection: AsyncConnection) -> Swept:
+    abandoned = [Key(row.id, row.attempt) for row in await connection.execute(_ABANDONED)]
+    if abandoned:
+        await queue.give_back(connection, abandoned, "nobody serves its runner", counted=False)
+    unfinished = [row.id for row in await connection.execute(_UNFINISHED)]
+    completed = await queue.complete(connection, unfinished) if unfinished else []
+    return Swept(len(abandoned), completed)
