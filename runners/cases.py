@@ -8,9 +8,12 @@ in ``checks.py``.
 from __future__ import annotations
 
 import hashlib
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +42,9 @@ class On:
     """The framework's own dtype object for the case's dtype."""
     put: Callable[[Any], Any]
     """Moves a NumPy array (or a tree of them) to the device in the case's dtype."""
+    compiled: Callable[[Callable[[], Any]], Callable[[], Any]] = lambda call: call
+    """The call as the device demands it (``Device.compiled``); a ``prepare`` of a case's own may leave it out
+    where what is tested is no computation."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,7 @@ class Case:
 
 
 def just_call(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    return partial(on.function, *arguments, **options)
+    return on.compiled(partial(on.function, *arguments, **options))
 
 
 @dataclass
@@ -205,3 +211,11 @@ class Function:
                 tags=(kind, dtype, *tags),
             )
         )
+
+
+def collected(package: ModuleType) -> list[Function]:
+    """The ``FUNCTIONS`` of every module of a package of cases, in the order of the modules' names."""
+    functions: list[Function] = []
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name):
+        functions += getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "FUNCTIONS", [])
+    return functions

@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         frameworks.require(options.framework)
         if options.command == "setup":
-            print(environments.set_up(options.framework))
+            print(environments.set_up(options.framework, options.device))
             return 0
-        _use_environment(options.framework, given)
+        _use_environment(options.framework, options.device, given)
         match options.command:
             case "serve":
                 return asyncio.run(serve(_settings(options)))
@@ -99,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
 
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")
     setup.add_argument("framework", metavar="FRAMEWORK")
+    setup.add_argument("device", metavar="DEVICE", nargs="?", default="cpu", help="(default: %(default)s)")
     return parser
 
 
@@ -140,13 +141,13 @@ def _settings(options: argparse.Namespace) -> Settings:
     return Settings(**shared, secret=secret.strip(), announce_secret=False)
 
 
-def _use_environment(framework: str, arguments: Sequence[str]) -> None:
+def _use_environment(framework: str, device: str, arguments: Sequence[str]) -> None:
     """Go on in the framework's own environment if it is not installed in this one."""
     if frameworks.is_importable(framework):
         return
-    found = environments.find(framework)
+    found = environments.find(framework, device)
     if found is None:
-        raise UsageError(f"{framework} is not installed here; run: portolan-runner setup {framework}")
+        raise UsageError(f"{framework} is not installed here; run: portolan-runner setup {framework} {device}")
     python = found / "bin" / "python"
     variables = dict(os.environ) | {"PYTHONPATH": str(PROJECT)}
     sys.stdout.flush()

@@ -6,7 +6,7 @@ methods but ``describe`` run in a forked child; nothing here may touch the devic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -61,6 +61,9 @@ class Device(Protocol):
     def dtype(self, name: str) -> Any:
         """The framework's own dtype object for ``float32``, ``bfloat16``, …"""
 
+    def scope(self, dtype: str) -> AbstractContextManager[Any]:
+        """What must hold for as long as a case of that dtype runs: entered before its inputs are made."""
+
     def put(self, tree: Any, dtype: str) -> Any:
         """Move every NumPy array of a tree to the device; floating and complex ones become ``dtype``."""
 
@@ -81,6 +84,9 @@ class Device(Protocol):
 
     def tracing(self, proof: Proof) -> AbstractContextManager[None]:
         """Watch an untimed call closely: the device of every operation's arrays."""
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """The call as this device demands it: compiled as a whole where the target is a compiler's, else as it is."""
 
     def lookup(self, name: str) -> Any:
         """The function of a public dotted name. Raises ``LookupError`` if this version has none."""

@@ -37,7 +37,13 @@ class SetupFailedError(Exception):
     """The environment could not be set up; the message is one line. The next call starts anew."""
 
 
-def key(framework: str) -> str:
+def extra(framework: str, device: str = "") -> str:
+    """What is installed for a device: the framework's extra, or the device's own where it has one."""
+    own = f"{framework}-{device}"
+    return own if own in _project()["optional-dependencies"] else framework
+
+
+def key(framework: str, device: str = "") -> str:
     """12 hex digits over the lock."""
     project = _project()
     lock = {
@@ -45,7 +51,7 @@ def key(framework: str) -> str:
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "machine": platform.machine(),
         "base": project["dependencies"],
-        "extras": [project["optional-dependencies"].get(name, []) for name in (framework, EXTRA)],
+        "extras": [project["optional-dependencies"].get(name, []) for name in (extra(framework, device), EXTRA)],
         "constraints": constraints(framework).read_bytes().hex() if constraints(framework).exists() else "",
     }
     return hashlib.sha256(json.dumps(lock, sort_keys=True).encode()).hexdigest()[:12]
@@ -55,64 +61,65 @@ def constraints(framework: str) -> Path:
     return PROJECT / "runners" / framework / "constraints.txt"
 
 
-def path(framework: str) -> Path:
+def path(framework: str, device: str = "") -> Path:
     """Where the environment of the present lock is, or will be."""
-    return _cache() / "portolan" / "environments" / f"{framework}-{key(framework)}"
+    return _cache() / "portolan" / "environments" / f"{extra(framework, device)}-{key(framework, device)}"
 
 
-def find(framework: str) -> Path | None:
-    """The framework's environment, if it is set up completely."""
+def find(framework: str, device: str = "") -> Path | None:
+    """The environment for a device of the framework, if it is set up completely."""
     try:
-        found = path(framework)
+        found = path(framework, device)
     except (OSError, KeyError):
         # Without the project's own files there is no lock, and nothing that could match it.
         return None
     return found if (found / COMPLETE).exists() and (found / "bin" / "python").exists() else None
 
 
-def set_up(framework: str, say: Say | None = None) -> Path:
-    """Install the framework's environment unless it is there; its path."""
+def set_up(framework: str, device: str = "", say: Say | None = None) -> Path:
+    """Install the environment for a device of the framework unless it is there; its path."""
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     _require_extra(framework)
-    target = path(framework)
-    if find(framework):
-        say(f"{framework}: its environment is ready in {target}")
+    target = path(framework, device)
+    what = extra(framework, device)
+    if find(framework, device):
+        say(f"{what}: its environment is ready in {target}")
         return target
     uv = _find_uv()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(target.with_name(f"{target.name}.lock"), framework, say):
-            if not find(framework):
-                _build(framework, target, uv, say)
+        with _lock(target.with_name(f"{target.name}.lock"), what, say):
+            if not find(framework, device):
+                _build(framework, what, target, uv, say)
     except OSError as error:
         raise SetupFailedError(
-            f"{framework}: {target} cannot be written ({error.strerror or error}); "
+            f"{what}: {target} cannot be written ({error.strerror or error}); "
             "make room there, or name another place in PORTOLAN_CACHE"
         ) from error
     return target
 
 
-def _build(framework: str, target: Path, uv: str, say: Say) -> None:
+def _build(framework: str, what: str, target: Path, uv: str, say: Say) -> None:
     began = time.monotonic()
     # In place, not beside it: an environment's scripts hold its path and cannot be moved.
     if target.exists():
-        say(f"{framework}: an earlier set-up was interrupted; starting again")
+        say(f"{what}: an earlier set-up was interrupted; starting again")
         shutil.rmtree(target)
     variables = index_variables(os.environ)
-    _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, framework, began, say)
+    _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, what, began, say)
     command = [
         *(uv, "pip", "install", "--python", str(target / "bin" / "python"), "--compile-bytecode"),
-        *("-r", str(PROJECT / "pyproject.toml"), "--extra", framework, "--extra", EXTRA),
+        *("-r", str(PROJECT / "pyproject.toml"), "--extra", what, "--extra", EXTRA),
     ]
     if constraints(framework).exists():
         command += ["-c", str(constraints(framework))]
-    _call(command, variables, framework, began, say)
+    _call(command, variables, what, began, say)
     took = time.monotonic() - began
-    (target / COMPLETE).write_text(json.dumps({"framework": framework, "seconds": round(took, 1)}) + "\n")
-    say(f"{framework}: environment ready after {took:.0f} s in {target}")
+    (target / COMPLETE).write_text(json.dumps({"extra": what, "seconds": round(took, 1)}) + "\n")
+    say(f"{what}: environment ready after {took:.0f} s in {target}")
 
 
-def _call(command: list[str], variables: Mapping[str, str], framework: str, began: float, say: Say) -> None:
+def _call(command: list[str], variables: Mapping[str, str], what: str, began: float, say: Say) -> None:
     """Run uv; pass its words on as progress, at most one line every few seconds."""
     process = subprocess.Popen(
         command,
@@ -125,17 +132,17 @@ def _call(command: list[str], variables: Mapping[str, str], framework: str, bega
     os.set_blocking(process.stdout.fileno(), False)
     words: deque[str] = deque(maxlen=40)
     said, rest = time.monotonic(), ""
-    what = "making it" if "venv" in command else "resolving and downloading"
+    doing = "making it" if "venv" in command else "resolving and downloading"
     try:
         while process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.2)
             rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
             if words and "venv" not in command:
-                what = words[-1]
+                doing = words[-1]
             if time.monotonic() - said >= PROGRESS_EVERY_S:
                 said = time.monotonic()
-                say(f"{framework}: {what} ({said - began:.0f} s)")
+                say(f"{what}: {doing} ({said - began:.0f} s)")
         _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
     finally:
         if process.poll() is None:
@@ -144,7 +151,7 @@ def _call(command: list[str], variables: Mapping[str, str], framework: str, bega
         process.stdout.close()
     if process.returncode != 0:
         tail = " ".join(" ".join(words).split())[-600:]
-        raise SetupFailedError(f"{framework}: uv ended with {process.returncode}: {tail}; run setup again to retry")
+        raise SetupFailedError(f"{what}: uv ended with {process.returncode}: {tail}; run setup again to retry")
 
 
 def _gather(text: str, words: deque[str]) -> str:
@@ -172,14 +179,14 @@ def index_variables(inherited: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _lock(file: Path, framework: str, say: Say) -> Iterator[None]:
+def _lock(file: Path, what: str, say: Say) -> Iterator[None]:
     """One set-up of an environment at a time; the kernel lets go when its process ends."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"{framework}: another process is setting it up; waiting for it")
+            say(f"{what}: another process is setting it up; waiting for it")
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:

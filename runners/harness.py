@@ -52,7 +52,8 @@ def run_case(
     attempt = _Attempt(device, case, timing, report)
     begun = time.monotonic()
     try:
-        ending, evidence = attempt.run()
+        with device.scope(case.dtype):
+            ending, evidence = attempt.run()
     except BaseException as error:  # a case may raise anything, SystemExit among it
         ending, evidence = attempt.told(error)
     lock_wait_ms = attempt.lock_wait_ms
@@ -124,6 +125,7 @@ class _Attempt:
             target=device.name,
             dtype=device.dtype(case.dtype),
             put=lambda tree: device.put(rounded(tree, case.dtype), case.dtype),
+            compiled=device.compiled,
         )
         with self._our_own():
             reason = case.not_applicable(on) if case.not_applicable else None

@@ -45,3 +45,12 @@ def _rounded_array(array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, A
         narrow = array.astype(np.complex128 if dtype in ("complex128", "float64") else np.complex64)
         return narrow.astype(np.complex128)
     return array.copy()
+
+
+def dtype_on_device(array: np.ndarray[Any, Any], dtype: str) -> str:
+    """A floating or complex array takes the case's precision; any other keeps its own dtype."""
+    if array.dtype.kind == "f":
+        return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype if "float" in dtype else "float32")
+    if array.dtype.kind == "c":
+        return "complex128" if dtype in ("complex128", "float64") else "complex64"
+    return str(array.dtype)

@@ -6,11 +6,9 @@ that defines ``FUNCTIONS`` is found without being registered.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 
-from runners.cases import Function
+from runners.cases import Function, collected
 from runners.devices import Device
 
 NAME = "torch"
@@ -37,7 +35,4 @@ def suites() -> Mapping[str, Sequence[Function]]:
     """Every suite with its functions, in an order that depends on the files alone."""
     from runners.torch import cases
 
-    functions: list[Function] = []
-    for module in sorted(pkgutil.iter_modules(cases.__path__), key=lambda each: each.name):
-        functions += getattr(importlib.import_module(f"{cases.__name__}.{module.name}"), "FUNCTIONS", [])
-    return {"paper": functions}
+    return {"paper": collected(cases)}

@@ -6,14 +6,9 @@ accelerator is a subclass here, its word in ``BY_NAME`` and its variables in ``D
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
-import importlib.metadata
-import platform
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -23,6 +18,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from protocol.words import DeviceClass
 from runners.checks import Leaf
 from runners.devices import Description, DeviceUnavailableError, Proof
+from runners.host import cpu_model, libraries, nvidia_driver
+from runners.lookup import lookup
+from runners.rounding import dtype_on_device
+from runners.trees import mapped
 
 FRAMEWORK = "torch"
 
@@ -52,8 +51,11 @@ class TorchDevice:
             raise LookupError(f"torch has no dtype {name!r}")
         return found
 
+    def scope(self, dtype: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def put(self, tree: Any, dtype: str) -> Any:
-        return _mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+        return mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
 
     def _put_array(self, values: Any, dtype: str) -> torch.Tensor:
         array = np.ascontiguousarray(values).reshape(np.shape(values))
@@ -62,7 +64,7 @@ class TorchDevice:
         return host.to(self.handle)
 
     def take(self, tree: Any) -> Any:
-        return _mapped(tree, _leaf, torch.Tensor)
+        return mapped(tree, _leaf, torch.Tensor)
 
     def wait(self, tree: Any) -> None:
         """Nothing to wait for: an operation on the host returns when it is done."""
@@ -86,22 +88,10 @@ class TorchDevice:
             yield
 
     def lookup(self, name: str) -> Any:
-        parts = name.split(".")
-        for length in range(len(parts), 0, -1):
-            module_name = ".".join(parts[:length])
-            try:
-                found: Any = importlib.import_module(module_name)
-            except ModuleNotFoundError as error:
-                if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
-                    continue
-                raise
-            for part in parts[length:]:
-                try:
-                    found = getattr(found, part)
-                except AttributeError:
-                    raise LookupError(f"torch {version()} has no {name}") from None
-            return found
-        raise LookupError(f"torch {version()} has no {name}")
+        return lookup(name, f"torch {version()}")
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return call
 
 
 class Cpu(TorchDevice):
@@ -115,7 +105,7 @@ class Cpu(TorchDevice):
             device_count=1,
             hardware=cpu_model(),
             threads=torch.get_num_threads(),
-            libraries=_libraries("torch", "numpy"),
+            libraries=libraries("torch", "numpy"),
         )
 
 
@@ -141,9 +131,9 @@ class Cuda(TorchDevice):
             device_class=DeviceClass.gpu,
             device_count=torch.cuda.device_count(),
             hardware=torch.cuda.get_device_name(0),
-            driver=_nvidia_driver(),
+            driver=nvidia_driver(),
             threads=torch.get_num_threads(),
-            libraries=_libraries("torch", "numpy") | {"cuda": str(torch.version.cuda)},
+            libraries=libraries("torch", "numpy") | {"cuda": str(torch.version.cuda)},
         )
 
     def wait(self, tree: Any) -> None:
@@ -183,7 +173,7 @@ class Xla(TorchDevice):
             device_count=count,
             hardware=cpu_model() if on_host else str(self._model.xla_device_kind(self.handle)),
             threads=torch.get_num_threads(),
-            libraries=_libraries("torch", "torch_xla", "numpy"),
+            libraries=libraries("torch", "torch_xla", "numpy"),
             notes=("XLA on the host CPU, not a TPU",) if on_host else (),
         )
 
@@ -243,41 +233,9 @@ class _HostArrays(TorchDispatchMode):  # type: ignore[misc]
         return result
 
 
-def dtype_on_device(array: np.ndarray[Any, Any], dtype: str) -> str:
-    """A floating or complex array takes the case's precision; any other keeps its own dtype."""
-    if array.dtype.kind == "f":
-        return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype if "float" in dtype else "float32")
-    if array.dtype.kind == "c":
-        return "complex128" if dtype in ("complex128", "float64") else "complex64"
-    return str(array.dtype)
-
-
 def version() -> str:
     """torch's version without the build's suffix (``2.9.0``, not ``2.9.0+cu128``)."""
     return str(torch.__version__).partition("+")[0]
-
-
-def cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
-        key, _, value = line.partition(":")
-        if key.strip() == "model name" and value.strip():
-            return value.strip()
-    return platform.processor() or platform.machine()
-
-
-def _nvidia_driver() -> str | None:
-    try:
-        return Path("/sys/module/nvidia/version").read_text(encoding="ascii").strip()
-    except OSError:
-        return None
-
-
-def _libraries(*names: str) -> dict[str, str]:
-    return {"python": platform.python_version()} | {each: importlib.metadata.version(each) for each in names}
 
 
 def _leaf(tensor: torch.Tensor) -> Leaf:
@@ -289,23 +247,6 @@ def _leaf(tensor: torch.Tensor) -> Leaf:
     if dtype == "bfloat16":
         host = host.float()
     return Leaf(host.numpy(), dtype, str(tensor.device))
-
-
-def _mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
-    """The same tree with every array changed."""
-    if isinstance(tree, kinds):
-        return change(tree)
-    if isinstance(tree, Mapping):
-        return {key: _mapped(value, change, kinds) for key, value in tree.items()}
-    if isinstance(tree, tuple):
-        # Named ones too: PackedSequence, for one, refuses to hold anything but tensors.
-        return tuple(_mapped(each, change, kinds) for each in tree)
-    if isinstance(tree, list):
-        return [_mapped(each, change, kinds) for each in tree]
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        fields = dataclasses.fields(tree)
-        return {each.name: _mapped(getattr(tree, each.name), change, kinds) for each in fields}
-    return tree
 
 
 def _tensors(tree: Any) -> Iterator[torch.Tensor]:

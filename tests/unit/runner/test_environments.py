@@ -58,7 +58,7 @@ def test_a_broken_download_is_one_line_and_the_next_call_starts_anew(
     said: list[str] = []
     for _ in range(2):
         with pytest.raises(environments.SetupFailedError, match="connection lost") as told:
-            environments.set_up("torch", said.append)
+            environments.set_up("torch", say=said.append)
         assert "\n" not in str(told.value)
     assert any("interrupted" in line for line in said)
 
@@ -67,7 +67,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: 
     monkeypatch.setattr(environments, "_find_uv", lambda: "uv")
     (project / "cache").write_text("a file, not a folder")
     with pytest.raises(environments.SetupFailedError, match="PORTOLAN_CACHE"):
-        environments.set_up("torch", print)
+        environments.set_up("torch", say=print)
 
 
 def test_pips_indexes_are_passed_on_unless_uv_has_its_own() -> None:

@@ -1,0 +1,37 @@
+"""The host: what a device's description says of the machine around it, without a framework."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from pathlib import Path
+
+
+def cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == "model name" and value.strip():
+            return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def nvidia_driver() -> str | None:
+    try:
+        return Path("/sys/module/nvidia/version").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+def libraries(*names: str) -> dict[str, str]:
+    """The versions of Python and of those of these distributions that are installed."""
+    found = {"python": platform.python_version()}
+    for each in names:
+        try:
+            found[each] = metadata.version(each)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,233 @@
+"""TensorFlow's devices: how each is forced, filled, waited for and watched.
+
+What all of them share is in ``TensorFlowDevice``; a subclass says what its device adds. A new
+accelerator is a subclass here, its word in ``BY_NAME`` and its variables in ``DEVICES``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_callbacks
+
+from protocol.words import DeviceClass
+from runners.checks import Leaf
+from runners.devices import Description, DeviceUnavailableError, Proof
+from runners.host import cpu_model, libraries, nvidia_driver
+from runners.lookup import lookup
+from runners.rounding import dtype_on_device
+from runners.trees import mapped
+
+FRAMEWORK = "tensorflow"
+COMPOSITE = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
+
+
+class TensorFlowDevice:
+    """A device that ``tf.device`` names, entered for the whole life of the process."""
+
+    framework = FRAMEWORK
+    name: str
+    kind: str
+    """How TensorFlow names devices like it: ``CPU``, ``GPU``, ``TPU``."""
+    device_class: DeviceClass
+
+    @property
+    def handle(self) -> str:
+        return f"/device:{self.kind}:0"
+
+    def describe(self) -> Description:
+        devices = tf.config.list_physical_devices(self.kind)
+        if not devices:
+            raise DeviceUnavailableError(f"tensorflow {tf.__version__} sees no {self.kind} on this machine")
+        details = tf.config.experimental.get_device_details(devices[0])
+        return Description(
+            version=tf.__version__,
+            device_class=self.device_class,
+            device_count=len(devices),
+            hardware=details.get("device_name") or (cpu_model() if self.kind == "CPU" else self.kind),
+            driver=nvidia_driver() if self.kind == "GPU" else None,
+            threads=tf.config.threading.get_intra_op_parallelism_threads() or None,
+            libraries=libraries("tensorflow", "tensorflow-cpu", "tensorflow-tpu", "keras", "numpy"),
+        )
+
+    def prime(self) -> None:
+        # Without these TensorFlow would take what the device lacks to the host, and say nothing.
+        tf.config.set_soft_device_placement(False)
+        tf.config.experimental.set_device_policy("explicit")
+        with self.scope("float32"):
+            ones = self.put(np.ones((8, 8)), "float32")
+            self.wait(self.compiled(lambda: tf.linalg.matmul(ones, ones) + 1.0)())
+
+    def dtype(self, name: str) -> tf.DType:
+        try:
+            return tf.dtypes.as_dtype(name)
+        except TypeError:
+            raise LookupError(f"tensorflow {tf.__version__} has no dtype {name!r}") from None
+
+    def scope(self, dtype: str) -> AbstractContextManager[Any]:
+        """Whatever runs eagerly, and every ``tf.function`` called here. A graph takes only what is
+        entered after it: its cases enter ``on.device`` anew."""
+        return tf.device(self.handle)  # type: ignore[no-any-return]
+
+    def put(self, tree: Any, dtype: str) -> Any:
+        return mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+
+    def _put_array(self, values: Any, dtype: str) -> tf.Tensor:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fciub":
+            with tf.device("/device:CPU:0"):
+                return tf.constant(array)
+        wanted = self.dtype(dtype_on_device(array, dtype)).as_numpy_dtype
+        with tf.device("/device:CPU:0"):
+            host = tf.constant(array.astype(wanted))
+        with tf.device(self.handle):
+            return tf.identity(host)
+
+    def take(self, tree: Any) -> Any:
+        return mapped(tree, _host, (tf.Tensor, tf.Variable, np.ndarray, *COMPOSITE))
+
+    def wait(self, tree: Any) -> None:
+        """Nothing to wait for: an operation on the host returns when it is done."""
+
+    def seed(self, seed: int) -> None:
+        random.seed(seed)
+        np.random.seed(seed)
+        tf.random.set_seed(seed)
+
+    def on_device(self, device: str) -> bool:
+        return device == f"{self.kind}:0"
+
+    @contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def tracing(self, proof: Proof) -> Iterator[None]:
+        watch = _Watch(self, proof)
+        op_callbacks.add_op_callback(watch)
+        try:
+            yield
+        finally:
+            op_callbacks.remove_op_callback(watch)
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return call
+
+    def lookup(self, name: str) -> Any:
+        # The study's names begin as people import it.
+        full = "tensorflow" + name.removeprefix("tf") if name.split(".")[0] == "tf" else name
+        try:
+            return lookup(full, f"tensorflow {tf.__version__}")
+        except LookupError:
+            raise LookupError(f"tensorflow {tf.__version__} has no {name}") from None
+
+
+class Cpu(TensorFlowDevice):
+    name = "cpu"
+    kind = "CPU"
+    device_class = DeviceClass.cpu
+
+
+class Xla(Cpu):
+    """The host, every call compiled as a whole: what a TPU would demand, and no fallback is possible."""
+
+    name = "xla"
+
+    def describe(self) -> Description:
+        return dataclasses.replace(super().describe(), notes=("XLA on the host CPU, not a TPU",))
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return tf.function(call, jit_compile=True)  # type: ignore[no-any-return]
+
+
+class Gpu(TensorFlowDevice):
+    name = "gpu"
+    kind = "GPU"
+    device_class = DeviceClass.gpu
+
+    def wait(self, tree: Any) -> None:
+        # All devices at once and without a copy: kernels are launched, not awaited.
+        tf.test.experimental.sync_devices()
+
+
+class Tpu(Gpu):
+    name = "tpu"
+    kind = "TPU"
+    device_class = DeviceClass.tpu
+
+    def describe(self) -> Description:
+        self._connect()
+        return super().describe()
+
+    def prime(self) -> None:
+        self._connect()
+        super().prime()
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return tf.function(call, jit_compile=True)  # type: ignore[no-any-return]
+
+    def _connect(self) -> None:
+        try:
+            resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+            tf.tpu.experimental.initialize_tpu_system(resolver)
+        except Exception as error:
+            text = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise DeviceUnavailableError(f"tensorflow {tf.__version__} cannot open a TPU: {text}") from error
+
+
+BY_NAME: Mapping[str, type[TensorFlowDevice]] = {each.name: each for each in (Cpu, Gpu, Tpu, Xla)}
+
+_ON_HOST = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+"""Operations whose body is Python on the host, whatever device they say."""
+
+
+class _Watch:
+    """Sees every operation as it runs eagerly, and notes those that were not on the device."""
+
+    def __init__(self, device: TensorFlowDevice, proof: Proof) -> None:
+        self._device = device
+        self._proof = proof
+
+    def __call__(
+        self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+    ) -> None:
+        name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
+        devices = {_device(each) for each in outputs if graph is None and each.shape.rank != 0}
+        self._proof.devices |= devices
+        if name in _ON_HOST or not all(map(self._device.on_device, devices)):
+            self._proof.fallbacks[name] = self._proof.fallbacks.get(name, 0) + 1
+
+
+def _device(tensor: Any) -> str:
+    """``CPU:0`` of a tensor's full device name, ``host`` where it has none."""
+    return str(tensor.device).rpartition("device:")[2] or "host"
+
+
+def _host(value: Any) -> Any:
+    """The host copy of one tensor; a composite becomes a dict of what it is made of."""
+    if isinstance(value, np.ndarray):
+        # What a function computes with NumPy never was on a device.
+        return Leaf(value, _dtype(value), "host")
+    if isinstance(value, tf.RaggedTensor):
+        return {"values": _host(value.flat_values), "row_splits": [_host(each) for each in value.nested_row_splits]}
+    if isinstance(value, tf.SparseTensor):
+        return {"indices": _host(value.indices), "values": _host(value.values), "shape": _host(value.dense_shape)}
+    if isinstance(value, tf.IndexedSlices):
+        return {"indices": _host(value.indices), "values": _host(value.values)}
+    if not tf.executing_eagerly() or not hasattr(value, "numpy"):
+        return value
+    array = np.asarray(value.numpy())
+    dtype = value.dtype.name
+    if dtype == "bfloat16":
+        array = array.astype(np.float32)
+    return Leaf(array, dtype, _device(value))
+
+
+def _dtype(array: np.ndarray[Any, Any]) -> str:
+    return "string" if array.dtype.kind in "OSU" else str(array.dtype)

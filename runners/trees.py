@@ -1,0 +1,24 @@
+"""Trees: what a call takes and returns, arrays among lists, tuples, dicts and dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
+    """The same tree with every member of ``kinds`` changed; of named tuples only a plain tuple is left."""
+    if isinstance(tree, kinds):
+        return change(tree)
+    if isinstance(tree, Mapping):
+        return {key: mapped(value, change, kinds) for key, value in tree.items()}
+    if isinstance(tree, tuple):
+        # Named ones too: torch's PackedSequence, for one, refuses to hold anything but tensors.
+        return tuple(mapped(each, change, kinds) for each in tree)
+    if isinstance(tree, list):
+        return [mapped(each, change, kinds) for each in tree]
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        fields = dataclasses.fields(tree)
+        return {each.name: mapped(getattr(tree, each.name), change, kinds) for each in fields}
+    return tree
