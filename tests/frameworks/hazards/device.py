@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,12 @@ class Host:
     @contextlib.contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
         yield
+
+    def scope(self, dtype: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return call
 
     def lookup(self, name: str) -> Any:
         try:
