@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         frameworks.require(options.framework)
         if options.command == "setup":
-            print(environments.set_up(options.framework, options.device))
+            apart = {environments.extra(options.framework, each): each for each in options.devices}
+            for device in apart.values():
+                print(environments.set_up(options.framework, device))
             return 0
         _use_environment(options.framework, options.device, given)
         match options.command:
@@ -99,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")
     setup.add_argument("framework", metavar="FRAMEWORK")
-    setup.add_argument("device", metavar="DEVICE", nargs="?", default="cpu", help="(default: %(default)s)")
+    setup.add_argument("devices", metavar="DEVICE", nargs="*", default=["cpu"], help="what for (default: cpu)")
     return parser
 
 

@@ -136,7 +136,8 @@ class Demo:
         for environment in self._environments:
             if environment.state == "waiting":
                 if environment.framework in OURS:
-                    command = [sys.executable, "-P", "-m", "runners", "setup", environment.framework]
+                    devices = [target.partition("/")[2] for target in environment.targets]
+                    command = [sys.executable, "-P", "-m", "runners", "setup", environment.framework, *devices]
                     environment.setup = Child(command)
                 self._turn(environment, "setting up")
                 return

@@ -25,8 +25,8 @@ from coordinator.cli.directory import DataDirectory, Whereabouts, write_private
 from coordinator.cli.processes import STOP_LIMIT_S, Child
 from coordinator.errors import PortolanError
 
-KNOWN_TARGETS = ("torch/cpu", "torch/xla")
-"""What ``up`` and ``demo`` try unless told otherwise."""
+KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
+"""What ``up`` and ``demo`` try unless told otherwise; the smallest download first, for the first chart."""
 READY_LIMIT_S = 180.0
 LONGEST_BACKOFF_S = 60.0
 LOG_LIMIT_BYTES = 5_000_000
