@@ -1,0 +1,94 @@
+"""A change of latency is found where it is, not found where it is not, and unknown where nobody can tell."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.reports.comparison import Measured, compare, decide, paper_ratios
+
+
+def campaign(seed: int, *, factor: float = 1.0, runs: int = 3, cases: int = 4, drift: float = 0.03) -> list[Measured]:
+    """Runs that drift from process to process, and cases that scatter a little within them."""
+    rng = random.Random(seed)
+    measured = []
+    for run in range(1, runs + 1):
+        level = rng.gauss(0.0, drift)
+        for case in range(cases):
+            value = (case + 1) * factor * math.exp(level + rng.gauss(0.0, drift / 3))
+            measured.append(Measured("torch.cat", f"torch.cat/{case}", run, value))
+    return measured
+
+
+def test_a_slowdown_by_half_is_found_nearly_always() -> None:
+    found = [compare(campaign(each), campaign(1000 + each, factor=1.5))[0].change for each in range(300)]
+    assert found.count("slower") >= 297
+
+
+def test_no_change_is_taken_for_one_in_less_than_one_of_a_hundred() -> None:
+    told = [compare(campaign(each), campaign(1000 + each))[0].change for each in range(500)]
+    assert told.count("slower") + told.count("faster") <= 2
+    assert told.count("same") >= 495
+
+
+def test_runs_that_differ_by_more_than_the_change_say_nothing() -> None:
+    told = [compare(campaign(each, drift=0.8), campaign(1000 + each, drift=0.8))[0].change for each in range(100)]
+    assert told.count("insufficient data") > 80
+
+
+@pytest.mark.parametrize("runs", [0, 1])
+def test_less_than_two_runs_are_insufficient(runs: int) -> None:
+    (one,) = compare(campaign(1), campaign(2, runs=runs))
+    assert one.change == "insufficient data"
+    assert one.ratio is None
+    assert one.runs == (3, runs)
+
+
+def test_only_cases_that_every_run_measured_are_compared() -> None:
+    slow_case = [Measured("torch.cat", "torch.cat/only-after", run, 1e6) for run in (1, 2, 3)]
+    (one,) = compare(campaign(1), campaign(2) + slow_case)
+    assert one.change == "same"
+    assert one.cases == 4
+
+
+def test_a_function_that_only_one_side_measured_is_named() -> None:
+    other = [each._replace(function="torch.sum") for each in campaign(1)]
+    assert [each.function for each in compare(campaign(1), other)] == ["torch.cat", "torch.sum"]
+
+
+def test_the_interval_holds_the_ratio() -> None:
+    (one,) = compare(campaign(1), campaign(2, factor=2.0))
+    assert one.ratio is not None
+    assert one.interval is not None
+    assert one.interval[0] < 2.0 < one.interval[1]
+    assert one.ratio == pytest.approx(2.0, rel=0.15)
+
+
+def test_the_study_divides_means() -> None:
+    before = [Measured("f", "f/a", run, value) for run, value in enumerate([1.0, 1.0, 4.0], 1)]
+    after = [Measured("f", "f/a", run, 4.0) for run in (1, 2, 3)]
+    assert paper_ratios(before, after) == {"f": 2.0}
+
+
+levels = st.lists(st.floats(-5, 5), min_size=2, max_size=12)
+
+
+@given(levels, levels)
+def test_the_other_way_round_is_the_opposite(before: list[float], after: list[float]) -> None:
+    change, difference, half = decide(before, after)
+    opposite, back, same_half = decide(after, before)
+    assert {change, opposite} in ({"slower", "faster"}, {"same"}, {"insufficient data"})
+    assert back == pytest.approx(-difference)
+    assert same_half == pytest.approx(half)
+
+
+@given(levels, levels)
+def test_insufficient_data_means_that_the_change_looked_for_could_hide(before: list[float], after: list[float]) -> None:
+    change, difference, half = decide(before, after)
+    if change == "insufficient data":
+        assert half >= math.log(1.5)
+        assert abs(difference) <= max(half, math.log(1.5) / 2)
