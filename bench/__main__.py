@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from bench.figure import here
 from bench.place import PROJECT, CannotRunError, say
 
-BENCHES = {"isolation": "torch", "timing": "torch", "dispatch": None, "memory": None}
+BENCHES = {"isolation": "torch", "timing": "torch", "dispatch": None, "memory": None, "repeatability": None}
 """Each bench, and the framework in whose environment it runs."""
 
 

@@ -29,6 +29,8 @@ IMPORT_LIMIT_S = 300.0
 FORK_LIMIT_S = 30.0
 KEEP_OUTPUT = 64 << 10
 PROJECT = Path(__file__).resolve().parent.parent
+ZYGOTE = "runners.zygote"
+"""The module that runs as the zygote."""
 NOT_INHERITED = frozenset({"PORTOLAN_RUNNER_SECRET"})
 
 
@@ -111,7 +113,7 @@ class Nursery:
             sys.executable,
             "-P",
             "-m",
-            "runners.zygote",
+            ZYGOTE,
             self._framework,
             self._device,
             str(theirs.fileno()),

@@ -1,0 +1,72 @@
+"""A real runner on which some functions take half as long again: ``python -m bench.slowed serve …``.
+
+The zygote is started through this module too, so that every child it forks has the slowdown: a
+call of a chosen function is waited for and then kept busy for as long again times the factor less
+one. Everything else is the product's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter_ns
+from typing import Any
+
+from runners import cli, frameworks, nursery, zygote
+from runners.cases import Case, Function, On
+
+VARIABLE = "PORTOLAN_BENCH_SLOWED"
+FACTOR = 1.5
+
+
+class SlowedFramework:
+    """The framework, with the calls of some of its functions slowed."""
+
+    def __init__(self, framework: frameworks.Framework, functions: Sequence[str]) -> None:
+        self._framework = framework
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._framework, name)
+
+    def suites(self) -> Mapping[str, Sequence[Function]]:
+        suites = self._framework.suites()
+        for function in (each for functions in suites.values() for each in functions):
+            if function.name in self._functions:
+                function.cases[:] = [slowed(case, self._framework) for case in function.cases]
+        return suites
+
+
+def slowed(case: Case, framework: frameworks.Framework) -> Case:
+    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        call = case.prepare(on, *arguments, **options)
+        wait = framework.device(on.target).wait
+
+        def longer() -> Any:
+            began = perf_counter_ns()
+            result = call()
+            wait(result)
+            until = perf_counter_ns() + (FACTOR - 1) * (perf_counter_ns() - began)
+            while perf_counter_ns() < until:
+                pass
+            return result
+
+        return longer
+
+    return replace(case, prepare=prepare)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[0] == "serve":
+        nursery.ZYGOTE = "bench.slowed"
+        return cli.main(arguments)
+    load, functions = frameworks.load, json.loads(os.environ[VARIABLE])
+    frameworks.load = lambda name: SlowedFramework(load(name), functions)  # type: ignore[assignment]
+    return zygote.main(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
