@@ -22,6 +22,7 @@ from runners.devices import Description, DeviceUnavailableError, Proof
 from runners.host import cpu_model, libraries, nvidia_driver
 from runners.lookup import lookup
 from runners.rounding import dtype_on_device
+from runners.tensorflow.sessions import Fetched, device_of, watched
 from runners.trees import mapped
 
 FRAMEWORK = "tensorflow"
@@ -112,7 +113,8 @@ class TensorFlowDevice:
         watch = _Watch(self, proof)
         op_callbacks.add_op_callback(watch)
         try:
-            yield
+            with watched(watch.note):
+                yield
         finally:
             op_callbacks.remove_op_callback(watch)
 
@@ -188,7 +190,7 @@ _ON_HOST = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 
 
 class _Watch:
-    """Sees every operation as it runs eagerly, and notes those that were not on the device."""
+    """Sees every operation as it runs, eagerly or in a session, and notes those that were not on the device."""
 
     def __init__(self, device: TensorFlowDevice, proof: Proof) -> None:
         self._device = device
@@ -198,19 +200,26 @@ class _Watch:
         self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
     ) -> None:
         name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
-        devices = {_device(each) for each in outputs if graph is None and each.shape.rank != 0}
-        self._proof.devices |= devices
+        self.note(name, *{_device(each) for each in outputs if graph is None and each.shape.rank != 0})
+
+    def note(self, name: str, *devices: str) -> None:
+        """An operation that ran, and the devices where it did."""
+        self._proof.devices.update(devices)
         if name in _ON_HOST or not all(map(self._device.on_device, devices)):
             self._proof.fallbacks[name] = self._proof.fallbacks.get(name, 0) + 1
 
 
 def _device(tensor: Any) -> str:
     """``CPU:0`` of a tensor's full device name, ``host`` where it has none."""
-    return str(tensor.device).rpartition("device:")[2] or "host"
+    return device_of(str(tensor.device))
 
 
 def _host(value: Any) -> Any:
     """The host copy of one tensor; a composite becomes a dict of what it is made of."""
+    if isinstance(value, Fetched):
+        array = np.asarray(value)
+        dtype = _dtype(array)
+        return Leaf(array.astype(np.float32) if dtype == "bfloat16" else array, dtype, value.placed)
     if isinstance(value, np.ndarray):
         # What a function computes with NumPy never was on a device.
         return Leaf(value, _dtype(value), "host")
