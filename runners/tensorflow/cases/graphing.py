@@ -37,6 +37,11 @@ def host(tensor: Any) -> Any:
     return tensor.numpy() if isinstance(tensor, tf.Tensor) else tensor
 
 
+def compiled(on: On, build: Callable[[], Any]) -> Any:
+    """What ``build`` makes, as one compiled operation where the device demands it; no Python is converted for it."""
+    return on.compiled(tf.autograph.experimental.do_not_convert(build))()
+
+
 def stand_ins(arguments: Any) -> tuple[list[Any], dict[Any, Any]]:
     """A placeholder for every array among the arguments, and what to feed for them."""
     feeds: dict[Any, Any] = {}

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from runners.cases import Function, Make, On, Prepare
 from runners.checks import Expected, Tolerance
-from runners.tensorflow.cases.graphing import own_graph, refusal, same, session_of, stand_ins, v1
+from runners.tensorflow.cases.graphing import compiled, own_graph, refusal, same, session_of, stand_ins, v1
 from runners.tensorflow.sessions import fetched
 
 SUMMED = Tolerance(1e-4, 1e-4)
@@ -28,7 +28,7 @@ def running(build: Callable[..., Any]) -> Prepare:
     def prepare(on: On, *arguments: Any) -> Callable[[], Any]:
         with own_graph(on) as graph:
             tensors, feeds = stand_ins(arguments)
-            fetches = on.compiled(lambda: build(*tensors))()
+            fetches = compiled(on, lambda: build(*tensors))
         session = session_of(graph)
         return lambda: fetched(on.function(session, fetches, feeds), fetches)
 
@@ -431,7 +431,7 @@ def evaluating(build: Callable[..., Any]) -> Prepare:
     def prepare(on: On, *arguments: Any) -> Callable[[], Any]:
         with own_graph(on) as graph:
             tensors, feeds = stand_ins(arguments)
-            result = on.compiled(lambda: build(*tensors))()
+            result = compiled(on, lambda: build(*tensors))
         session = session_of(graph)
         return lambda: fetched(on.function(result, feeds, session), result)
 
@@ -498,7 +498,7 @@ def held(build: Callable[..., Any], shape: Any = ()) -> Prepare:
     def prepare(on: On, x: Any) -> Callable[[], Any]:
         with own_graph(on) as graph:
             start = on.function(x.dtype, x.shape if shape == () else shape)
-            end = on.compiled(lambda: build(start))()
+            end = compiled(on, lambda: build(start))
         session, values = session_of(graph), x.numpy()
         return lambda: fetched(session.run(end, {start: values}), end)
 
