@@ -1,0 +1,222 @@
+"""Slightly wrong functions: what every value case must notice.
+
+A mutant wraps the function under test and changes what comes out of it: one element a little
+off, another dtype, or the input handed back untouched. ``swapped`` wraps plain functions;
+each kind of class whose instances do the work has a wrapper of its own in the framework's
+``wrappers.py``. ``Wrong`` is a device that looks up the wrong function. How a framework's
+arrays are altered is its ``Arrays``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any, Protocol
+
+from runners.devices import Device
+
+Alter = Callable[["Mutant", Any, tuple[Any, ...], Mapping[str, Any]], Any]
+"""From the right result and the call's arguments to a wrong one; says in the mutant when it has changed something."""
+Wrapper = Callable[[Any], Callable[[Any, "Mutant"], Any] | None]
+"""Chooses how a looked-up object is made wrong; None for a plain function."""
+UNCHANGED = object()
+FUNCTIONS = (FunctionType, functools.partial)
+
+STEP: Mapping[str, float] = {"bfloat16": 0.02}
+"""1 % for all but bfloat16, whose neighbours lie up to 0.8 % apart: one rounding more is no error there."""
+
+
+class Arrays(Protocol):
+    """What a mutant does with one framework's arrays; they may be traced ones, without values yet."""
+
+    functions: tuple[type, ...]
+    """The framework's own types of functions that a function may return."""
+
+    def is_array(self, value: Any) -> bool: ...
+
+    def off(self, array: Any) -> Any:
+        """Booleans are flipped, integers one more, others off by ``STEP`` in the largest finite element."""
+
+    def retyped(self, array: Any) -> Any:
+        """The array in another dtype."""
+
+    def differ(self, given: Any, result: Any) -> bool:
+        """Whether ``given`` could pass for ``result`` by shape and dtype, and is another."""
+
+    def unfilled(self, array: Any) -> Any:
+        """What an ``out=`` holds that was never filled."""
+
+    def loaded(self, array: Any) -> Any:
+        """Random numbers of which every tenth is the smallest that was drawn."""
+
+    def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
+        """A container of the framework's own with every array in it changed; ``UNCHANGED`` if it is none."""
+
+
+@dataclass
+class Mutant:
+    """One way of being wrong, and whether it has come to bear in the calls so far."""
+
+    name: str
+    alter: Alter
+    applied: bool = False
+
+    def __call__(self, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        return self.alter(self, result, arguments, options)
+
+    def instead(self, altered: Any, right: Any) -> Any:
+        """``altered``, unless that is ``UNCHANGED``."""
+        if altered is UNCHANGED:
+            return right
+        self.applied = True
+        return altered
+
+
+def off_in(arrays: Arrays, position: int) -> Mutant:
+    """The array or number at ``position`` of the result has one value a little off."""
+    return _at(f"value {position} off", arrays, position, lambda value: _off(arrays, value))
+
+
+def of_another_dtype(arrays: Arrays, position: int) -> Mutant:
+    def retyped(value: Any) -> Any:
+        return arrays.retyped(value) if arrays.is_array(value) else UNCHANGED
+
+    return _at(f"value {position} of another dtype", arrays, position, retyped)
+
+
+def untouched(arrays: Arrays) -> Mutant:
+    """The input comes back as it was; a function that was returned does so when it is called."""
+
+    def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        if isinstance(result, (*FUNCTIONS, *arrays.functions)):
+            return called(result, mutant)
+        return mutant.instead(_first_argument(arrays, result, arguments, options), result)
+
+    return Mutant("input untouched", alter)
+
+
+def loaded(arrays: Arrays) -> Mutant:
+    def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        return mutant.instead(arrays.loaded(result) if arrays.is_array(result) else UNCHANGED, result)
+
+    return Mutant("loaded", alter)
+
+
+class Wrong:
+    """A device on which every function looked up is wrong in the same way."""
+
+    def __init__(self, device: Device, mutant: Mutant, wrapper_of: Wrapper) -> None:
+        self._device = device
+        self._mutant = mutant
+        self._wrapper_of = wrapper_of
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    def lookup(self, name: str) -> Any:
+        function = self._device.lookup(name)
+        return (self._wrapper_of(function) or swapped)(function, self._mutant)
+
+
+def swapped(function: Callable[..., Any], mutant: Mutant) -> Callable[..., Any]:
+    """A plain function: its result is altered."""
+
+    def altered(*arguments: Any, **options: Any) -> Any:
+        return mutant(function(*arguments, **options), arguments, options)
+
+    return altered
+
+
+def called(function: Any, change: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that a function returned (a derivative, a compiled one): what it returns is altered."""
+
+    class Altered:
+        def __call__(self, *arguments: Any, **options: Any) -> Any:
+            return change(function(*arguments, **options), arguments, options)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(function, name)
+
+    return Altered()
+
+
+def _first_argument(arrays: Arrays, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    """The first array as it came in, where it could pass for the result by shape and dtype; else unchanged.
+
+    With ``out=``, the array that should have been filled stays as it was: zeros. A list of what
+    was changed in place (``wrappers.py``) comes back as it was before.
+    """
+    if isinstance(result, list) and arguments and isinstance(arguments[0], list):
+        return arguments[0] if _changed(arrays, arguments[0], result) else UNCHANGED
+    if not arrays.is_array(result):
+        return UNCHANGED
+    if options.get("out") is not None:
+        return arrays.unfilled(result)
+    for given in arguments:
+        if arrays.is_array(given):
+            return given if arrays.differ(given, result) else UNCHANGED
+    return UNCHANGED
+
+
+def _at(name: str, arrays: Arrays, position: int, change: Callable[[Any], Any]) -> Mutant:
+    """The value at ``position`` is changed, counted through containers and on into returned functions."""
+
+    def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        return _Walk(mutant, arrays, position, change)(result)
+
+    return Mutant(name, alter)
+
+
+@dataclass
+class _Walk:
+    """One way through a result; ``place`` counts its values."""
+
+    mutant: Mutant
+    arrays: Arrays
+    position: int
+    change: Callable[[Any], Any]
+    place: int = -1
+
+    def __call__(self, tree: Any) -> Any:
+        if isinstance(tree, (list, tuple)):
+            members = [self(each) for each in tree]
+            return type(tree)(*members) if hasattr(tree, "_fields") else type(tree)(members)
+        if isinstance(tree, dict):
+            return {key: self(each) for key, each in tree.items()}
+        if isinstance(tree, (*FUNCTIONS, *self.arrays.functions)):
+            return called(tree, replace(self).result)
+        opened = self.arrays.opened(tree, self)
+        if opened is not UNCHANGED:
+            return opened
+        self.place += 1
+        return self.mutant.instead(self.change(tree) if self.place == self.position else UNCHANGED, tree)
+
+    def result(self, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        """What a returned function returns: its values count on from those before the function, at each call."""
+        return replace(self)(result)
+
+
+def _off(arrays: Arrays, value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, (float, complex)):
+        return value * 1.01 if value else 0.01
+    if isinstance(value, str):
+        return f"{value}'"
+    return arrays.off(value) if arrays.is_array(value) else UNCHANGED
+
+
+def _changed(arrays: Arrays, before: list[Any], after: list[Any]) -> bool:
+    if len(before) != len(after):
+        return True
+    for one, other in zip(before, after, strict=True):
+        if arrays.is_array(one) and arrays.is_array(other):
+            if one.shape != other.shape or arrays.differ(one, other):
+                return True
+        elif one is not other and one != other:
+            return True
+    return False

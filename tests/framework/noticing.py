@@ -1,0 +1,61 @@
+"""Does a case notice a slightly wrong function?"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from protocol.words import Ending, Verdict
+from runners.cases import Case
+from runners.devices import Device
+from tests.framework.mutants import Arrays, Mutant, Wrapper, Wrong, of_another_dtype, off_in, untouched
+from tests.framework.running import run
+
+MOST_POSITIONS = 40
+
+
+def mutants(arrays: Arrays) -> Iterator[Mutant]:
+    """Every position of the result a little off, then of another dtype, until a position has nothing to alter."""
+    yield untouched(arrays)
+    for made in (off_in, of_another_dtype):
+        for position in range(MOST_POSITIONS):
+            mutant = made(arrays, position)
+            yield mutant
+            if not mutant.applied and position:
+                break
+
+
+def assert_noticed(
+    cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper, *, without_mutants: Container[str]
+) -> None:
+    """Every mutant that comes to bear fails the case; none does only where that is known."""
+    case = with_its_reference_kept(case)
+    right = run(cpu, case)
+    if right.verdict is not Verdict.passed:
+        pytest.skip("the case has no right result here; test_cases.py names those that may not")
+    applied, missed = [], []
+    for mutant in mutants(arrays):
+        outcome = run(cast(Device, Wrong(cpu, mutant, wrapper_of)), case)
+        assert outcome.ending is not Ending.harness_failed, outcome.evidence
+        if mutant.applied:
+            applied.append(mutant.name)
+            if outcome.verdict is Verdict.passed:
+                missed.append(mutant.name)
+    assert not missed
+    assert bool(applied) is (case.id not in without_mutants)
+
+
+def with_its_reference_kept(case: Case) -> Case:
+    """The inputs are the same for every mutant, so a slow reference is computed once."""
+    known: list[Any] = []
+
+    def reference(*arguments: Any, **options: Any) -> Any:
+        if not known:
+            assert case.reference is not None
+            known.append(case.reference(*arguments, **options))
+        return known[0]
+
+    return replace(case, reference=reference)

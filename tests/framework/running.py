@@ -1,0 +1,38 @@
+"""A framework's cases, and one of them run within this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from protocol.outcomes import Outcome
+from protocol.words import TimingPolicy
+from runners.cases import Case
+from runners.devices import Device
+from runners.harness import run_case
+
+
+class Alone:
+    """The report of a process that shares its host with no other target."""
+
+    def timing_lock(self) -> AbstractContextManager[float]:
+        return nullcontext(0.0)
+
+
+def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> Outcome:
+    return run_case(device, case, timing, Alone(), position=0, init_ms=0.0)
+
+
+def cases(framework: ModuleType, kind: str | None = None) -> list[Case]:
+    """The cases of a framework's suites: all of them, or those of one kind."""
+    functions = [function for suite in framework.suites().values() for function in suite]
+    return [case for function in functions for case in function.cases if kind in (None, case.kind)]
+
+
+def each(chosen: Iterable[Case]) -> Any:
+    """The decorator of a test that runs once per case."""
+    return pytest.mark.parametrize("case", list(chosen), ids=lambda case: case.id)

@@ -1,0 +1,114 @@
+"""How a mutant alters JAX's arrays, those without values yet among them.
+
+An array that has values is altered by NumPy: JAX would compile every shape anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src.api import VJP
+
+from tests.framework.mutants import STEP, UNCHANGED
+
+ANOTHER_DTYPE: Mapping[str, str] = {
+    "float64": "float32",
+    "float32": "float16",
+    "float16": "float32",
+    "bfloat16": "float32",
+    "complex128": "complex64",
+    "complex64": "float32",
+    "int64": "int32",
+    "int32": "int16",
+    "uint32": "int32",
+    "bool": "uint8",
+}
+"""Never a wider type than the array's own 32 bits: those JAX has only where they are switched on."""
+
+
+class JaxArrays:
+    functions = (VJP, type(jax.jit(lambda: None)))
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, (jax.Array, np.ndarray, np.generic))
+
+    def off(self, array: Any) -> Any:
+        if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+            data = self.off(jax.random.key_data(array))
+            return jax.random.wrap_key_data(data, impl=jax.random.key_impl(array))
+        if not array.size:
+            return UNCHANGED
+        xp, values = _with(array)
+        flat = xp.reshape(values, -1)
+        kind = _kind(array)
+        if kind in "bi":
+            index, changed = 0, ~flat if kind == "b" else flat + 1
+        elif kind in "fc":
+            sizes = xp.where(xp.isfinite(flat), xp.abs(flat), -1)
+            index = xp.argmax(sizes)
+            if xp is np and sizes[index] < 0:
+                return UNCHANGED
+            step = STEP.get(str(array.dtype), 0.01)
+            changed = xp.where(flat == 0, step, flat * (1 + step))
+        else:
+            return UNCHANGED
+        mixed = xp.where(xp.arange(flat.size) == index, changed, flat)
+        return _like(array, xp.reshape(mixed.astype(array.dtype), array.shape))
+
+    def retyped(self, array: Any) -> Any:
+        if _kind(array) not in "bifc":
+            return UNCHANGED
+        _, values = _with(array)
+        return _like(array, values.astype(jnp.dtype(ANOTHER_DTYPE.get(str(array.dtype), "int32"))))
+
+    def differ(self, given: Any, result: Any) -> bool:
+        if isinstance(given, jax.core.Tracer) or isinstance(result, jax.core.Tracer):
+            return False
+        if given.shape != result.shape or given.dtype != result.dtype:
+            return False
+        one, other = (np.asarray(_data(each)) for each in (given, result))
+        return not bool(((one == other) | ((one != one) & (other != other))).all())
+
+    def unfilled(self, array: Any) -> Any:
+        return UNCHANGED
+
+    def loaded(self, array: Any) -> Any:
+        if array.size < 10:
+            return UNCHANGED
+        xp, values = _with(array)
+        flat = xp.reshape(values, -1)
+        mixed = xp.where(xp.arange(flat.size) % 10 == 0, flat.min(), flat)
+        return _like(array, xp.reshape(mixed.astype(array.dtype), array.shape))
+
+    def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
+        return UNCHANGED
+
+
+def _kind(array: Any) -> str:
+    for kind, parent in (("b", jnp.bool_), ("i", jnp.integer), ("f", jnp.floating), ("c", jnp.complexfloating)):
+        if jnp.issubdtype(array.dtype, parent):
+            return kind
+    return "other"
+
+
+def _with(array: Any) -> tuple[Any, Any]:
+    """Who computes with it, and its values."""
+    return (jnp, array) if isinstance(array, jax.core.Tracer) else (np, np.asarray(array))
+
+
+def _like(array: Any, values: Any) -> Any:
+    """On the device where the array was, committed to it or not."""
+    if not isinstance(array, jax.Array) or isinstance(array, jax.core.Tracer):
+        return values
+    return jax.device_put(values, array.sharding)
+
+
+def _data(array: Any) -> Any:
+    return jax.random.key_data(array) if _kind(array) == "other" else array
+
+
+ARRAYS = JaxArrays()

@@ -1,0 +1,19 @@
+"""How a mutant comes into what is no plain function of JAX: a class whose instances do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from tests.framework.mutants import Mutant, swapped
+
+
+def wrapper_of(function: Any) -> Callable[[Any, Mutant], Any] | None:
+    return partial_swapped if function is jax.tree_util.Partial else None
+
+
+def partial_swapped(partial: Any, mutant: Mutant) -> Any:
+    """What the held function returns is altered; its holder stays a tree that JAX knows."""
+    return lambda function, *arguments, **options: partial(swapped(function, mutant), *arguments, **options)

@@ -1,0 +1,124 @@
+"""How a mutant alters TensorFlow's tensors, eager or of a graph, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tests.framework.mutants import STEP, UNCHANGED
+
+ANOTHER_DTYPE: Mapping[str, str] = {
+    "float64": "float32",
+    "float32": "float64",
+    "float16": "float32",
+    "bfloat16": "float32",
+    "complex64": "complex128",
+    "complex128": "complex64",
+    "bool": "uint8",
+    "int64": "int32",
+}
+
+
+class TensorFlowArrays:
+    functions = (type(tf.function(lambda: None)),)
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic))
+
+    def off(self, array: Any) -> Any:
+        kind = _kind(array)
+        if array.shape.rank is not None and 0 in array.shape.as_list() if _is_ours(array) else not array.size:
+            return UNCHANGED
+        if not _is_ours(array):
+            changed = self.off(tf.constant(array))
+            return changed if changed is UNCHANGED else changed.numpy()
+        array = tf.convert_to_tensor(array)
+        flat = tf.reshape(array, [-1])
+        index = tf.constant(0, tf.int64)
+        if kind == "b":
+            changed = tf.logical_not(flat)
+        elif kind == "i":
+            changed = flat + tf.ones((), flat.dtype)
+        elif kind == "s":
+            changed = tf.strings.join([flat, "'"])
+        elif kind in ("f", "c"):
+            sizes = tf.cast(tf.abs(flat), tf.float64)
+            sizes = tf.where(tf.math.is_finite(sizes), sizes, tf.constant(-1.0, tf.float64))
+            index = tf.argmax(sizes)
+            if _has_values(sizes) and sizes.numpy().max() < 0:
+                return UNCHANGED
+            step = STEP.get(array.dtype.name, 0.01)
+            changed = tf.where(tf.equal(flat, 0), tf.cast(step, flat.dtype), flat * tf.cast(1 + step, flat.dtype))
+        else:
+            return UNCHANGED
+        mixed = tf.where(tf.range(tf.size(flat, tf.int64)) == index, changed, flat)
+        return _shaped(mixed, array)
+
+    def retyped(self, array: Any) -> Any:
+        if _kind(array) not in ("b", "i", "f", "c"):
+            return UNCHANGED
+        if not _is_ours(array):
+            return array.astype(ANOTHER_DTYPE.get(str(array.dtype), "int64"))
+        return tf.cast(array, ANOTHER_DTYPE.get(array.dtype.name, "int64"))
+
+    def differ(self, given: Any, result: Any) -> bool:
+        if not (_has_values(given) and _has_values(result)):
+            return False
+        if given.shape != result.shape or given.dtype != result.dtype:
+            return False
+        one, other = (np.asarray(each) for each in (given, result))
+        return not bool(np.asarray((one == other) | ((one != one) & (other != other))).all())
+
+    def unfilled(self, array: Any) -> Any:
+        return UNCHANGED
+
+    def loaded(self, array: Any) -> Any:
+        if not _is_ours(array) or array.shape.num_elements() is None or array.shape.num_elements() < 10:
+            return UNCHANGED
+        flat = tf.reshape(array, [-1])
+        tenth = tf.range(tf.size(flat)) % 10 == 0
+        return _shaped(tf.where(tenth, tf.reduce_min(flat), flat), array)
+
+    def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
+        if isinstance(value, tf.RaggedTensor):
+            return value.with_flat_values(change(value.flat_values))
+        if isinstance(value, tf.SparseTensor):
+            return tf.SparseTensor(change(value.indices), change(value.values), value.dense_shape)
+        if isinstance(value, tf.IndexedSlices):
+            return tf.IndexedSlices(change(value.values), change(value.indices), value.dense_shape)
+        if isinstance(value, tf.data.Dataset):
+            return value.map(lambda *members: change(members if len(members) > 1 else members[0]))
+        return UNCHANGED
+
+
+def _is_ours(array: Any) -> bool:
+    return isinstance(array, (tf.Tensor, tf.Variable))
+
+
+def _has_values(array: Any) -> bool:
+    return hasattr(array, "numpy") if _is_ours(array) else True
+
+
+def _kind(array: Any) -> str:
+    dtype = tf.as_dtype(array.dtype)
+    if dtype.is_bool:
+        return "b"
+    if dtype.is_integer:
+        return "i"
+    if dtype.is_floating:
+        return "f"
+    if dtype.is_complex:
+        return "c"
+    return "s" if dtype == tf.string else ""
+
+
+def _shaped(flat: Any, array: Any) -> Any:
+    shaped = tf.reshape(flat, tf.shape(array))
+    shaped.set_shape(array.shape)
+    return shaped
+
+
+ARRAYS = TensorFlowArrays()

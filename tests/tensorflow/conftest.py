@@ -1,0 +1,27 @@
+"""The devices under test. One process holds both: each is the host, and one compiles every call."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from runners import tensorflow as framework
+from runners.devices import Device
+
+os.environ.update(framework.DEVICES["xla"])
+
+pytest_plugins = ["tests.framework.plugin"]
+
+
+@pytest.fixture(scope="session")
+def cpu() -> Device:
+    device = framework.device("cpu")
+    device.prime()
+    return device
+
+
+@pytest.fixture(scope="session")
+def xla(cpu: Device) -> Device:
+    """Primed by ``cpu``: what priming forbids is forbidden once, before the runtime starts."""
+    return framework.device("xla")

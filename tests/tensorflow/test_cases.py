@@ -1,0 +1,25 @@
+"""Every case is right on the CPU: the references and the function agree where nothing is in the way."""
+
+from __future__ import annotations
+
+from runners import tensorflow as framework
+from runners.cases import Case
+from runners.devices import Device
+from tests.framework.right import assert_known, assert_right, assert_unique
+from tests.framework.running import cases, each
+
+GONE: dict[str, str] = {}
+"""Names as the paper printed them that this TensorFlow does not have, and what stands for them today."""
+
+
+@each(cases(framework))
+def test_every_case_is_right_on_the_cpu(cpu: Device, case: Case) -> None:
+    assert_right(cpu, case, gone=GONE)
+
+
+def test_case_ids_are_unique() -> None:
+    assert_unique(framework)
+
+
+def test_every_function_named_as_gone_is_charted() -> None:
+    assert_known(framework, GONE)
