@@ -114,13 +114,24 @@ def _build(framework: str, what: str, target: Path, uv: str, say: Say) -> None:
     if constraints(framework).exists():
         command += ["-c", str(constraints(framework))]
     _call(command, variables, what, began, say)
+    _check(framework, target, uv, variables, what, began, say)
     took = time.monotonic() - began
     (target / COMPLETE).write_text(json.dumps({"extra": what, "seconds": round(took, 1)}) + "\n")
     say(f"{what}: environment ready after {took:.0f} s in {target}")
 
 
+def _check(
+    framework: str, target: Path, uv: str, variables: Mapping[str, str], what: str, began: float, say: Say
+) -> None:
+    """Every requirement is met, and the framework can be imported: better found now than by a runner."""
+    python = str(target / "bin" / "python")
+    _call([uv, "pip", "check", "--python", python], variables, what, began, say)
+    # Not on CUDA's account: what needs a device is asked of it in its own time.
+    _call([python, "-P", "-c", f"import {framework}"], {**variables, "CUDA_VISIBLE_DEVICES": ""}, what, began, say)
+
+
 def _call(command: list[str], variables: Mapping[str, str], what: str, began: float, say: Say) -> None:
-    """Run uv; pass its words on as progress, at most one line every few seconds."""
+    """Run one step; pass its words on as progress, at most one line every few seconds."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -151,7 +162,8 @@ def _call(command: list[str], variables: Mapping[str, str], what: str, began: fl
         process.stdout.close()
     if process.returncode != 0:
         tail = " ".join(" ".join(words).split())[-600:]
-        raise SetupFailedError(f"{what}: uv ended with {process.returncode}: {tail}; run setup again to retry")
+        step = Path(command[0]).name
+        raise SetupFailedError(f"{what}: {step} ended with {process.returncode}: {tail}; run setup again to retry")
 
 
 def _gather(text: str, words: deque[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,26 @@ def test_a_broken_download_is_one_line_and_the_next_call_starts_anew(
             environments.set_up("torch", say=said.append)
         assert "\n" not in str(told.value)
     assert any("interrupted" in line for line in said)
+
+
+def test_a_framework_that_cannot_be_imported_is_no_environment(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uv = project / "uv"
+    uv.write_text(
+        f'#!/bin/sh\n[ "$1" = venv ] && mkdir -p "$5/bin" && ln -s {sys.executable} "$5/bin/python"\nexit 0\n'
+    )
+    uv.chmod(0o755)
+    monkeypatch.setattr(environments, "_find_uv", lambda: str(uv))
+    with pytest.raises(environments.SetupFailedError, match="No module named 'torch'"):
+        environments.set_up("torch", say=print)
+    assert environments.find("torch") is None
+
+
+def test_a_device_that_needs_other_packages_has_an_environment_of_its_own(project: Path) -> None:
+    own = '[project.optional-dependencies]\ntorch-npu = ["torch-npu"]\n'
+    file = project / "pyproject.toml"
+    file.write_text(file.read_text().replace("[project.optional-dependencies]\n", own))
+    assert environments.path("torch", "cpu") == environments.path("torch", "xla") == environments.path("torch")
+    assert environments.path("torch", "npu").name.startswith("torch-npu-")
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
