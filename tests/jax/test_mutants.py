@@ -15,11 +15,14 @@ from tests.framework.running import cases, each
 WITHOUT_MUTANTS: dict[str, str] = {}
 """Value cases on which no mutant can come to bear, and why."""
 
+OF_PART: dict[str, str] = {}
+"""Value cases that use some of what their function returns, and what that is; another mutant they must notice."""
+
 
 @each(cases(framework, "value"))
 def test_a_slightly_wrong_function_is_noticed(cpu: Device, case: Case) -> None:
-    assert_noticed(cpu, case, ARRAYS, wrapper_of, without_mutants=WITHOUT_MUTANTS)
+    assert_noticed(cpu, case, ARRAYS, wrapper_of, without_mutants=WITHOUT_MUTANTS, of_part=OF_PART)
 
 
 def test_every_case_named_as_without_mutants_exists() -> None:
-    assert_known(framework, WITHOUT_MUTANTS)
+    assert_known(framework, [*WITHOUT_MUTANTS, *OF_PART])

@@ -1,20 +1,142 @@
-"""How a mutant comes into what is no plain function of TensorFlow: a class whose instances do the work."""
+"""How a mutant comes into what is no plain function of TensorFlow: a class whose instances do the work, a placeholder.
+
+Each wrapper makes one kind wrong and is chosen by ``wrapper_of``. A class becomes a subclass of
+itself, so that it still builds and registers as before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+import tensorflow as tf
+
 from tests.framework.mutants import Mutant
 
 Wrapper = Callable[[Any, Mutant], Any]
+v1 = tf.compat.v1
 
 
 def wrapper_of(function: Any) -> Wrapper | None:
-    """The wrapper for a class; none for a plain function."""
-    if not isinstance(function, type):
-        return None
-    return next((wrapper for base, wrapper in CLASSES.items() if issubclass(function, base)), None)
+    """The wrapper for a class or a placeholder; none for a plain function."""
+    if isinstance(function, type):
+        return next((wrapper for base, wrapper in CLASSES.items() if issubclass(function, base)), None)
+    return placeholder_swapped if function is v1.placeholder else None
 
 
-CLASSES: Mapping[type, Wrapper] = {}
+def methods_swapped(kind: Any, mutant: Mutant) -> Any:
+    """What the public methods of an instance return is altered, and the arrays that it holds.
+
+    Only for who calls from outside: what one method takes from another would be altered twice.
+    """
+    within = False
+
+    def once(right: Callable[[], Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        nonlocal within
+        if within:
+            return right()
+        within = True
+        try:
+            result = right()
+        finally:
+            within = False
+        return mutant(result, arguments, options)
+
+    def method(name: str) -> Callable[..., Any]:
+        right = getattr(kind, name)
+
+        def altered(self: Any, *arguments: Any, **options: Any) -> Any:
+            return once(lambda: right(self, *arguments, **options), arguments, options)
+
+        return altered
+
+    def held(name: str) -> property:
+        right = getattr(kind, name)
+
+        def altered(self: Any) -> Any:
+            if not isinstance(right.fget(self), tf.Tensor):
+                return right.fget(self)
+            return once(lambda: right.fget(self), (), {})
+
+        return property(altered)
+
+    public = [name for name in dir(kind) if not name.startswith("_")]
+    members = {name: method(name) for name in public if callable(getattr(kind, name))}
+    members |= {name: held(name) for name in public if isinstance(getattr(kind, name), property)}
+    return type(kind)(kind.__name__, (kind,), members)
+
+
+def optimizer_swapped(optimizer: Any, mutant: Mutant) -> Any:
+    """The variables after each update are altered."""
+
+    class Altered(optimizer):
+        def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
+            variables = list(trainable_variables or self._trainable_variables)
+            before = [tf.identity(each) for each in variables]
+            result = super().apply(grads, trainable_variables)
+            after = [tf.identity(each) for each in variables]
+            for variable, value in zip(variables, mutant(after, (before,), {}), strict=True):
+                variable.assign(value)
+            return result
+
+    return Altered
+
+
+def average_swapped(average: Any, mutant: Mutant) -> Any:
+    """What is read of a moving average is altered."""
+
+    class Altered(average):
+        def average(self, var: Any) -> Any:
+            return mutant(super().average(var), (var,), {})
+
+    return Altered
+
+
+def variable_swapped(variable: Any, mutant: Mutant) -> Any:
+    """What a variable holds from its beginning is altered, and what it is assigned is kept."""
+
+    def altered(initial_value: Any = None, *arguments: Any, **options: Any) -> Any:
+        right = variable(initial_value, *arguments, **options)
+        value = mutant(tf.identity(right), (initial_value,), {})
+        if value.dtype != right.dtype:
+            options = {key: option for key, option in options.items() if key != "dtype"}
+            return variable(value, *arguments, **options)
+        right.assign(value)
+        return right
+
+    return altered
+
+
+def initializer_swapped(initializer: Any, mutant: Mutant) -> Any:
+    """The values with which a table is filled are altered."""
+
+    class Altered(initializer):
+        def __init__(self, keys: Any, values: Any, *arguments: Any, **options: Any) -> None:
+            super().__init__(keys, values, *arguments, **options)
+            self._values = mutant(self._values, (keys,), {})
+
+    return Altered
+
+
+def placeholder_swapped(placeholder: Any, mutant: Mutant) -> Any:
+    """Of another dtype, no more: the value is fed, and takes the place of whatever was there."""
+
+    def altered(dtype: Any, *arguments: Any, **options: Any) -> Any:
+        applied = mutant.applied
+        probe = np.zeros(1, tf.as_dtype(dtype).as_numpy_dtype)
+        other = mutant(probe, (), {})
+        if other.dtype == probe.dtype:
+            mutant.applied = applied
+        return placeholder(other.dtype, *arguments, **options)
+
+    return altered
+
+
+CLASSES: Mapping[type, Wrapper] = {
+    v1.distributions.Distribution: methods_swapped,
+    tf.keras.optimizers.Optimizer: optimizer_swapped,
+    tf.train.ExponentialMovingAverage: average_swapped,
+    tf.Variable: variable_swapped,
+    tf.lookup.KeyValueTensorInitializer: initializer_swapped,
+}
