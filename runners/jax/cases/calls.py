@@ -32,11 +32,11 @@ def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
         given = dict(zip(wanted, floating, strict=True))
         return on.function(*(given.get(index, each) for index, each in enumerate(called)), **options)
 
-    @jax.jit
-    def both(floating: Any, upstream: Any) -> list[Any]:
+    def forward_and_backward(floating: Any, upstream: Any) -> list[Any]:
         result, backward = jax.vjp(function, *floating)
         return [result, *backward(upstream)]
 
+    both = jax.jit(forward_and_backward)
     return on.compiled(lambda: both([called[index] for index in wanted], upstream))
 
 
