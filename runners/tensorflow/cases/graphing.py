@@ -7,14 +7,15 @@ behind: a graph is entered for as long as it is built and is nobody's default af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from runners.cases import On, Prepare
+from runners.cases import Check, On, Prepare
+from runners.checks import TOLERANCES, Tolerance, compare
 from runners.tensorflow.sessions import fetched, unsoftened
 
 v1 = tf.compat.v1
@@ -56,12 +57,12 @@ def stand_ins(arguments: Any) -> tuple[list[Any], dict[Any, Any]]:
     return tensors, feeds
 
 
-def initialised(graph: Any) -> Any:
+def initialised(graph: Any, feeds: Any = None) -> Any:
     """A session in which the graph's variables, local ones too, have their first values."""
     with graph.as_default():
         start = [v1.global_variables_initializer(), v1.local_variables_initializer()]
     session = session_of(graph)
-    session.run(start)
+    session.run(start, feeds)
     return session
 
 
@@ -72,10 +73,16 @@ def in_session(build: Callable[..., Any]) -> Prepare:
         with own_graph(on) as graph:
             tensors, feeds = stand_ins(arguments)
             fetches = build(on, *tensors, **options)
-        session = initialised(graph)
+        session = initialised(graph, feeds)
         return lambda: fetched(session.run(fetches, feeds), fetches)
 
     return prepare
+
+
+def new_variable(name: str, initial: Any, *shape: int, **options: Any) -> Any:
+    """A variable from a tensor, or of a shape from an initialiser."""
+    given = list(shape) if callable(initial) else None
+    return v1.get_variable(name, given, initializer=initial, use_resource=True, **options)
 
 
 def refusal(call: Callable[[], Any]) -> str:
@@ -92,8 +99,10 @@ def same(observed: Any, expected: Any, tolerance: float = 1e-5) -> None:
     np.testing.assert_allclose(observed.values, expected, rtol=tolerance, atol=tolerance)
 
 
-def same_tree(observed: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """``same`` for every array of a dictionary."""
-    assert set(observed) == set(expected), f"expected {sorted(expected)}, got {sorted(observed)}"
-    for key, values in expected.items():
-        same(observed[key], values)
+def matching(reference: Callable[..., Any], dtype: str = "float32", tolerance: Tolerance | None = None) -> Check:
+    """A ``check`` that compares all that was returned, for functions that themselves return nothing to compare."""
+
+    def check(observed: Any, *arguments: Any, **options: Any) -> None:
+        compare(observed, reference(*arguments, **options), dtype, tolerance or TOLERANCES[dtype])
+
+    return check
