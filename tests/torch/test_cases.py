@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
-
-from protocol.outcomes import Outcome
-from protocol.words import Ending
 from runners import torch as framework
 from runners.cases import Case
 from runners.devices import Device
+from tests.framework.right import assert_known, assert_right, assert_unique
+from tests.framework.running import cases, each
 
 NEEDS_CUDA = {
     "torch.cuda": "CUDA alone has it",
@@ -24,21 +20,14 @@ GONE = {
 """Names as the paper printed them that this torch does not have."""
 
 
-def cases() -> list[Case]:
-    return [case for function in framework.suites()["paper"] for case in function.cases]
-
-
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
-def test_every_case_is_right_on_the_cpu(cpu: Device, outcome_of: Callable[..., Outcome], case: Case) -> None:
-    outcome = outcome_of(cpu, case)
-    if case.function in GONE:
-        assert outcome.ending is Ending.removed
-    elif case.function in NEEDS_CUDA:
-        assert outcome.ending is Ending.raised
-    else:
-        assert outcome.ending is Ending.returned, outcome.evidence
+@each(cases(framework))
+def test_every_case_is_right_on_the_cpu(cpu: Device, case: Case) -> None:
+    assert_right(cpu, case, gone=GONE, raising=NEEDS_CUDA)
 
 
 def test_case_ids_are_unique() -> None:
-    ids = [case.id for case in cases()]
-    assert len(ids) == len(set(ids))
+    assert_unique(framework)
+
+
+def test_every_function_named_as_an_exception_is_charted() -> None:
+    assert_known(framework, [*GONE, *NEEDS_CUDA])

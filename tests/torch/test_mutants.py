@@ -2,83 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
-import pytest
-from mutants import Mutant, Wrong, loaded, of_another_dtype, off_in, untouched
+from arrays import ARRAYS
+from wrappers import wrapper_of
 
-from protocol.outcomes import Outcome
-from protocol.words import Ending, TimingPolicy, Verdict
+from protocol.words import Ending
 from runners import torch as framework
 from runners.cases import Case
 from runners.devices import Device
-from runners.harness import run_case
-
-MOST_POSITIONS = 40
+from tests.framework.mutants import Wrong, loaded, of_another_dtype
+from tests.framework.noticing import assert_noticed
+from tests.framework.right import assert_known
+from tests.framework.running import cases, each, run
 
 WITHOUT_MUTANTS = {
     "torch.Tensor.size/scalar-has-none": "its right result is a tuple of nothing",
 }
 """Value cases on which no mutant can come to bear, and why."""
-
-
-class Alone:
-    def timing_lock(self) -> AbstractContextManager[float]:
-        return nullcontext(0.0)
-
-
-def value_cases() -> list[Case]:
-    functions = framework.suites()["paper"]
-    return [case for function in functions for case in function.cases if case.kind == "value"]
-
-
-def mutants() -> Iterator[Mutant]:
-    yield untouched()
-    for made in (off_in, of_another_dtype):
-        for position in range(MOST_POSITIONS):
-            mutant = made(position)
-            yield mutant
-            if not mutant.applied and position:
-                break
-
-
-def run(device: Device, case: Case) -> Outcome:
-    return run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
-
-
-def with_its_reference_kept(case: Case) -> Case:
-    """The inputs are the same for every mutant, so a slow reference is computed once."""
-    known: list[Any] = []
-
-    def reference(*arguments: Any, **options: Any) -> Any:
-        if not known:
-            assert case.reference is not None
-            known.append(case.reference(*arguments, **options))
-        return known[0]
-
-    return replace(case, reference=reference)
-
-
-@pytest.mark.parametrize("case", value_cases(), ids=lambda case: case.id)
-def test_a_slightly_wrong_function_is_noticed(cpu: Device, case: Case) -> None:
-    case = with_its_reference_kept(case)
-    right = run(cpu, case)
-    if right.verdict is not Verdict.passed:
-        pytest.skip("the case has no right result here; test_cases.py names those that may not")
-    applied, missed = [], []
-    for mutant in mutants():
-        outcome = run(cast(Device, Wrong(cpu, mutant)), case)
-        assert outcome.ending is not Ending.harness_failed, outcome.evidence
-        if mutant.applied:
-            applied.append(mutant.name)
-            if outcome.verdict is Verdict.passed:
-                missed.append(mutant.name)
-    assert not missed
-    assert bool(applied) is (case.id not in WITHOUT_MUTANTS)
-
 
 RANDOM = ("torch.multinomial", "torch.randperm")
 NOT_ABOUT_THE_DISTRIBUTION = {
@@ -86,24 +27,19 @@ NOT_ABOUT_THE_DISTRIBUTION = {
 }
 
 
-def random_cases() -> list[Case]:
-    functions = framework.suites()["paper"]
-    return [
-        case
-        for function in functions
-        for case in function.cases
-        if function.name in RANDOM and case.kind == "statistics"
-    ]
+@each(cases(framework, "value"))
+def test_a_slightly_wrong_function_is_noticed(cpu: Device, case: Case) -> None:
+    assert_noticed(cpu, case, ARRAYS, wrapper_of, without_mutants=WITHOUT_MUTANTS)
 
 
-@pytest.mark.parametrize("case", random_cases(), ids=lambda case: case.id)
+@each(case for case in cases(framework, "statistics") if case.function in RANDOM)
 def test_a_wrong_distribution_is_noticed(cpu: Device, case: Case) -> None:
-    die, dtype = loaded(), of_another_dtype(0)
-    assert run(cast(Device, Wrong(cpu, dtype)), case).ending is Ending.mismatched
-    outcome = run(cast(Device, Wrong(cpu, die)), case)
+    die, dtype = loaded(ARRAYS), of_another_dtype(ARRAYS, 0)
+    assert run(cast(Device, Wrong(cpu, dtype, wrapper_of)), case).ending is Ending.mismatched
+    outcome = run(cast(Device, Wrong(cpu, die, wrapper_of)), case)
     assert die.applied
     assert (outcome.ending is Ending.mismatched) is (case.id not in NOT_ABOUT_THE_DISTRIBUTION)
 
 
-def test_every_case_named_as_without_mutants_exists() -> None:
-    assert set(WITHOUT_MUTANTS) <= {case.id for case in value_cases()}
+def test_every_case_named_as_an_exception_exists() -> None:
+    assert_known(framework, [*WITHOUT_MUTANTS, *NOT_ABOUT_THE_DISTRIBUTION])

@@ -9,17 +9,16 @@ before as the argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.distributions import Distribution
 from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import Dataset
 
-if TYPE_CHECKING:
-    from mutants import Mutant
+from tests.framework.mutants import Mutant
 
-Wrapper = Callable[[Any, "Mutant"], Any]
+Wrapper = Callable[[Any, Mutant], Any]
 
 
 def wrapper_of(function: Any) -> Wrapper | None:
