@@ -1,8 +1,11 @@
 """Has a function's latency changed between two campaigns? A decision per function. Pure.
 
 A run is a process, and processes differ by more than the samples within one: so a run counts as
-one measurement, a function's geometric mean over its cases, and what two campaigns differ by is
-judged by how much their runs differ among themselves (Student's t, two samples, equal variance).
+one measurement. Its level is the median over the function's cases of how each compares with that
+case's own mean: what disturbs some cases of a run does not move it. Two campaigns are judged by
+how much their runs differ among themselves (Student's t, two samples, equal variance). Three runs
+say little of that, so what is usual among the campaign's functions is heard too: a variance
+moderated as in Smyth (2004), "Linear models and empirical Bayes methods".
 """
 
 from __future__ import annotations
@@ -28,6 +31,19 @@ class Measured(NamedTuple):
     milliseconds: float
 
 
+class Usual(NamedTuple):
+    """How much a function's runs usually vary, and how many degrees of freedom that is worth."""
+
+    variance: float
+    freedom: int
+
+
+NOTHING_USUAL = Usual(0.0, 0)
+WORTH = 8
+FEWEST_FUNCTIONS = 10
+"""Of fewer than this there is nothing usual."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """``ratio`` and its interval are times slower than before; None where nothing can be said."""
@@ -45,7 +61,10 @@ class Comparison:
 def compare(before: Sequence[Measured], after: Sequence[Measured], factor: float = FACTOR) -> list[Comparison]:
     """Every function that either campaign measured, by name."""
     old, new = _by_function(before), _by_function(after)
-    return [_compared(name, old.get(name, {}), new.get(name, {}), factor) for name in sorted(old.keys() | new.keys())]
+    names = sorted(old.keys() | new.keys())
+    levels = {name: _levels(old.get(name, {}), new.get(name, {})) for name in names}
+    usual = _usual(list(levels.values()))
+    return [_compared(name, levels[name], usual, factor) for name in names]
 
 
 def paper_ratios(before: Sequence[Measured], after: Sequence[Measured]) -> dict[str, float]:
@@ -56,7 +75,9 @@ def paper_ratios(before: Sequence[Measured], after: Sequence[Measured]) -> dict[
     }
 
 
-def decide(before: Sequence[float], after: Sequence[float], factor: float = FACTOR) -> tuple[Change, float, float]:
+def decide(
+    before: Sequence[float], after: Sequence[float], factor: float = FACTOR, usual: Usual = NOTHING_USUAL
+) -> tuple[Change, float, float]:
     """The change between two sets of runs, given as logarithms; its logarithm, and the interval's half width.
 
     A change counts that the runs' own differences do not explain, if it is nearer to ``factor``
@@ -65,8 +86,9 @@ def decide(before: Sequence[float], after: Sequence[float], factor: float = FACT
     """
     difference = statistics.fmean(after) - statistics.fmean(before)
     freedom = len(before) + len(after) - 2
-    pooled = ((len(before) - 1) * _variance(before) + (len(after) - 1) * _variance(after)) / freedom
-    half = _T_99[min(freedom, len(_T_99)) - 1] * math.sqrt(pooled * (1 / len(before) + 1 / len(after)))
+    variance = (freedom * _pooled(before, after) + usual.freedom * usual.variance) / (freedom + usual.freedom)
+    error = math.sqrt(variance * (1 / len(before) + 1 / len(after)))
+    half = _T_99[min(freedom + usual.freedom, len(_T_99)) - 1] * error
     if abs(difference) > half and abs(difference) > math.log(factor) / 2:
         return ("slower" if difference > 0 else "faster"), difference, half
     return ("insufficient data" if half >= math.log(factor) else "same"), difference, half
@@ -76,14 +98,37 @@ Runs = Mapping[int, Mapping[str, float]]
 """Milliseconds by run and case."""
 
 
-def _compared(function: str, before: Runs, after: Runs, factor: float) -> Comparison:
-    cases = _common(before, after)
-    runs = len(before), len(after)
-    if not cases or min(runs) < 2:
-        return Comparison(function, "insufficient data", None, None, len(cases), runs)
-    change, difference, half = decide(_levels(before, cases), _levels(after, cases), factor)
+@dataclass(frozen=True)
+class _Levels:
+    """One function's runs on both sides, each as a logarithm."""
+
+    before: Sequence[float]
+    after: Sequence[float]
+    cases: int
+
+    @property
+    def enough(self) -> bool:
+        return self.cases > 0 and min(len(self.before), len(self.after)) >= 2
+
+
+def _compared(function: str, levels: _Levels, usual: Usual, factor: float) -> Comparison:
+    runs = len(levels.before), len(levels.after)
+    if not levels.enough:
+        return Comparison(function, "insufficient data", None, None, levels.cases, runs)
+    change, difference, half = decide(levels.before, levels.after, factor, usual)
     interval = math.exp(difference - half), math.exp(difference + half)
-    return Comparison(function, change, math.exp(difference), interval, len(cases), runs)
+    return Comparison(function, change, math.exp(difference), interval, levels.cases, runs)
+
+
+def _usual(all_levels: Sequence[_Levels]) -> Usual:
+    """From the functions' median, which no few wild ones move."""
+    measured = [each for each in all_levels if each.enough]
+    if len(measured) < FEWEST_FUNCTIONS:
+        return NOTHING_USUAL
+    freedom = statistics.median(len(each.before) + len(each.after) - 2 for each in measured)
+    middle = statistics.median(_pooled(each.before, each.after) for each in measured)
+    # The median of a chi-squared variable over its mean (Wilson and Hilferty's approximation).
+    return Usual(middle / (1 - 2 / (9 * freedom)) ** 3, WORTH)
 
 
 def _by_function(measured: Sequence[Measured]) -> dict[str, dict[int, dict[str, float]]]:
@@ -94,22 +139,26 @@ def _by_function(measured: Sequence[Measured]) -> dict[str, dict[int, dict[str, 
     return found
 
 
-def _common(before: Runs, after: Runs) -> list[str]:
-    """The cases that every run of both sides measured: a mean over others would compare other things."""
+def _levels(before: Runs, after: Runs) -> _Levels:
+    """Over the cases that every run of both sides measured: a median over others would compare other things."""
     every = [set(cases) for cases in (*before.values(), *after.values())]
-    return sorted(set.intersection(*every)) if every else []
-
-
-def _levels(runs: Runs, cases: Sequence[str]) -> list[float]:
-    return [statistics.fmean(math.log(measured[case]) for case in cases) for measured in runs.values()]
+    common = sorted(set.intersection(*every)) if every else []
+    runs = [*before.values(), *after.values()]
+    own = {case: statistics.fmean(math.log(measured[case]) for measured in runs) for case in common}
+    levels = [
+        statistics.median(math.log(measured[case]) - own[case] for case in common) if common else 0.0
+        for measured in runs
+    ]
+    return _Levels(levels[: len(before)], levels[len(before) :], len(common))
 
 
 def _all(runs: Runs) -> list[float]:
     return [milliseconds for cases in runs.values() for milliseconds in cases.values()]
 
 
-def _variance(values: Sequence[float]) -> float:
-    return statistics.variance(values) if len(values) > 1 else 0.0
+def _pooled(before: Sequence[float], after: Sequence[float]) -> float:
+    squares = sum(statistics.variance(each) * (len(each) - 1) for each in (before, after) if len(each) > 1)
+    return squares / (len(before) + len(after) - 2)
 
 
 _T_99 = (

@@ -40,6 +40,31 @@ def test_runs_that_differ_by_more_than_the_change_say_nothing() -> None:
     assert told.count("insufficient data") > 80
 
 
+def test_one_disturbed_case_in_a_run_does_not_move_the_function() -> None:
+    after = campaign(2)
+    after[0] = after[0]._replace(milliseconds=after[0].milliseconds * 20)
+    (one,) = compare(campaign(1), after)
+    assert one.change == "same"
+
+
+def test_what_is_usual_among_functions_helps_one_whose_few_runs_happen_to_differ() -> None:
+    def whole(factor: float, seed: int) -> list[Measured]:
+        quiet = [
+            each._replace(function=f"torch.f{number}", case=f"torch.f{number}/{each.case[-1]}")
+            for number in range(40)
+            for each in campaign(seed + number, drift=0.02)
+        ]
+        return quiet + campaign(seed + 99, factor=factor, drift=0.15)
+
+    with_others = [compare(whole(1.0, each * 1000), whole(1.5, each * 1000 + 500)) for each in range(1, 60)]
+    alone = [compare(campaign(each, drift=0.15), campaign(500 + each, factor=1.5, drift=0.15)) for each in range(1, 60)]
+    found = sum(told[0].change == "slower" for told in with_others)
+    assert with_others[0][0].function == "torch.cat"
+    assert found > sum(told[0].change == "slower" for told in alone)
+    others = [each.change for told in with_others for each in told[1:]]
+    assert others.count("same") == len(others)
+
+
 @pytest.mark.parametrize("runs", [0, 1])
 def test_less_than_two_runs_are_insufficient(runs: int) -> None:
     (one,) = compare(campaign(1), campaign(2, runs=runs))
