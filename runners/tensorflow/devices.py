@@ -10,11 +10,14 @@ import dataclasses
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
+from tensorflow.python.ops import script_ops
+from tensorflow.python.ops.script_ops import FuncRegistry
 
 from protocol.words import DeviceClass
 from runners.checks import Leaf
@@ -106,14 +109,16 @@ class TensorFlowDevice:
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        yield
+        """Python that TensorFlow calls back while it runs: counted as it does, whoever traced it and when."""
+        with _python(proof):
+            yield
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
         watch = _Watch(self, proof)
         op_callbacks.add_op_callback(watch)
         try:
-            with watched(watch.note):
+            with watched(watch.note), _python(proof):
                 yield
         finally:
             op_callbacks.remove_op_callback(watch)
@@ -124,6 +129,11 @@ class TensorFlowDevice:
     def lookup(self, name: str) -> Any:
         # The study's names begin as people import it.
         full = "tensorflow" + name.removeprefix("tf") if name.split(".")[0] == "tf" else name
+        try:
+            # Not by import: folders of the package bear names of its modules (``tensorflow/distribute``).
+            return reduce(getattr, full.split(".")[1:], tf)
+        except AttributeError:
+            pass
         try:
             return lookup(full, f"tensorflow {tf.__version__}")
         except LookupError:
@@ -185,8 +195,30 @@ class Tpu(Gpu):
 
 BY_NAME: Mapping[str, type[TensorFlowDevice]] = {each.name: each for each in (Cpu, Gpu, Tpu, Xla)}
 
-_ON_HOST = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
-"""Operations whose body is Python on the host, whatever device they say."""
+
+@contextmanager
+def _python(proof: Proof) -> Iterator[None]:
+    """Bodies of ``numpy_function`` and ``py_function`` are Python on the host, whatever device their operations say."""
+    registry, eagerly = FuncRegistry.__call__, script_ops.py_func_common
+
+    def note(name: str) -> None:
+        proof.fallbacks[name] = proof.fallbacks.get(name, 0) + 1
+
+    def called(self: Any, token: Any, device: Any, arguments: Any) -> Any:
+        note("EagerPyFunc" if isinstance(self.get(token), script_ops.EagerFunc) else "PyFunc")
+        return registry(self, token, device, arguments)
+
+    def common(*arguments: Any, **options: Any) -> Any:
+        if tf.executing_eagerly():
+            # No operation is made of it then: the body is just called.
+            note("PyFunc")
+        return eagerly(*arguments, **options)
+
+    FuncRegistry.__call__, script_ops.py_func_common = called, common
+    try:
+        yield
+    finally:
+        FuncRegistry.__call__, script_ops.py_func_common = registry, eagerly
 
 
 class _Watch:
@@ -205,7 +237,7 @@ class _Watch:
     def note(self, name: str, *devices: str) -> None:
         """An operation that ran, and the devices where it did."""
         self._proof.devices.update(devices)
-        if name in _ON_HOST or not all(map(self._device.on_device, devices)):
+        if not all(map(self._device.on_device, devices)):
             self._proof.fallbacks[name] = self._proof.fallbacks.get(name, 0) + 1
 
 
