@@ -65,7 +65,8 @@ class TensorFlowArrays:
             changed = tf.where(tf.equal(flat, 0), tf.cast(step, flat.dtype), flat * tf.cast(1 + step, flat.dtype))
         else:
             return UNCHANGED
-        mixed = tf.where(tf.range(tf.size(flat, tf.int64)) == index, changed, flat)
+        # Not ==, which within a graph compares the objects.
+        mixed = tf.where(tf.equal(tf.range(tf.size(flat, tf.int64)), index), changed, flat)
         return _shaped(mixed, array)
 
     def retyped(self, array: Any) -> Any:
@@ -90,7 +91,7 @@ class TensorFlowArrays:
         if not _is_ours(array) or array.shape.num_elements() is None or array.shape.num_elements() < 10:
             return UNCHANGED
         flat = tf.reshape(array, [-1])
-        tenth = tf.range(tf.size(flat)) % 10 == 0
+        tenth = tf.equal(tf.range(tf.size(flat)) % 10, 0)
         return _shaped(tf.where(tenth, tf.reduce_min(flat), flat), array)
 
     def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:

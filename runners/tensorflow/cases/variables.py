@@ -63,17 +63,12 @@ variable.value(
 
 
 def stepping(step: Callable[..., Any]) -> Prepare:
-    """``step(variable, *others)``, each time from the same first value; then what it returned and what is held."""
+    """``step(variable, *others)``, each time from what the last one left; what it returned and what is held."""
 
     def prepare(on: On, x: Any, *others: Any) -> Callable[[], Any]:
         held = on.function(x)
         stepped = on.compiled(tf.autograph.experimental.do_not_convert(lambda: step(held, *others)))
-
-        def call() -> Any:
-            held.assign(x)
-            return [stepped(), held]
-
-        return call
+        return lambda: [stepped(), held]
 
     return prepare
 
@@ -203,7 +198,7 @@ def run_in_a_graph(on: On, x: Any) -> Callable[[], Any]:
     return lambda: fetched(session.run(doubled), doubled)
 
 
-variable.value("in-a-graph", lambda make: [make.normal(9, 5)], reference=lambda x: 2 * x, prepare=run_in_a_graph)
+variable.behaviour("in-a-graph", lambda make: [make.normal(9, 5)], matching(lambda x: 2 * x), prepare=run_in_a_graph)
 
 
 def described(on: On, x: Any) -> Callable[[], Any]:
