@@ -3,7 +3,7 @@
 Each is a ``prepare`` for a case, or makes one: ``gradient`` (forward and backward on a tape), ``traced``
 (within a ``tf.function``), ``of_unknown_shapes`` (one that knows no shapes), ``in_graph`` (a graph and
 a session), ``using`` (options whose names a case keeps for itself, such as ``dtype``), ``from_host``
-(arguments as NumPy arrays). What else graph mode needs is in ``graphing.py``.
+(arguments as NumPy arrays), ``refusing`` (what must raise). What else graph mode needs is in ``graphing.py``.
 """
 
 from __future__ import annotations
@@ -72,6 +72,26 @@ def using(**fixed: Any) -> Prepare:
 def from_host(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Arrays come from the host's memory, as NumPy has them: the function itself must move them."""
     return on.compiled(partial(on.function, *map(graphing.host, arguments), **options))
+
+
+def refusing(*errors: type[Exception], **options: Any) -> Prepare:
+    """For a behaviour case: the call must raise one of these. ``refused`` is the check that belongs to it."""
+
+    def prepare(on: On, *arguments: Any) -> Callable[[], str]:
+        def call() -> str:
+            try:
+                on.function(*arguments, **options)
+            except errors:
+                return "refused"
+            return "accepted"
+
+        return call
+
+    return prepare
+
+
+def refused(observed: Any, *_: Any, **__: Any) -> None:
+    assert observed == "refused", f"the call was {observed}"
 
 
 def tensors(arguments: Any) -> list[tf.Tensor]:
