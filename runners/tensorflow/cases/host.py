@@ -1,11 +1,11 @@
-"""What Python on the host does for TensorFlow: ``tf.numpy_function``, ``tf.dtypes.as_dtype``, batch sizes of replicas.
+"""What Python on the host does for TensorFlow: ``tf.numpy_function``, and batch sizes of replicas.
 
-``tf.numpy_function`` leaves the device and comes back; its placement says so. The others touch no device.
+``tf.numpy_function`` leaves the device and comes back; its placement says so. A batch size touches no device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -159,163 +159,8 @@ def check_raising(observed: Any, *_: Any) -> None:
 numpy_function.behaviour("an-error-of-its-body", lambda make: [make.normal(3, 2)], check_raising, prepare=raising)
 
 
-def facts(dtype: Any) -> dict[str, Any]:
-    return {
-        "name": dtype.name,
-        "size": dtype.size,
-        "floating": dtype.is_floating,
-        "complex": dtype.is_complex,
-        "integer": dtype.is_integer,
-        "unsigned": dtype.is_unsigned,
-    }
-
-
-def told(on: On, *, given: Mapping[str, Any]) -> Callable[[], Any]:
-    return lambda: {key: facts(on.function(value)) for key, value in given.items()}
-
-
-def numpy_facts(name: str) -> dict[str, Any]:
-    kind = np.dtype(name)
-    return {
-        "name": name,
-        "size": kind.itemsize,
-        "floating": kind.kind == "f",
-        "complex": kind.kind == "c",
-        "integer": kind.kind in "iu",
-        "unsigned": kind.kind == "u",
-    }
-
-
-def named(names: Mapping[str, str]) -> Callable[..., Any]:
-    """What is given under a key is the dtype of that name, as NumPy knows it."""
-    return lambda given: {key: numpy_facts(name) for key, name in names.items()}
-
-
-as_dtype = Function(
-    "tf.dtypes.as_dtype",
-    prepare=told,
-    host_only="it turns a name, a number or a Python type into a description of a type; there is no array in it",
-)
-NUMERIC = (
-    *("float16", "float32", "float64", "int8", "int16", "int32", "int64"),
-    *("uint8", "uint16", "uint32", "uint64", "complex64", "complex128", "bool"),
-)
-SAME = {name: name for name in NUMERIC}
-
-
 def no_inputs(_: Any) -> Any:
     return []
-
-
-as_dtype.value("names", no_inputs, reference=named(SAME), given=SAME)
-as_dtype.value("numpy-types", no_inputs, reference=named(SAME), given={name: np.dtype(name).type for name in NUMERIC})
-as_dtype.value("numpy-dtypes", no_inputs, reference=named(SAME), given={name: np.dtype(name) for name in NUMERIC})
-as_dtype.value("its-own-types", no_inputs, reference=named(SAME), given={name: getattr(tf, name) for name in NUMERIC})
-as_dtype.value(
-    "other-names",
-    no_inputs,
-    reference=named({"half": "float16", "float": "float32", "double": "float64"}),
-    given={"half": "half", "float": "float", "double": "double"},
-)
-# The numbers of the types in tensorflow/core/framework/types.proto, which are part of its file formats.
-ENUMERATED = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int64": 9, "bool": 10, "float16": 19, "uint64": 23}
-as_dtype.value("numbers", no_inputs, reference=named({name: name for name in ENUMERATED}), given=ENUMERATED)
-as_dtype.value(
-    "python-types",
-    no_inputs,
-    reference=named({"float": "float32", "bool": "bool"}),
-    given={"float": float, "bool": bool},
-)
-
-
-def names_of(on: On, *, given: Sequence[Any]) -> Callable[[], Any]:
-    return lambda: [on.function(each).name for each in given]
-
-
-as_dtype.value(
-    "without-a-numpy-type",
-    no_inputs,
-    reference=lambda *, given: ["bfloat16", "string", "resource", "variant", "qint8", "quint8", "qint32"],
-    prepare=names_of,
-    given=("bfloat16", "string", "resource", "variant", "qint8", "quint8", "qint32"),
-)
-as_dtype.value(
-    "eight-and-four-bits",
-    no_inputs,
-    reference=lambda *, given: list(given),
-    prepare=names_of,
-    given=("float8_e5m2", "float8_e4m3fn", "int4", "uint4"),
-)
-as_dtype.value(
-    "strings-of-numpy",
-    no_inputs,
-    reference=lambda *, given: ["string"] * 3,
-    prepare=names_of,
-    given=(np.dtype("S7"), np.dtype("U3"), object),
-)
-
-
-def bounds(on: On, *, names: Sequence[str]) -> Callable[[], Any]:
-    return lambda: [[on.function(each).min, on.function(each).max] for each in names]
-
-
-def numpy_bounds(*, names: Sequence[str]) -> Any:
-    limits = [np.finfo(each) if "float" in each else np.iinfo(each) for each in names]
-    return [[each.min, each.max] for each in limits]
-
-
-as_dtype.value(
-    "bounds-of-integers",
-    no_inputs,
-    reference=numpy_bounds,
-    prepare=bounds,
-    names=("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-)
-
-
-def relations(on: On) -> Callable[[], Any]:
-    def call() -> dict[str, bool]:
-        kind = on.function
-        return {
-            "the same object": kind("float32") is kind(np.float32) is tf.float32,
-            "real of complex": kind("complex64").real_dtype == tf.float32,
-            "back to NumPy": kind("int16").as_numpy_dtype is np.int16,
-            "as an enum": kind(kind("float64").as_datatype_enum) == tf.float64,
-            "equal to its name": kind("int32") == "int32",
-            "another type is not equal": kind("int32") != kind("int64"),
-        }
-
-    return call
-
-
-def check_relations(observed: Any) -> None:
-    wrong = [name for name, holds in observed.items() if holds is not True]
-    assert not wrong, f"these do not hold: {wrong}"
-
-
-as_dtype.behaviour("relations", no_inputs, check_relations, prepare=relations)
-
-
-def unknown(on: On, *, given: Sequence[Any]) -> Callable[[], Any]:
-    def call() -> list[str]:
-        found = []
-        for each in given:
-            try:
-                found.append(on.function(each).name)
-            except TypeError:
-                found.append("TypeError")
-        return found
-
-    return call
-
-
-def check_unknown(observed: Any, *, given: Sequence[Any]) -> None:
-    assert observed == ["TypeError"] * len(given), f"of no types it made {observed}"
-
-
-as_dtype.behaviour(
-    "refuses-what-is-no-type", no_inputs, check_unknown, prepare=unknown, given=("float33", "", 4711, np.datetime64)
-)
 
 
 WHY = "it divides one whole number by another, in Python"
@@ -384,4 +229,4 @@ def check_indivisible(observed: Any, *, replicas: int, batch: int) -> None:
 
 batch_size.behaviour("refuses-a-remainder", no_inputs, check_indivisible, prepare=indivisible, replicas=2, batch=7)
 
-FUNCTIONS: list[Function] = [numpy_function, as_dtype, gone, batch_size]
+FUNCTIONS: list[Function] = [numpy_function, gone, batch_size]
