@@ -1,4 +1,4 @@
-"""``portolan-runner``: serve a device, run one case, list the cases, set an environment up.
+"""``portolan-runner``: serve a device, run a case or a suite, list the cases, set an environment up.
 
 Exit codes: 0 done or passed, 1 failed, 2 bad usage or not possible here, 3 incomplete.
 """
@@ -10,15 +10,18 @@ import asyncio
 import difflib
 import fnmatch
 import os
+import re
 import statistics
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
 from protocol.words import TimingPolicy, Verdict
 from runners import environments, frameworks, memory
+from runners.bundle import BundleError
 from runners.environments import SetupFailedError
 from runners.frameworks import UnknownFrameworkError
 from runners.nursery import PROJECT, FrameworkBrokenError
@@ -46,11 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         match options.command:
             case "serve":
                 return asyncio.run(serve(_settings(options)))
+            case "run" if options.out is not None:
+                return asyncio.run(_chart(options))
             case "run":
                 return asyncio.run(_run(options))
             case _:
                 return asyncio.run(_cases(options))
     except (
+        BundleError,
         UsageError,
         UnservableError,
         UnknownFrameworkError,
@@ -85,12 +91,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
 
-    run = commands.add_parser("run", help="run one case in the foreground")
+    run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
     _target(run)
-    run.add_argument("case", metavar="CASE", help="its id, as 'portolan-runner cases' lists it")
-    run.add_argument("--suite", help="where several suites have a case of this id")
+    run.add_argument("case", metavar="CASE", nargs="?", help="its id, as 'portolan-runner cases' lists it")
+    run.add_argument(
+        "--suite", help="where several suites have a case of this id; with --out, which to run (default: paper)"
+    )
     run.add_argument("--timing", choices=[policy.value for policy in TimingPolicy], default="steady")
-    run.add_argument("--run", type=int, default=1)
+    run.add_argument("--run", type=int, help="number of the one run (default: 1)")
+    run.add_argument(
+        "--out", metavar="FILE", type=Path, help="run a suite into this bundle, for 'portolan import' elsewhere"
+    )
+    run.add_argument(
+        "--functions",
+        metavar="GLOB",
+        nargs="+",
+        action="extend",
+        help="with --out: only functions like these (default: all)",
+    )
+    run.add_argument("--runs", type=int, help=f"with --out: how often each case runs (default: {DEFAULT_RUNS})")
     run.add_argument("--timeout-s", type=float, default=DEFAULT_TIMEOUT_S)
     run.add_argument("--memory-limit", type=_size)
 
@@ -159,10 +178,14 @@ def _use_environment(framework: str, device: str, arguments: Sequence[str]) -> N
 async def _run(options: argparse.Namespace) -> int:
     from runners.foreground import catalogue_of, run_one
 
-    if not 0 < options.timeout_s <= MAX_TIMEOUT_S:
-        raise UsageError(f"--timeout-s {options.timeout_s:g}: over 0 and up to {MAX_TIMEOUT_S:g}")
-    if options.run < 1:
-        raise UsageError(f"--run {options.run}: runs count from 1")
+    if options.functions is not None or options.runs is not None:
+        raise UsageError("--functions and --runs go with --out FILE, which runs a suite")
+    if options.case is None:
+        raise UsageError("say which CASE to run, or with --out FILE where to put a whole suite")
+    _check_timeout(options)
+    run = 1 if options.run is None else options.run
+    if run < 1:
+        raise UsageError(f"--run {run}: runs count from 1")
     async with catalogue_of(options.framework, options.device, options.memory_limit) as (
         supervisor,
         log,
@@ -179,7 +202,7 @@ async def _run(options: argparse.Namespace) -> int:
             id="1",
             attempt=1,
             case=options.case,
-            run=options.run,
+            run=run,
             timeout_s=options.timeout_s,
             timing=TimingPolicy(options.timing),
         )
@@ -187,6 +210,39 @@ async def _run(options: argparse.Namespace) -> int:
     for line in shown(outcome):
         print(line)
     return EXIT_CODES[outcome.verdict]
+
+
+def _check_timeout(options: argparse.Namespace) -> None:
+    if not 0 < options.timeout_s <= MAX_TIMEOUT_S:
+        raise UsageError(f"--timeout-s {options.timeout_s:g}: over 0 and up to {MAX_TIMEOUT_S:g}")
+
+
+async def _chart(options: argparse.Namespace) -> int:
+    from runners.charting import Order, chart
+
+    if options.case is not None or options.run is not None:
+        raise UsageError("--out runs a suite: choose with --functions and --runs, not with CASE and --run")
+    _check_timeout(options)
+    runs = DEFAULT_RUNS if options.runs is None else options.runs
+    if not 1 <= runs <= MAX_RUNS:
+        raise UsageError(f"--runs {runs}: from 1 to {MAX_RUNS}")
+    globs = [part for each in options.functions or ["*"] for part in re.split(r"[\s,]+", each) if part]
+    if not globs:
+        raise UsageError("--functions is empty: leave it out for all functions")
+    await chart(
+        Order(
+            framework=options.framework,
+            device=options.device,
+            suite=options.suite or "paper",
+            functions=globs,
+            runs=runs,
+            timeout_s=options.timeout_s,
+            timing=TimingPolicy(options.timing),
+            memory_limit=options.memory_limit,
+            out=options.out,
+        )
+    )
+    return 0
 
 
 async def _cases(options: argparse.Namespace) -> int:

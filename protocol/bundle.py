@@ -1,0 +1,75 @@
+"""A bundle: a suite charted away from any coordinator, as one file that a coordinator imports.
+
+Newline-delimited JSON in UTF-8: a ``BundleHeader``, one ``BundledOutcome`` for every case and
+run, a ``BundleEnd``. The end holds the SHA-256 over all bytes before its own line, so that a
+file that is cut off or was changed is noticed; that digest is also what tells bundles apart.
+"""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+from protocol.catalogue import CatalogueSuite
+from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
+from protocol.model import Message
+from protocol.outcomes import Outcome
+from protocol.runner import RunnerInfo
+from protocol.words import TimingPolicy
+
+FORMAT = 1
+"""Counts up when an older reader could not read what is written."""
+MAX_BYTES = 1 << 30
+MAX_LINE_BYTES = 16 << 20
+"""The header of 20,000 cases is 3 MiB; an outcome with all its log is below 1 MiB."""
+MAX_RUNS = 100
+DEFAULT_RUNS = 3
+
+
+class BundleMark(BaseModel):
+    """What the header of every format, also of later ones, can be asked for first."""
+
+    type: Literal["portolan-bundle"]
+    format: int = Field(ge=1)
+    portolan: str
+
+
+class BundleHeader(Message):
+    """What ran, where, and how often: all that a campaign is planned from."""
+
+    type: Literal["portolan-bundle"] = "portolan-bundle"
+    format: Literal[1] = FORMAT
+    portolan: str
+    """The version that wrote it."""
+    begun_at: AwareDatetime
+    """By the clock of that machine, as are all times in the bundle."""
+    runner: RunnerInfo
+    suite: CatalogueSuite
+    """With those of its cases that ran, in their order."""
+    functions: list[str] = Field(min_length=1, max_length=1_000)
+    """The globs that chose them."""
+    runs: int = Field(ge=1, le=MAX_RUNS)
+    timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
+    timing: TimingPolicy = TimingPolicy.steady
+
+    @property
+    def outcomes(self) -> int:
+        """How many there are once it is complete."""
+        return len(self.suite.cases) * self.runs
+
+
+class BundledOutcome(Message):
+    """One case, one run."""
+
+    type: Literal["outcome"] = "outcome"
+    case: str
+    run: int = Field(ge=1, le=MAX_RUNS)
+    finished_at: AwareDatetime
+    outcome: Outcome
+
+
+class BundleEnd(Message):
+    """The last line."""
+
+    type: Literal["end"] = "end"
+    outcomes: int = Field(ge=1)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
