@@ -8,7 +8,9 @@ from runners.devices import Device
 from tests.framework.right import assert_known, assert_right, assert_unique
 from tests.framework.running import cases, each
 
-GONE: dict[str, str] = {}
+GONE: dict[str, str] = {
+    "tf.distribute.Strategy.get_per_replica_batch_size": "tf.distribute.InputContext.get_per_replica_batch_size",
+}
 """Names as the paper printed them that this TensorFlow does not have, and what stands for them today."""
 
 
