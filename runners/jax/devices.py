@@ -43,8 +43,9 @@ class JaxDevice:
     def describe(self) -> Description:
         try:
             devices = jax.devices()
-        except RuntimeError as error:
-            text = (str(error).strip().splitlines() or ["no reason given"])[0]
+        except (RuntimeError, AssertionError) as error:
+            # Where no plugin serves the platform, JAX ends in an assertion without words.
+            text = (str(error).strip().splitlines() or ["none of its plugins does, or no such device is there"])[0]
             raise DeviceUnavailableError(f"jax {jax.__version__} cannot open {self.name}: {text}") from error
         # A plugin may serve its platform by another name than it is asked for; the host it must not be.
         if self.name != "cpu" and devices[0].platform == "cpu":

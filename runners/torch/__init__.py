@@ -19,6 +19,9 @@ _NO_CUDA = {"CUDA_VISIBLE_DEVICES": "", **_FORKABLE}
 DEVICES: Mapping[str, Mapping[str, str]] = {
     "cpu": _NO_CUDA,
     "cuda": _FORKABLE,
+    # What Metal lacks fails there, where torch can be told to take it to the host.
+    "mps": {"PYTORCH_ENABLE_MPS_FALLBACK": "0", **_NO_CUDA},
+    "tpu": {"PJRT_DEVICE": "TPU", **_NO_CUDA},
     "xla": {"PJRT_DEVICE": "CPU", **_NO_CUDA},
 }
 """Each device's word, and the environment variables that must be set before torch is imported."""

@@ -144,6 +144,34 @@ class Cuda(TorchDevice):
         torch.cuda.manual_seed_all(seed)
 
 
+class Mps(TorchDevice):
+    """Apple's GPU. It has no 64-bit floating type, so cases of one fail as their arrays are moved."""
+
+    name = "mps"
+    handle_name = "mps:0"
+
+    def describe(self) -> Description:
+        if not torch.backends.mps.is_available():
+            built = torch.backends.mps.is_built()
+            reason = "sees no Metal device on this machine" if built else "was built without Metal; that is for macOS"
+            raise DeviceUnavailableError(f"torch {version()} {reason}")
+        return Description(
+            version=version(),
+            device_class=DeviceClass.gpu,
+            device_count=1,
+            hardware=str(torch.backends.mps.get_name()),
+            threads=torch.get_num_threads(),
+            libraries=libraries("torch", "numpy"),
+        )
+
+    def wait(self, tree: Any) -> None:
+        torch.mps.synchronize()
+
+    def seed(self, seed: int) -> None:
+        super().seed(seed)
+        torch.mps.manual_seed(seed)
+
+
 class Xla(TorchDevice):
     """torch_xla: lazy, so nothing runs before it is synced, and what it lacks runs on the host unsaid."""
 
@@ -163,7 +191,7 @@ class Xla(TorchDevice):
         try:
             kind = str(self._model.xla_device_hw(self.handle))
             count = len(self._model.get_xla_supported_devices())
-        except RuntimeError as error:
+        except (RuntimeError, OSError) as error:
             text = (str(error).strip().splitlines() or ["no reason given"])[0]
             raise DeviceUnavailableError(f"torch_xla cannot open its device: {text}") from error
         on_host = kind == "CPU"
@@ -173,7 +201,7 @@ class Xla(TorchDevice):
             device_count=count,
             hardware=cpu_model() if on_host else str(self._model.xla_device_kind(self.handle)),
             threads=torch.get_num_threads(),
-            libraries=libraries("torch", "torch_xla", "numpy"),
+            libraries=libraries("torch", "torch_xla", "libtpu", "numpy"),
             notes=("XLA on the host CPU, not a TPU",) if on_host else (),
         )
 
@@ -202,7 +230,19 @@ class Xla(TorchDevice):
                     proof.fallbacks[operation] = proof.fallbacks.get(operation, 0) + counted
 
 
-BY_NAME: Mapping[str, type[TorchDevice]] = {each.name: each for each in (Cpu, Cuda, Xla)}
+class Tpu(Xla):
+    """The same paths as on the host; the device that opens must be a TPU."""
+
+    name = "tpu"
+
+    def describe(self) -> Description:
+        found = super().describe()
+        if found.device_class is not DeviceClass.tpu:
+            raise DeviceUnavailableError(f"torch_xla opened {found.hardware} instead of a TPU")
+        return found
+
+
+BY_NAME: Mapping[str, type[TorchDevice]] = {each.name: each for each in (Cpu, Cuda, Mps, Tpu, Xla)}
 _XLA_CLASSES = {"CPU": DeviceClass.cpu, "TPU": DeviceClass.tpu, "CUDA": DeviceClass.gpu}
 
 _MOVES = frozenset(
@@ -243,6 +283,9 @@ def _leaf(tensor: torch.Tensor) -> Leaf:
     host = tensor.detach()
     if host.layout is not torch.strided:
         host = host.to_dense()
+    if dtype == "complex128" and host.device.type == "xla":
+        # torch_xla's own copy of this type leaves the imaginary part behind, on the host as zero.
+        host = torch.complex(host.real.cpu(), host.imag.cpu())
     host = host.cpu().resolve_conj().resolve_neg()
     if dtype == "bfloat16":
         host = host.float()

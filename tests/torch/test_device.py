@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -18,8 +13,8 @@ from protocol.words import DeviceClass
 from runners.checks import Leaf
 from runners.devices import Device, DeviceUnavailableError
 from runners.rounding import rounded, to_bfloat16
+from tests.framework import promises
 
-ROOT = Path(runners.torch.__file__).resolve().parents[2]
 BITS = st.integers(min_value=0, max_value=2**32 - 1)
 
 
@@ -44,22 +39,14 @@ def test_doubles_reach_bfloat16_and_float16_as_torch_moves_them(numbers: list[fl
         np.testing.assert_array_equal(rounded(values, name), wanted)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", promises.DTYPES)
 def test_what_is_put_is_taken_back_exactly(device: Device, dtype: str) -> None:
-    values = rounded(np.linspace(-3, 3, 24).reshape(2, 3, 4), dtype)
-    leaf = device.take(device.put(values, dtype))
-    np.testing.assert_array_equal(leaf.values.astype(np.float64), values)
-    assert leaf.dtype == dtype
-    assert device.on_device(leaf.device)
+    promises.assert_taken_back(device, dtype)
 
 
 def test_only_floating_arrays_take_the_dtype_of_the_case(device: Device) -> None:
-    tree = {"a": [np.arange(3), (np.array([True]), "word")], "b": np.array(1 + 2j), "c": np.zeros((0, 2))}
-    taken = device.take(device.put(tree, "float32"))
-    assert taken["a"][1][1] == "word"
-    kinds = [taken["a"][0].dtype, taken["a"][1][0].dtype, taken["b"].dtype, taken["c"].dtype]
-    assert kinds == ["int64", "bool", "complex64", "float32"]
-    assert (taken["b"].values.shape, taken["c"].values.shape) == ((), (0, 2))
+    kinds = ["int64", "bool", "complex64", "float32"]
+    promises.assert_only_floating_arrays_take_the_dtype(device, "float32", kinds)
 
 
 def test_a_call_in_place_does_not_reach_the_inputs_on_the_host(device: Device) -> None:
@@ -104,32 +91,20 @@ def test_lookup_finds_functions_classes_methods_and_modules(cpu: Device) -> None
 
 @pytest.mark.parametrize("gone", ["torch.von_mises.VonMises", "torch.no_such", "nowhere.at_all"])
 def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, gone: str) -> None:
-    with pytest.raises(LookupError, match=rf"torch \d[.\d]+\w* has no {gone}"):
-        cpu.lookup(gone)
+    promises.assert_gone(cpu, gone, torch.__version__.partition("+")[0])
 
 
 def test_waiting_for_xla_really_waits(xla: Device) -> None:
-    """What is left of a product after the wait is its copy to the host, a small part of it."""
     matrix = xla.put(np.random.default_rng(0).standard_normal((1200, 1200)), "float32")
 
-    def seconds(*, wait: bool) -> tuple[float, float]:
+    def products() -> torch.Tensor:
         xla.wait(None)
         product = matrix @ matrix
         for _ in range(5):
             product = product @ matrix
-        begun = time.perf_counter()
-        if wait:
-            xla.wait(product)
-        waited = time.perf_counter()
-        product[0, 0].item()
-        return waited - begun, time.perf_counter() - waited
+        return product
 
-    seconds(wait=True)
-    rounds = [seconds(wait=True) for _ in range(3)]
-    left = min(after for _, after in rounds)
-    whole = min(after for _, after in (seconds(wait=False) for _ in range(3)))
-    assert left < whole / 3
-    assert min(during for during, _ in rounds) > left
+    assert promises.assert_waits(xla, products, lambda product: product[0, 0].item()) > 3
 
 
 def test_waiting_for_xla_runs_what_is_pending(xla: Device) -> None:
@@ -179,7 +154,27 @@ def test_xla_on_the_host_says_that_it_is_no_tpu(xla: Device) -> None:
     assert "torch_xla" in description.libraries
 
 
-@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has an NVIDIA device")
+@pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
+def test_a_runner_without_cuda_says_so_at_its_start() -> None:
+    promises.assert_refused_at_start("torch", "cuda", "CUDA")
+
+
+@pytest.mark.skipif(torch.backends.mps.is_available(), reason="this machine has a Metal device")
+def test_a_runner_without_metal_says_so_at_its_start() -> None:
+    promises.assert_refused_at_start("torch", "mps", "Metal")
+
+
+@pytest.mark.skipif(not promises.NO_TPU, reason="this machine has a TPU")
+def test_a_runner_without_a_tpu_says_so_at_its_start() -> None:
+    promises.assert_refused_at_start("torch", "tpu", "torch_xla cannot open its device")
+
+
+def test_xla_on_the_host_is_not_taken_for_a_tpu(xla: Device) -> None:
+    with pytest.raises(DeviceUnavailableError, match="instead of a TPU"):
+        runners.torch.device("tpu").describe()
+
+
+@pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
 def test_a_missing_cuda_device_is_one_clear_line() -> None:
     with pytest.raises(DeviceUnavailableError) as caught:
         runners.torch.device("cuda").describe()
@@ -188,24 +183,10 @@ def test_a_missing_cuda_device_is_one_clear_line() -> None:
 
 
 def test_xla_works_in_a_child_forked_after_the_import() -> None:
-    """The zygote's way: whatever ``device()`` did on import, a forked child can still open the device."""
-    code = (
-        "import os, runners.torch as t\n"
-        "os.environ.update(t.DEVICES['xla'])\n"
-        "device = t.device('xla')\n"
-        "t.suites()\n"
-        "pid = os.fork()\n"
-        "if pid == 0:\n"
-        "    device.prime()\n"
-        "    os._exit(7)\n"
-        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
-    )
-    seen = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
-    )
-    assert seen.stdout.strip() == "7"
+    promises.assert_forkable("torch", "xla")
 
 
+@pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
 @pytest.mark.parametrize("name", ["cpu", "xla"])
 def test_a_cuda_only_call_fails_for_want_of_a_device_and_not_for_our_forking(name: str) -> None:
     script = (
@@ -222,5 +203,4 @@ def test_a_cuda_only_call_fails_for_want_of_a_device_and_not_for_our_forking(nam
         "    print(error, flush=True)\n"
         "os._exit(0)\n"
     )
-    told = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=True)
-    assert "Found no NVIDIA driver" in told.stdout
+    assert "Found no NVIDIA driver" in promises.in_a_process(script)

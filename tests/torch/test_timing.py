@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator, Mapping
-from operator import truediv
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from torch.utils.benchmark import Timer
 
 from runners import timing
 from runners.devices import Device
+from tests.framework.clocks import assert_agree
 
 Call = Callable[[], Any]
 
@@ -41,14 +40,11 @@ def calls(device: Device) -> Mapping[str, Call]:
     }
 
 
-def ratio(call: Call, wait: timing.Wait) -> tuple[float, float]:
-    """Ours over the benchmark's, and the benchmark's microseconds; alternating, since a host drifts."""
-    timer = Timer("call()", globals={"call": call}, num_threads=1)
-    ours, theirs = [], []
-    for _ in range(5):
-        ours.append(timing.median(timing.steady(call, wait, budget_s=0.05).milliseconds) * 1e3)
-        theirs.append(timer.blocked_autorange(min_run_time=0.05).median * 1e6)
-    return statistics.median(map(truediv, ours, theirs)), statistics.median(theirs)
+def benchmarked(call: Call) -> float:
+    """Microseconds by torch's own benchmark."""
+    return float(
+        Timer("call()", globals={"call": call}, num_threads=1).blocked_autorange(min_run_time=0.05).median * 1e6
+    )
 
 
 @pytest.fixture
@@ -62,18 +58,7 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_one_thread")
 def test_steady_medians_agree_with_torchs_own_benchmark(cpu: Device) -> None:
-    def disagreement() -> str | None:
-        found = {name: ratio(call, cpu.wait) for name, call in calls(cpu).items()}
-        ratios = [each for each, _ in found.values()]
-        slower = [each for each, microseconds in found.values() if microseconds > 20]
-        close = sum(0.8 <= each <= 1.25 for each in slower) >= 0.9 * len(slower)
-        return None if 0.9 <= statistics.median(ratios) <= 1.1 and close else f"disagrees: {found}"
-
-    # Other processes of a busy host hit one side of a pair: a real difference is there every time.
-    told = [disagreement()]
-    while told[-1] is not None and len(told) < 3:
-        told.append(disagreement())
-    assert told[-1] is None, told
+    assert_agree(calls(cpu), cpu.wait, benchmarked)
 
 
 def test_every_call_on_a_lazy_device_is_its_own(xla: Device) -> None:

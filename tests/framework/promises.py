@@ -1,0 +1,151 @@
+"""What every device of every framework promises: arrays arrive as they were made and come back as they are, in time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import runners
+from runners.devices import Device
+from runners.rounding import rounded
+
+ROOT = Path(runners.__file__).resolve().parents[1]
+FLOATING = ("float64", "float32", "float16", "bfloat16")
+COMPLEX = ("complex128", "complex64")
+INTEGERS = ("int64", "int32", "int16", "int8", "uint8", "bool")
+DTYPES = (*FLOATING, *COMPLEX, *INTEGERS)
+
+
+def no_device(*files: str) -> bool:
+    """Whether this machine has none of the device files of an accelerator."""
+    return not any(Path(each).exists() for each in files)
+
+
+NO_NVIDIA = no_device("/dev/nvidiactl")
+NO_TPU = no_device("/dev/accel0", "/dev/vfio/0")
+
+
+def assert_taken_back(device: Device, dtype: str) -> None:
+    """An array of a dtype comes back with every value, in that dtype, from this device."""
+    values = np.linspace(-3, 3, 24).reshape(2, 3, 4)
+    if dtype in FLOATING:
+        given = rounded(values, dtype)
+    else:
+        given = values.astype(dtype) * ((1 + 2j) if dtype in COMPLEX else 1)
+        given = given.astype(dtype)
+    with device.scope(dtype):
+        leaf = device.take(device.put(given, dtype))
+    np.testing.assert_array_equal(leaf.values.astype(given.dtype), given)
+    assert leaf.dtype == dtype
+    assert device.on_device(leaf.device)
+
+
+def assert_only_floating_arrays_take_the_dtype(device: Device, dtype: str, kinds: list[str]) -> None:
+    """Of int64, bool, complex and empty float64 arrays in a tree, which stays as it is."""
+    tree = {"a": [np.arange(3), (np.array([True]), "word")], "b": np.array(1 + 2j), "c": np.zeros((0, 2))}
+    with device.scope(dtype):
+        taken = device.take(device.put(tree, dtype))
+    assert taken["a"][1][1] == "word"
+    assert [taken["a"][0].dtype, taken["a"][1][0].dtype, taken["b"].dtype, taken["c"].dtype] == kinds
+    assert (taken["b"].values.shape, taken["c"].values.shape) == ((), (0, 2))
+
+
+def assert_waits(device: Device, compute: Callable[[], Any], fetch: Callable[[Any], Any]) -> float:
+    """What is left of a long computation after the wait is its copy to the host, a small part of it.
+
+    Returns what is left of it without any wait, over what is left after one.
+    """
+
+    def seconds(*, wait: bool) -> tuple[float, float]:
+        begun = time.perf_counter()
+        result = compute()
+        if wait:
+            device.wait(result)
+        waited = time.perf_counter()
+        fetch(result)
+        return waited - begun, time.perf_counter() - waited
+
+    seconds(wait=True)
+    rounds = [seconds(wait=True) for _ in range(3)]
+    left = min(after for _, after in rounds)
+    assert min(during for during, _ in rounds) > 3 * left
+    return min(after for _, after in (seconds(wait=False) for _ in range(3))) / left
+
+
+def assert_gone(device: Device, name: str, version: str) -> None:
+    with pytest.raises(LookupError) as caught:
+        device.lookup(name)
+    assert str(caught.value) == f"{device.framework} {version} has no {name}"
+
+
+def in_a_process(code: str, **variables: str) -> str:
+    """What a fresh process of this environment prints."""
+    seen = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=ROOT,
+        env=dict(os.environ) | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert seen.returncode == 0, seen.stderr
+    return seen.stdout.strip()
+
+
+def assert_forkable(framework: str, device: str) -> None:
+    """The zygote's way: whatever ``device()`` did on import, a forked child can still open the device."""
+    code = (
+        f"import os, runners.{framework} as framework\n"
+        f"os.environ.update(framework.DEVICES[{device!r}])\n"
+        f"device = framework.device({device!r})\n"
+        "framework.suites()\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    device.prime()\n"
+        "    os._exit(7)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    assert in_a_process(code) == "7"
+
+
+def assert_refused_at_start(framework: str, device: str, words: str) -> None:
+    """A runner whose device is not there says so in one line, ends with 2 and announces nothing."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "runners", "serve", framework, device, "--port", "0"],
+        env={key: value for key, value in os.environ.items() if key not in VARIABLES} | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"portolan-runner: {framework}/{device} is not available here: ")
+    assert words in line
+
+
+VARIABLES = ("JAX_PLATFORMS", "PJRT_DEVICE", "CUDA_VISIBLE_DEVICES")
+"""What the tests' own process was started with; a runner sets its own."""
+
+
+def assert_the_wheel(module: ModuleType) -> None:
+    """``runners`` has a folder of the framework's name, which must never be taken for it."""
+    assert module.__file__ is not None
+    assert "site-packages" in Path(module.__file__).parts
+    assert ROOT not in Path(module.__file__).resolve().parents
+
+
+def assert_told_without_import(framework: str, devices: list[str]) -> None:
+    """Its devices are known before the framework is imported."""
+    code = f"import sys, runners.{framework} as f; print(sorted(f.DEVICES), {framework!r} in sys.modules)"
+    assert in_a_process(code) == f"{devices} False"
