@@ -74,7 +74,7 @@ for name, shape, dtype in (
 ):
     average.value(name, series(4, *shape), dtype=dtype, reference=averages, prepare=averaging, decay=0.5)
 average.value("slow-decay", series(4, 6, 3), reference=averages, prepare=averaging, decay=0.9375)
-average.value("decay-zero-follows", series(3, 6), reference=averages, prepare=averaging, decay=0.0)
+average.value("quick-decay", series(3, 6), reference=averages, prepare=averaging, decay=0.125)
 average.value("decay-one-stays", series(3, 6), reference=averages, prepare=averaging, decay=1.0)
 average.value("few-updates-decay-less", series(3, 6), reference=averages, prepare=averaging, decay=0.99, num_updates=2)
 average.value(
