@@ -1,23 +1,27 @@
-"""``timing``: our steady medians beside those of ``torch.utils.benchmark``, on the same calls.
+"""``timing``: our steady medians beside those of each framework's own tool, on the same calls.
 
-Both measure in turn, in one process and with the same threads: calls of the suite's own
-cases, chosen over the whole range of cost. Of several rounds each side's smallest median
-counts. Runs in torch's environment.
+Both measure in turn, in one process and with the same threads: calls of the suite's own cases,
+chosen over the whole range of cost. Of several rounds each side's smallest median counts. Beside
+it, what a missing wait would hide. Runs in each framework's environment.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import Any
 
 from bench.figure import Figure, middle, spread
-from bench.place import say
+from bench.place import CannotRunError, say
+from bench.tools import TOOLS, prepared
 from runners import frameworks
 from runners import timing as clock
-from runners.cases import Case, On
-from runners.rounding import rounded
+from runners.cases import Case
+from runners.devices import Device
 
 CALLS = 40
 ROUNDS = 5
@@ -27,6 +31,8 @@ LONGEST_US = 100_000.0
 MEDIAN_WITHIN = 0.10
 EACH_WITHIN = 0.20
 SHARE_WITHIN = 0.9
+UNWAITED = {"torch": "xla"}
+"""The device on which the missing wait is shown, where it is not the CPU."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +47,29 @@ class Compared:
 
 
 def run() -> Iterator[Figure]:
-    import torch
+    framework = next((each for each in TOOLS if importlib.util.find_spec(each)), None)
+    if framework is None:
+        raise CannotRunError("no framework is installed here; run: portolan-runner setup torch")
+    module = frameworks.load(framework)
+    unwaited = UNWAITED.get(framework, "cpu")
+    os.environ.update(frameworks.variables(module, unwaited))
+    cases = [case for each in module.suites()["paper"] for case in each.cases]
+    yield from _against_their_tool(framework, module.device("cpu"), cases)
+    yield _without_wait(framework, module.device(unwaited), cases)
 
-    compared = _compare()
+
+def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -> Iterator[Figure]:
+    baseline = f"{TOOLS[framework].words}, in turn, same calls, same threads"
+    compared = _compare(framework, device, cases)
     ratios = [each.ratio for each in compared]
-    detail = {"threads": torch.get_num_threads(), "rounds": ROUNDS}
+    detail = {"framework": framework, "rounds": ROUNDS}
     yield Figure(
-        "median_ratio",
+        f"{framework}_median_ratio",
         middle(ratios),
         "ours / theirs",
-        target=f"within {MEDIAN_WITHIN:.0%} of torch.utils.benchmark",
+        target=f"within {MEDIAN_WITHIN:.0%} of the framework's own tool",
         met=abs(middle(ratios) - 1) <= MEDIAN_WITHIN,
-        baseline="torch.utils.benchmark.Timer.blocked_autorange, in turn, same calls, same threads",
+        baseline=baseline,
         baseline_value=1.0,
         ratio=middle(ratios),
         n=len(compared),
@@ -63,12 +80,12 @@ def run() -> Iterator[Figure]:
     near = within([each.ratio for each in counted], EACH_WITHIN)
     far = {each.case: each.ratio for each in counted if abs(each.ratio - 1) > EACH_WITHIN}
     yield Figure(
-        "calls_that_agree",
+        f"{framework}_calls_that_agree",
         near,
         "share",
         target=f"{SHARE_WITHIN:.0%} of the calls over {CHEAPEST_US:g} µs within {EACH_WITHIN:.0%}",
         met=near >= SHARE_WITHIN,
-        baseline="torch.utils.benchmark.Timer.blocked_autorange, in turn, same calls, same threads",
+        baseline=baseline,
         baseline_value=1.0,
         ratio=near,
         n=len(counted),
@@ -90,29 +107,24 @@ def spaced(costs: Sequence[tuple[float, str]], count: int) -> list[str]:
     return [ranked[round(step * (len(ranked) - 1) / (count - 1))] for step in range(count)]
 
 
-def _compare() -> list[Compared]:
+def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Compared]:
     """By cost, cheapest first."""
-    import torch
-    from torch.utils import benchmark
-
-    module = frameworks.load("torch")
-    device = module.device("cpu")
     device.prime()
-    cases = {case.id: case for each in module.suites()["paper"] for case in each.cases}
+    by_id = {case.id: case for case in cases}
     costs = []
-    for name, case in cases.items():
-        cost = _cost_us(device, case)
+    for case in cases:
+        cost = _cost_us(framework, device, case)
         if cost is not None and cost < LONGEST_US:
-            costs.append((cost, name))
-    say("timing", f"{len(costs)} of {len(cases)} cases can be called over and over")
+            costs.append((cost, case.id))
+    say("timing", f"{framework}: {len(costs)} of {len(cases)} cases can be called over and over by both")
     compared = []
     for name in spaced(costs, CALLS):
-        call = _call(device, cases[name])
-        timer = benchmark.Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads())
-        ours, theirs = [], []
-        for _ in range(ROUNDS):
-            ours.append(1e3 * clock.median(clock.steady(call, device.wait, budget_s=BUDGET_S).milliseconds))
-            theirs.append(1e6 * timer.blocked_autorange(min_run_time=BUDGET_S).median)
+        with device.scope(by_id[name].dtype):
+            call, theirs_of = TOOLS[framework].timed(device, by_id[name])
+            ours, theirs = [], []
+            for _ in range(ROUNDS):
+                ours.append(1e3 * clock.median(clock.steady(call, device.wait, budget_s=BUDGET_S).milliseconds))
+                theirs.append(theirs_of(BUDGET_S))
         # Each side's least disturbed round: their blocks last longer than ours, so that another
         # process on the core is in more of them.
         each = Compared(name, min(ours), min(theirs))
@@ -121,27 +133,50 @@ def _compare() -> list[Compared]:
     return sorted(compared, key=lambda each: each.theirs_us)
 
 
-def _call(device: Any, case: Case) -> clock.Call:
-    """What the harness would time, made the same way."""
-    on = On(
-        function=device.lookup(case.function),
-        device=device.handle,
-        target=device.name,
-        dtype=device.dtype(case.dtype),
-        put=lambda tree: device.put(rounded(tree, case.dtype), case.dtype),
-    )
-    arguments = device.put(list(rounded(list(case.inputs(case.make())), case.dtype)), case.dtype)
-    return case.prepare(on, *arguments, **case.options)
-
-
-def _cost_us(device: Any, case: Case) -> float | None:
+def _cost_us(framework: str, device: Device, case: Case) -> float | None:
     """What one more call costs after two, or None if the case is not to be called here."""
     try:
-        call = _call(device, case)
-        for _ in range(2):
-            clock.cold(call, device.wait)
-        cost = 1e3 * min(clock.cold(call, device.wait)[1] for _ in range(3))
+        with device.scope(case.dtype):
+            call, _ = TOOLS[framework].timed(device, case)
+            for _ in range(2):
+                clock.cold(call, device.wait)
+            cost = 1e3 * min(clock.cold(call, device.wait)[1] for _ in range(3))
     except Exception:
         # Not this bench's business: a case that cannot be called is found by the suite's own tests.
         return None
     return cost if math.isfinite(cost) else None
+
+
+def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figure:
+    """The same calls with the clock stopped before the wait, as the median over calls of the share left."""
+    device.prime()
+    shares: dict[str, float] = {}
+    for case in [each for each in cases if each.kind == "value"][:: max(1, len(cases) // CALLS)]:
+        try:
+            with device.scope(case.dtype):
+                call = prepared(device, case)
+                waited = clock.median(clock.steady(call, device.wait, budget_s=BUDGET_S).milliseconds)
+                shares[case.id] = middle([_unwaited_ms(call, device.wait) for _ in range(10)]) / waited
+        except Exception:
+            continue
+    return Figure(
+        f"{framework}_without_wait",
+        middle(list(shares.values())),
+        "of the time with the wait",
+        target="none; how little would be seen of a call if its results were not waited for",
+        met=None,
+        baseline=f"the same calls on {framework}/{device.name}, every result waited for",
+        baseline_value=1.0,
+        n=len(shares),
+        spread=spread(list(shares.values())),
+        detail={"framework": framework, "least": min(shares, key=lambda name: shares[name])},
+    )
+
+
+def _unwaited_ms(call: clock.Call, wait: Any) -> float:
+    wait(None)
+    began = perf_counter_ns()
+    result = call()
+    took = perf_counter_ns() - began
+    wait(result)
+    return took / 1e6

@@ -21,6 +21,10 @@ Wait = Callable[[Any], None]
 
 BUDGET_S = 0.2
 WARM_UP_S = 0.05
+LEAST_WARM_UP_S = 0.005
+"""Calls of microseconds go on getting faster for hundreds of them; longer ones settle with the second."""
+LEAST_SPAN_S = 0.010
+"""Samples of less than this together are one moment's: of 1.5 ms they came out up to a third too long."""
 MIN_SAMPLES = 10
 MAX_SAMPLES = 200
 FEWEST_SAMPLES = 3
@@ -56,8 +60,10 @@ def steady(call: Call, wait: Wait, *, budget_s: float = BUDGET_S) -> Samples:
         estimate = _warm_up(call, wait, min(WARM_UP_S, budget_s))
         calls = calls_per_sample(estimate)
         samples: list[float] = []
-        deadline = perf_counter_ns() + int(budget_s * 1e9)
-        while not enough(samples, budget_used=perf_counter_ns() >= deadline):
+        began = perf_counter_ns()
+        deadline = began + int(budget_s * 1e9)
+        spanned = began + int(LEAST_SPAN_S * 1e9)
+        while not enough(samples, budget_used=perf_counter_ns() >= deadline, spanned=perf_counter_ns() >= spanned):
             samples.append(_sample(call, wait, calls) / calls / 1e6)
     return Samples(samples, calls)
 
@@ -66,13 +72,13 @@ def calls_per_sample(estimate_ns: float) -> int:
     return min(MAX_CALLS, max(1, math.ceil(SAMPLE_NS / max(estimate_ns, 1.0))))
 
 
-def enough(samples: Sequence[float], *, budget_used: bool) -> bool:
+def enough(samples: Sequence[float], *, budget_used: bool, spanned: bool = True) -> bool:
     """Whether to stop sampling."""
     if budget_used and len(samples) >= FEWEST_SAMPLES:
         return True
     if len(samples) >= MAX_SAMPLES:
         return True
-    return len(samples) >= MIN_SAMPLES and len(samples) % 5 == 0 and relative_error(samples) < ENOUGH
+    return spanned and len(samples) >= MIN_SAMPLES and len(samples) % 5 == 0 and relative_error(samples) < ENOUGH
 
 
 def median(values: Sequence[float]) -> float:
@@ -116,11 +122,13 @@ def _warm_up(call: Call, wait: Wait, limit_s: float) -> float:
 
     A second call may compile again (its state has changed), so the first is never the estimate.
     """
-    deadline = perf_counter_ns() + int(limit_s * 1e9)
+    began = perf_counter_ns()
+    least, deadline = began + int(LEAST_WARM_UP_S * 1e9), began + int(limit_s * 1e9)
     before = _sample(call, wait, 1)
     while True:
         last = _sample(call, wait, 1)
-        if abs(last - before) <= 0.2 * before or perf_counter_ns() >= deadline:
+        now = perf_counter_ns()
+        if now >= deadline or (now >= least and abs(last - before) <= 0.2 * before):
             return min(last, before)
         before = last
 

@@ -1,0 +1,122 @@
+"""Each framework's own way to time a call, as its documentation has it: what a user would pick instead.
+
+A ``Tool`` makes, of a case, the call that Portolan's harness would time and a function that has
+the framework's own tool time that very call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import timeit
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runners import timing as clock
+from runners.cases import Case, On, just_call
+from runners.checks import Leaf
+from runners.devices import Device
+from runners.rounding import rounded
+
+Timed = tuple[clock.Call, Callable[[float], float]]
+"""The call, and the median in µs that the framework's tool says of it in a budget of seconds."""
+
+
+class NotForThisToolError(Exception):
+    """The tool cannot time this case."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    words: str
+    timed: Callable[[Device, Case], Timed]
+
+
+def prepared(device: Device, case: Case) -> clock.Call:
+    """What the harness would time, made the same way."""
+    on = _on(device, case)
+    return case.prepare(on, *device.put(_inputs(case), case.dtype), **case.options)
+
+
+def _on(device: Device, case: Case) -> On:
+    return On(
+        function=device.lookup(case.looked_up),
+        device=device.handle,
+        target=device.name,
+        dtype=device.dtype(case.dtype),
+        put=lambda tree: device.put(rounded(tree, case.dtype), case.dtype),
+        compiled=device.compiled,
+    )
+
+
+def _inputs(case: Case) -> list[Any]:
+    return list(rounded(list(case.inputs(case.make())), case.dtype))
+
+
+def torch(device: Device, case: Case) -> Timed:
+    import torch as framework
+    from torch.utils import benchmark
+
+    call = prepared(device, case)
+    timer = benchmark.Timer("call()", globals={"call": call}, num_threads=framework.get_num_threads())
+    return call, lambda budget_s: 1e6 * timer.blocked_autorange(min_run_time=budget_s).median
+
+
+def jax(device: Device, case: Case) -> Timed:
+    from jax import block_until_ready
+
+    call = prepared(device, case)
+    timer = timeit.Timer("wait(call())", globals={"call": call, "wait": block_until_ready})
+
+    def median(budget_s: float) -> float:
+        number, took = timer.autorange()
+        rounds = max(3, round(budget_s / took))
+        return 1e6 * statistics.median(timer.repeat(rounds, number)) / number
+
+    return call, median
+
+
+def tensorflow(device: Device, case: Case) -> Timed:
+    """Its tool times a session's run of one operation, so both sides do: placeholders, or it would be folded."""
+    import tensorflow as tf
+
+    if case.prepare is not just_call or case.kind != "value":
+        raise NotForThisToolError(case.id)
+    on = _on(device, case)
+    graph = tf.Graph()
+    host = [device.take(device.put(each, case.dtype)) for each in _inputs(case)]
+    with graph.as_default(), tf.device(on.device):
+        arguments = [_placeholder(each) for each in host]
+        fetched = tf.nest.flatten(on.function(*arguments, **case.options), expand_composites=True)
+        operation = tf.group(*[each.op for each in fetched if tf.is_tensor(each)])
+    session = tf.compat.v1.Session(graph=graph)
+
+    def median(budget_s: float) -> float:
+        began = timeit.default_timer()
+        session.run(operation)
+        count = max(10, round(budget_s / max(timeit.default_timer() - began, 1e-6)))
+        # It also prints what it found.
+        with graph.as_default(), contextlib.redirect_stdout(None):
+            told = tf.test.Benchmark().run_op_benchmark(
+                session, operation, burn_iters=2, min_iters=min(count, 2_000), store_memory_usage=False
+            )
+        return 1e6 * float(told["wall_time"])
+
+    return lambda: session.run(operation), median
+
+
+def _placeholder(value: Any) -> Any:
+    import tensorflow as tf
+
+    if not isinstance(value, Leaf):
+        return value
+    given = tf.constant(value.values, dtype=value.dtype)
+    return tf.compat.v1.placeholder_with_default(given, value.values.shape)
+
+
+TOOLS: Mapping[str, Tool] = {
+    "torch": Tool("torch.utils.benchmark.Timer.blocked_autorange", torch),
+    "jax": Tool("timeit around block_until_ready, as JAX's documentation has it", jax),
+    "tensorflow": Tool("tf.test.Benchmark.run_op_benchmark", tensorflow),
+}
