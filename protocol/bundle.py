@@ -16,7 +16,7 @@ from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
 from protocol.words import TimingPolicy
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 """Counts up when an older reader could not read what is written."""
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 16 << 20

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import fnmatch
+import itertools
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -96,7 +97,7 @@ async def _run(
     seen = 0
     while len(bundle.done) < header.outcomes:
         if len(running) <= AHEAD // 2:
-            more = {task.job.id: task for task, _ in zip(waiting, range(AHEAD - len(running)), strict=False)}
+            more = {task.job.id: task for task in itertools.islice(waiting, AHEAD - len(running))}
             running |= more
             supervisor.submit(more.values())
         await log.wait_for_event(seen, LOOK_EVERY_S)
