@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -284,8 +284,10 @@ def _leaf(tensor: torch.Tensor) -> Leaf:
     if host.layout is not torch.strided:
         host = host.to_dense()
     if dtype == "complex128" and host.device.type == "xla":
-        # torch_xla's own copy of this type leaves the imaginary part behind, on the host as zero.
-        host = torch.complex(host.real.cpu(), host.imag.cpu())
+        # torch_xla's own copy of this type leaves the imaginary part behind, on the host as zero. It has
+        # no parts where torch_xla computed real numbers under that name: those are copied as they are.
+        with suppress(RuntimeError):
+            host = torch.complex(host.real.cpu(), host.imag.cpu())
     host = host.cpu().resolve_conj().resolve_neg()
     if dtype == "bfloat16":
         host = host.float()

@@ -1,0 +1,142 @@
+"""Run as a process of its own, with devices beside the first: forced to one of them, does anything run on another?
+
+Prints the outcome of each call by its name, as JSON. The devices are a second logical CPU, and XLA's own view of
+the host, which lacks the kernels of many operations. The last calls are made with what the runner forbids allowed
+again: they show that there is something to forbid.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+os.environ |= {"CUDA_VISIBLE_DEVICES": "", "TF_XLA_FLAGS": "--tf_xla_enable_xla_devices", "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+import numpy as np
+import tensorflow as tf
+
+from protocol.outcomes import Outcome
+from runners.cases import Function, On, Prepare, just_call
+from runners.tensorflow.cases import graphing
+from runners.tensorflow.cases.calls import in_graph, traced
+from runners.tensorflow.devices import Cpu
+from tests.framework.running import run
+
+
+class SecondCpu(Cpu):
+    @property
+    def handle(self) -> str:
+        return "/device:CPU:1"
+
+    def on_device(self, device: str) -> bool:
+        return device == "CPU:1"
+
+
+class XlaCpu(Cpu):
+    kind = "XLA_CPU"
+
+
+def on_the_first(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        with tf.device("/device:CPU:0"):
+            return on.function(x, y)
+
+    return call
+
+
+def taken_to_the_first(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        with tf.device("/device:CPU:0"):
+            return on.function(tf.identity(x), tf.identity(y))
+
+    return call
+
+
+def taken_there_and_back(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    elsewhere = taken_to_the_first(on, x, y)
+    return lambda: tf.identity(elsewhere())
+
+
+def in_a_graph_without_a_device(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    """``Graph.as_default`` forgets the device that was entered before it."""
+    with tf.Graph().as_default() as graph:
+        stand_ins, feeds = graphing.stand_ins([x, y])
+        fetch = on.function(*stand_ins)
+    session = graphing.session_of(graph)
+    return lambda: graphing.fetched(session.run(fetch, feeds), fetch)
+
+
+def pivots(on: On, matrix: Any) -> Callable[[], Any]:
+    return lambda: on.function(matrix)[1]
+
+
+def pivots_traced(on: On, matrix: Any) -> Callable[[], Any]:
+    function = tf.function(lambda given: on.function(given)[1])
+    return lambda: function(matrix)
+
+
+def added(prepare: Prepare) -> Function:
+    add = Function("tf.math.add", np.add, prepare)
+    add.value("two", lambda make: [make.normal(16, 16), make.normal(16, 16)])
+    return add
+
+
+def decomposed(prepare: Prepare) -> Function:
+    """``tf.linalg.lu``, which XLA's device has no kernel for."""
+    lu = Function("tf.linalg.lu", lambda matrix: np.array([1, 0], "int32"), prepare)
+    lu.value("swapped", lambda make: [np.array([[0.0, 1.0], [1.0, 0.0]])])
+    return lu
+
+
+def filled() -> Function:
+    ones = Function("tf.ones", lambda shape: np.ones(shape))
+    ones.value("created", lambda make: [(16, 16)])
+    return ones
+
+
+def counted() -> Function:
+    total = Function(
+        "tf.data.Dataset.range", lambda count: np.arange(count), lambda on, count: lambda: _elements(on, count)
+    )
+    total.value("read", lambda make: [5])
+    return total
+
+
+def _elements(on: On, count: int) -> Any:
+    return tf.stack(list(on.function(count)))
+
+
+def told(device: Cpu, function: Function) -> dict[str, Any]:
+    outcome: Outcome = run(device, function.cases[0])
+    return outcome.model_dump(mode="json")
+
+
+def main() -> None:
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    second, xla = SecondCpu(), XlaCpu()
+    second.prime()
+    told_of = {
+        "eager": told(second, added(just_call)),
+        "function": told(second, added(traced)),
+        "graph": told(second, added(in_graph)),
+        "created": told(second, filled()),
+        "data set": told(second, counted()),
+        "a graph without a device": told(second, added(in_a_graph_without_a_device)),
+        "on the first": told(second, added(on_the_first)),
+        "taken to the first": told(second, added(taken_to_the_first)),
+        "taken there and back": told(second, added(taken_there_and_back)),
+        "no kernel": told(xla, decomposed(pivots)),
+        "no kernel, in a function": told(xla, decomposed(pivots_traced)),
+    }
+    tf.config.set_soft_device_placement(True)
+    tf.config.experimental.set_device_policy("silent")
+    told_of["no kernel, allowed"] = told(xla, decomposed(pivots))
+    told_of["on the first, allowed"] = told(second, added(on_the_first))
+    print(json.dumps(told_of))
+
+
+if __name__ == "__main__":
+    main()

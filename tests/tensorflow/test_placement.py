@@ -1,0 +1,187 @@
+"""Where a case ran is proven: each way in which TensorFlow leaves the device is refused, or seen."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.python.ops import script_ops
+
+from protocol.outcomes import Outcome
+from protocol.words import Ending, Placement, Verdict
+from runners import tensorflow as framework
+from runners.cases import Function, On, Prepare
+from runners.devices import Device, DeviceUnavailableError
+
+OutcomeOf = Callable[..., Outcome]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> dict[str, Outcome]:
+    """What a process with more than one device saw (``elsewhere.py``)."""
+    command = [sys.executable, "-m", "tests.tensorflow.elsewhere"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return {name: Outcome.model_validate(told) for name, told in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+@pytest.mark.parametrize("name", ["eager", "function", "graph", "created"])
+def test_everything_is_on_the_forced_device_and_nothing_on_the_first(elsewhere: dict[str, Outcome], name: str) -> None:
+    outcome = elsewhere[name]
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
+    assert outcome.proof.devices == ["CPU:1"]
+    assert outcome.proof.fallbacks == {}
+
+
+def test_a_data_set_never_is_where_its_reader_is_not(elsewhere: dict[str, Outcome]) -> None:
+    outcome = elsewhere["data set"]
+    assert outcome.placement in (Placement.on_device, Placement.unknown), outcome
+    assert set(outcome.proof.devices) <= {"CPU:1"}
+
+
+def test_a_graph_that_enters_no_device_is_seen(elsewhere: dict[str, Outcome]) -> None:
+    outcome = elsewhere["a graph without a device"]
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
+    assert "CPU:0" in outcome.proof.devices
+    assert outcome.proof.fallbacks["AddV2"] == 1
+
+
+def test_arrays_are_not_silently_copied_to_another_device(elsewhere: dict[str, Outcome]) -> None:
+    outcome = elsewhere["on the first"]
+    assert outcome.ending is Ending.raised
+    assert outcome.evidence is not None
+    assert "Tensors on conflicting devices" in str(outcome.evidence.message)
+    allowed = elsewhere["on the first, allowed"]
+    assert allowed.verdict is Verdict.passed, "by itself TensorFlow would have copied them"
+    assert allowed.placement is Placement.fell_back
+
+
+@pytest.mark.parametrize("name", ["taken to the first", "taken there and back"])
+def test_arrays_that_are_copied_openly_are_seen(elsewhere: dict[str, Outcome], name: str) -> None:
+    outcome = elsewhere[name]
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
+    assert outcome.proof.fallbacks == {"Identity": 2, "AddV2": 1}
+
+
+@pytest.mark.parametrize("name", ["no kernel", "no kernel, in a function"])
+def test_an_operation_without_a_kernel_raises_and_is_not_taken_elsewhere(
+    elsewhere: dict[str, Outcome], name: str
+) -> None:
+    outcome = elsewhere[name]
+    assert outcome.ending is Ending.raised
+    assert outcome.evidence is not None
+    assert "Lu" in str(outcome.evidence.message)
+    assert "XLA_CPU" in str(outcome.evidence.message)
+
+
+def test_with_soft_placement_it_would_have_been_and_that_is_seen(elsewhere: dict[str, Outcome]) -> None:
+    outcome = elsewhere["no kernel, allowed"]
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
+    assert outcome.proof.fallbacks == {"Lu": 1}
+    assert "CPU:0" in outcome.proof.devices
+
+
+def test_a_device_that_is_not_there_raises_and_is_not_replaced(cpu: Device) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Could not satisfy device specification"):
+        with tf.device("/device:GPU:0"):
+            tf.ones((2, 2))
+
+
+def test_without_a_gpu_there_is_no_gpu_target() -> None:
+    with pytest.raises(DeviceUnavailableError, match="sees no GPU") as refusal:
+        framework.device("gpu").describe()
+    assert "\n" not in str(refusal.value)
+
+
+def doubled(values: Any) -> Any:
+    return values * 2
+
+
+def numpy_eagerly(on: On, x: Any) -> Callable[[], Any]:
+    return lambda: on.function(doubled, [x], tf.float32)
+
+
+def within_a_function(on: On, x: Any) -> Callable[[], Any]:
+    function = tf.function(lambda given: on.function(doubled, [given], tf.float32))
+    return lambda: function(x)
+
+
+def over_a_data_set(on: On, x: Any) -> Callable[[], Any]:
+    rows = tf.data.Dataset.from_tensor_slices(x).map(lambda row: on.function(doubled, [row], tf.float32))
+    return lambda: tf.stack(list(rows))
+
+
+def in_a_graph(on: On, x: Any) -> Callable[[], Any]:
+    with tf.Graph().as_default() as graph, tf.device(on.device):
+        result = on.function(doubled, [tf.constant(x.numpy())], tf.float32)
+        result.set_shape(x.shape)
+    return lambda: tf.constant(tf.compat.v1.Session(graph=graph).run(result))
+
+
+@pytest.mark.parametrize(
+    ("name", "prepare", "seen"),
+    [
+        ("tf.numpy_function", numpy_eagerly, {"PyFunc": 2}),
+        ("tf.numpy_function", within_a_function, {"PyFunc": 2}),
+        ("tf.numpy_function", over_a_data_set, {"PyFunc": 6}),
+        ("tf.numpy_function", in_a_graph, {"PyFunc": 2}),
+        ("tf.py_function", numpy_eagerly, {"EagerPyFunc": 2}),
+        ("tf.py_function", within_a_function, {"EagerPyFunc": 2}),
+    ],
+)
+def test_python_on_the_host_is_seen_at_each_call(
+    cpu: Device, outcome_of: OutcomeOf, name: str, prepare: Prepare, seen: dict[str, int]
+) -> None:
+    function = Function(name, lambda x: x * 2, prepare)
+    function.value("doubled", lambda make: [make.normal(3, 4)])
+    outcome = outcome_of(cpu, function)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome.evidence
+    assert outcome.proof.fallbacks == seen
+
+
+def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(cpu: Device, outcome_of: OutcomeOf) -> None:
+    traces = []
+
+    @tf.function
+    def old(x: Any) -> Any:
+        traces.append(x)
+        return tf.numpy_function(doubled, [x], tf.float32)
+
+    old(tf.ones((3, 4)))
+    function = Function("tf.numpy_function", lambda x: x * 2, lambda on, x: lambda: old(x))
+    function.value("old", lambda make: [make.normal(3, 4)])
+    outcome = outcome_of(cpu, function)
+    assert len(traces) <= 2, "traced once, and at most once more to be watched"
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
+    assert outcome.proof.fallbacks == {"PyFunc": 2}
+
+
+def test_python_on_the_host_is_not_blamed_on_the_next_case(cpu: Device, outcome_of: OutcomeOf) -> None:
+    function = Function("tf.numpy_function", lambda x: x * 2, numpy_eagerly)
+    function.value("first", lambda make: [make.normal(4)])
+    negative = Function("tf.math.negative", np.negative)
+    negative.value("next", lambda make: [make.normal(4)])
+    before = script_ops.FuncRegistry.__call__, script_ops.py_func_common
+    assert outcome_of(cpu, function).placement is Placement.fell_back
+    assert (script_ops.FuncRegistry.__call__, script_ops.py_func_common) == before
+    assert outcome_of(cpu, negative).placement is Placement.on_device
+
+
+def test_a_result_that_is_numpy_is_not_on_the_device(cpu: Device, outcome_of: OutcomeOf) -> None:
+    function = Function("tf.math.negative", np.negative, lambda on, x: lambda: on.function(x).numpy())
+    function.value("fetched", lambda make: [make.normal(4)])
+    assert outcome_of(cpu, function).placement is Placement.fell_back
+
+
+def test_without_any_array_nothing_is_claimed(cpu: Device, outcome_of: OutcomeOf) -> None:
+    function = Function("tf.executing_eagerly", lambda: True)
+    function.value("eager", lambda make: [])
+    assert outcome_of(cpu, function).placement is Placement.unknown
