@@ -3,6 +3,7 @@
 PYTHON ?= python3
 TARGETS ?=
 BENCH ?=
+FRAMEWORKS := jax tensorflow torch
 
 BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
@@ -33,12 +34,14 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The framework's own tests run where the framework is, the others beside the coordinator.
+# A framework's own tests run where it is installed, the others beside the coordinator.
 test: lint
-	$(BIN)/portolan-runner setup torch
+	set -e; for framework in $(FRAMEWORKS); do $(BIN)/portolan-runner setup "$$framework"; done
 	$(BIN)/python -m pytest tests/unit tests/integration tests/acceptance tests/faults
-	set -e; environment="$$($(BIN)/portolan-runner setup torch)"; \
-	PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c tests/torch/pytest.ini tests/torch
+	set -e; for framework in $(FRAMEWORKS); do \
+		environment="$$($(BIN)/portolan-runner setup "$$framework")"; tests="tests/$$framework"; \
+		PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c "$$tests/pytest.ini" "$$tests"; \
+	done
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(BENCH)
