@@ -20,8 +20,9 @@ import tensorflow as tf
 from protocol.outcomes import Outcome
 from runners.cases import Function, On, Prepare, just_call
 from runners.tensorflow.cases import graphing
-from runners.tensorflow.cases.calls import in_graph, traced
+from runners.tensorflow.cases.calls import traced
 from runners.tensorflow.devices import Cpu
+from runners.tensorflow.sessions import fetched, unsoftened
 from tests.framework.running import run
 
 
@@ -59,13 +60,25 @@ def taken_there_and_back(on: On, x: Any, y: Any) -> Callable[[], Any]:
     return lambda: tf.identity(elsewhere())
 
 
+def in_a_graph(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    """As ``graphing.in_session``, of which a session counts its CPUs anew: it has to be told that there are two."""
+    with graphing.own_graph(on) as graph:
+        return _run(on, graph, x, y)
+
+
 def in_a_graph_without_a_device(on: On, x: Any, y: Any) -> Callable[[], Any]:
     """``Graph.as_default`` forgets the device that was entered before it."""
     with tf.Graph().as_default() as graph:
-        stand_ins, feeds = graphing.stand_ins([x, y])
-        fetch = on.function(*stand_ins)
-    session = graphing.session_of(graph)
-    return lambda: graphing.fetched(session.run(fetch, feeds), fetch)
+        return _run(on, graph, x, y)
+
+
+def _run(on: On, graph: Any, *arguments: Any) -> Callable[[], Any]:
+    stand_ins, feeds = graphing.stand_ins(arguments)
+    fetch = on.function(*stand_ins)
+    config = unsoftened()
+    config.device_count["CPU"] = 2
+    session = tf.compat.v1.Session(graph=graph, config=config)
+    return lambda: fetched(session.run(fetch, feeds), fetch)
 
 
 def pivots(on: On, matrix: Any) -> Callable[[], Any]:
@@ -121,7 +134,7 @@ def main() -> None:
     told_of = {
         "eager": told(second, added(just_call)),
         "function": told(second, added(traced)),
-        "graph": told(second, added(in_graph)),
+        "graph": told(second, added(in_a_graph)),
         "created": told(second, filled()),
         "data set": told(second, counted()),
         "a graph without a device": told(second, added(in_a_graph_without_a_device)),
