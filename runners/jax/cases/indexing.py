@@ -218,11 +218,11 @@ def largest(x: Any, k: int, axis: int = -1) -> Any:
 
 
 def through_values(on: On, x: Any, upstream: Any, **options: Any) -> Callable[[], Any]:
-    """The values alone have a gradient."""
+    """The values alone have a gradient; the indices come along."""
 
     def forward_and_backward(x: Any, upstream: Any) -> list[Any]:
-        values, backward = jax.vjp(lambda x: on.function(x, **options)[0], x)
-        return [values, *backward(upstream)]
+        values, backward, order = jax.vjp(lambda x: tuple(on.function(x, **options)), x, has_aux=True)
+        return [values, order, *backward(upstream)]
 
     both = jax.jit(forward_and_backward)
     return on.compiled(lambda: both(x, upstream))
@@ -232,7 +232,7 @@ def largest_and_gradient(x: Any, upstream: Any, k: int) -> Any:
     values, order = largest(x, k)
     gradient = np.zeros_like(x)
     np.put_along_axis(gradient, order.values, upstream, -1)
-    return [values, gradient]
+    return [values, order, gradient]
 
 
 top_k = Function("jax.lax.top_k", largest)
