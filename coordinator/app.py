@@ -10,6 +10,7 @@ from importlib.metadata import version
 from fastapi import APIRouter, FastAPI
 
 from coordinator import problems
+from coordinator.bundles.api import router as bundles
 from coordinator.campaigns.api import router as campaigns
 from coordinator.catalog.api import router as catalogue
 from coordinator.context import Shared
@@ -46,7 +47,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     problems.install(app)
     api = APIRouter(prefix="/api/v1")
-    for router in (campaigns, outcomes, runners, catalogue):
+    for router in (campaigns, bundles, outcomes, runners, catalogue):
         api.include_router(router)
     app.include_router(api)
 

@@ -6,7 +6,9 @@
     ├── RequestError              the caller asked for something that cannot be done
     │   ├── UnknownNameError          no such suite, function, selector or field value
     │   ├── NotFoundError             no such campaign, runner or job
-    │   └── ConflictError             it exists already, or its state forbids it
+    │   ├── ConflictError             it exists already, or its state forbids it
+    │   └── BundleError               a file is no bundle, or not a whole and unchanged one
+    │       └── BundleTooLargeError       it is larger than any bundle may be
     ├── RunnerError               a runner cannot be used
     │   ├── RunnerUnreachableError    no answer, or too slow an answer
     │   ├── RunnerRefusedError        it refused our secret
@@ -59,6 +61,19 @@ class ConflictError(RequestError):
 
     status = 409
     title = "Conflict"
+
+
+class BundleError(RequestError):
+    """The file is not a bundle that can be imported."""
+
+    title = "Not a usable bundle"
+
+
+class BundleTooLargeError(BundleError):
+    """The bundle is larger than bundles may be."""
+
+    status = 413
+    title = "The bundle is too large"
 
 
 class RunnerError(PortolanError):

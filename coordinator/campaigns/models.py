@@ -84,6 +84,8 @@ class Campaign(BaseModel):
     rerun_of: int | None
     created_at: datetime
     finished_at: datetime | None
+    imported_at: datetime | None
+    """When it came in a bundle; all its other times are by the clock of the machine that ran it."""
     counters: Counters
     estimate: Estimate
 

@@ -113,7 +113,7 @@ async def create(connection: AsyncConnection, request: CampaignRequest, plan: Pl
 
 _LISTED = """
 SELECT c.id, c.name, c.suite, c.state, c.selectors AS targets, c.functions, c.runs, c.timeout_s, c.timing,
-       c.rerun_of, c.created_at, c.finished_at,
+       c.rerun_of, c.created_at, c.finished_at, c.imported_at,
        t.total, t.done, t.passed, t.failed, t.skipped, t.incomplete, t.cancelled,
        extract(epoch FROM coalesce(c.finished_at, now()) - c.created_at)::float8 AS elapsed_s
   FROM campaigns c

@@ -154,6 +154,8 @@ def _print_one(campaign: CampaignDetail) -> None:
         f"suite {campaign.suite}, functions {' '.join(campaign.functions)}, {plural(campaign.runs, 'run')}, "
         f"timeout {campaign.timeout_s:g} s, timing {campaign.timing}"
     )
+    if campaign.imported_at is not None:
+        print(f"imported {campaign.imported_at:%Y-%m-%d %H:%M}, begun {campaign.created_at:%Y-%m-%d %H:%M}")
     if campaign.rerun_of is not None:
         print(f"rerun of campaign {campaign.rerun_of}")
     print_columns(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,6 +23,8 @@ SILENCE_S = 30.0
 """A stream of events that says nothing for this long is dead; the coordinator speaks every 10 s."""
 EXPORT_SILENCE_S = 600.0
 """Parquet is written whole before its first byte comes."""
+IMPORT_SILENCE_S = 600.0
+"""A bundle is checked and stored whole before there is an answer."""
 RECONNECT_S = 0.5
 GIVE_UP_S = 30.0
 """How long a coordinator may be away, restarting, before whoever watches a campaign is told."""
@@ -68,6 +71,14 @@ class Client:
     def dry_run(self, request: Mapping[str, Any]) -> DryRun:
         """What ``submit`` would plan."""
         return self._read(DryRun, self._call("POST", "/campaigns", json={**request, "dry_run": True}))
+
+    def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
+        """The campaign of the bundle, and whether it is new there."""
+        query = {} if name is None else {"name": name}
+        timeout = httpx.Timeout(IMPORT_SILENCE_S, connect=5.0)
+        with path.open("rb") as file:
+            answer = self._call("POST", "/bundles", params=query, content=file, timeout=timeout)
+        return self._read(CampaignDetail, answer), answer.status_code == httpx.codes.CREATED
 
     def campaigns(self, limit: int = 50) -> CampaignPage:
         return self._read(CampaignPage, self._call("GET", "/campaigns", params={"limit": limit}))

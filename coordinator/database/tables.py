@@ -153,6 +153,8 @@ campaigns = Table(
     Column("state", _words("state", list(CAMPAIGN_STATES)), nullable=False, server_default="running"),
     _now(),
     Column("finished_at", DateTime(timezone=True)),
+    Column("imported_at", DateTime(timezone=True), comment="when it came in a bundle; null if it was dispatched"),
+    Column("bundle_sha256", Text, unique=True, comment="of the bundle that it came in: each is stored once"),
     CheckConstraint("runs between 1 and 100", name="runs"),
     CheckConstraint("timeout_s > 0 and timeout_s <= 14400", name="timeout"),
 )

@@ -151,11 +151,21 @@ _CASTS = {"proof": "::jsonb", "evidence": "::jsonb", "samples_ms": "::double pre
 COLUMNS = FinishedJob._fields
 
 
+def column_arrays() -> str:
+    """``FinishedJob`` rows as parameters: one array a column, for ``unnest``."""
+    return ", ".join(f"CAST(:{name} AS {_COLUMN_TYPES.get(name, 'text')}[])" for name in COLUMNS)
+
+
+def column_values(rows: str, names: Iterable[str]) -> str:
+    """Those columns of the unnested ``rows``, of the types that ``outcomes`` has."""
+    return ", ".join(f'{rows}."{name}"{_CASTS.get(name, "")}' for name in names)
+
+
 def _finish_statement() -> TextClause:
-    arrays = ", ".join(f"CAST(:{name} AS {_COLUMN_TYPES.get(name, 'text')}[])" for name in COLUMNS)
+    arrays = column_arrays()
     names = ", ".join(f'"{name}"' for name in COLUMNS)
     reported = [name for name in COLUMNS if name not in ("job_id", "attempt")]
-    values = ", ".join(f'u."{name}"{_CASTS.get(name, "")}' for name in reported)
+    values = column_values("u", reported)
     return text(f"""
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest({arrays}) AS u ({names})

@@ -68,16 +68,26 @@ async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprin
     return identity
 
 
-async def store_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
-    """The suite of this revision; its cases are stored once, with the first runner that brings them."""
+async def store_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite, *, whole: bool = True) -> int:
+    """The suite of this revision; its cases are stored once, with the first that brings them.
+
+    A bundle brings a part only (not ``whole``), which the first runner of that revision completes.
+    """
     key = {"name": suite.name, "framework": framework, "revision": suite.revision}
     created = await connection.execute(upsert(suites).values(**key).on_conflict_do_nothing().returning(suites.c.id))
     suite_id = created.scalar_one_or_none()
     if suite_id is None:
         found = await connection.execute(select(suites.c.id).filter_by(**key))
-        return int(found.scalar_one())
+        suite_id = found.scalar_one()
+        stored = await connection.execute(select(func.count()).where(cases.c.suite_id == suite_id))
+        if whole and stored.scalar_one() == len(suite.cases):
+            return int(suite_id)
+    brought = upsert(cases)
+    said = {name: brought.excluded[name] for name in ("function", "host_only", "tags", "position")}
     await connection.execute(
-        insert(cases),
+        brought.on_conflict_do_update(index_elements=["suite_id", "name"], set_=said)
+        if whole
+        else brought.on_conflict_do_nothing(),
         [
             {
                 "suite_id": suite_id,

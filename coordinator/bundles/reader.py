@@ -1,0 +1,140 @@
+"""Reading a bundle: checked to its last byte before anything of it is used.
+
+The first pass, ``check``, refuses with one line whatever is not a whole, unchanged bundle of
+a known format. ``outcomes`` then reads a checked one again, without holding it in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import BinaryIO
+
+from pydantic import TypeAdapter, ValidationError
+
+from coordinator.errors import BundleError, BundleTooLargeError
+from protocol import PROTOCOL_VERSION
+from protocol.bundle import (
+    FORMAT,
+    MAX_BYTES,
+    MAX_LINE_BYTES,
+    BundledOutcome,
+    BundleEnd,
+    BundleHeader,
+    BundleMark,
+)
+
+_LINE: TypeAdapter[BundledOutcome | BundleEnd] = TypeAdapter(BundledOutcome | BundleEnd)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What the first pass has found out."""
+
+    header: BundleHeader
+    sha256: str
+    ended_at: datetime
+
+
+def check(file: BinaryIO) -> Bundle:
+    """Read the whole file. Raises ``BundleError``."""
+    file.seek(0)
+    first = _next_line(file, 1)
+    header = _header(first)
+    positions = {case.id: number for number, case in enumerate(header.suite.cases)}
+    if not positions or len(positions) != len(header.suite.cases):
+        raise BundleError("the bundle's header names no case, or one twice: it is not whole, or was changed")
+    digest = hashlib.sha256(first)
+    there = bytearray(header.outcomes)
+    ended_at = header.begun_at
+    number = 1
+    while True:
+        number += 1
+        line = _next_line(file, number)
+        entry = _entry(line, number)
+        if isinstance(entry, BundleEnd):
+            break
+        position = positions.get(entry.case)
+        if position is None or entry.run > header.runs:
+            raise BundleError(f"line {number} of the bundle is of a case or run that its header does not name")
+        place = (entry.run - 1) * len(positions) + position
+        if there[place]:
+            raise BundleError(f"line {number} of the bundle holds an outcome that it has already")
+        there[place] = 1
+        ended_at = max(ended_at, entry.finished_at)
+        digest.update(line)
+    if file.read(1):
+        raise BundleError(f"the bundle goes on after its last line, {number}: it was changed; take a fresh copy")
+    if digest.hexdigest() != entry.sha256:
+        raise BundleError(
+            "the bundle's checksum does not match: it was damaged on its way, or changed; take a fresh copy"
+        )
+    if entry.outcomes != number - 2 or not all(there):
+        raise BundleError(f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete")
+    return Bundle(header, entry.sha256, ended_at)
+
+
+def outcomes(file: BinaryIO) -> Iterator[BundledOutcome]:
+    """The outcomes of a checked bundle, in the order in which they came about."""
+    file.seek(0)
+    file.readline()
+    for line in file:
+        entry = _LINE.validate_json(line)
+        if isinstance(entry, BundledOutcome):
+            yield entry
+
+
+def require_size(size: int, limit: int = MAX_BYTES) -> None:
+    """Raises ``BundleTooLargeError``."""
+    if size > limit:
+        raise BundleTooLargeError(
+            f"the bundle is larger than {limit >> 20:,} MiB: chart fewer functions or runs into each file"
+        )
+
+
+def _next_line(file: BinaryIO, number: int) -> bytes:
+    line = file.readline(MAX_LINE_BYTES + 1)
+    if len(line) > MAX_LINE_BYTES:
+        raise BundleError(f"line {number} is longer than any of a bundle: this is none")
+    if not line.endswith(b"\n") and number > 1:
+        raise BundleError(
+            f"the bundle is cut off in line {number}: copy it again, or continue the run that was making it"
+        )
+    return line
+
+
+def _header(line: bytes) -> BundleHeader:
+    try:
+        mark = BundleMark.model_validate_json(line)
+    except ValidationError:
+        raise BundleError("this is no bundle: make one with `portolan-runner run … --out FILE`") from None
+    if mark.format > FORMAT:
+        raise BundleError(
+            f"the bundle has format {mark.format}, made by portolan {mark.portolan}; "
+            f"this coordinator reads up to {FORMAT}: upgrade it"
+        )
+    try:
+        header = BundleHeader.model_validate_json(line)
+    except ValidationError as error:
+        raise BundleError(f"the bundle's header is not valid ({_first(error)}): it was changed") from None
+    if header.runner.protocol != PROTOCOL_VERSION:
+        raise BundleError(
+            f"the bundle's outcomes are in protocol {header.runner.protocol}; "
+            f"this coordinator speaks {PROTOCOL_VERSION}: use a matching version of both"
+        )
+    return header
+
+
+def _entry(line: bytes, number: int) -> BundledOutcome | BundleEnd:
+    try:
+        return _LINE.validate_json(line)
+    except ValidationError as error:
+        raise BundleError(f"line {number} of the bundle is no outcome ({_first(error)}): it was changed") from None
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where}: {first['msg']}" if where else first["msg"]

@@ -1,0 +1,102 @@
+"""Importing a bundle: received whole, checked whole, then stored as a campaign that is done."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.bundles import reader, store
+from coordinator.bundles.reader import Bundle
+from coordinator.bundles.store import DoneJob
+from coordinator.dispatch.machine import Key
+from coordinator.errors import BundleError
+from coordinator.fleet.store import store_fingerprint, store_suite, store_target
+from coordinator.outcomes.records import record
+from protocol.bundle import MAX_BYTES, BundledOutcome, BundleHeader
+
+IN_MEMORY_BYTES = 8 << 20
+"""A larger upload waits on the disk."""
+BATCH = 500
+
+
+@asynccontextmanager
+async def received(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> AsyncIterator[BinaryIO]:
+    """The upload as a file, if it keeps within the limit."""
+    size = 0
+    with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
+        async for piece in pieces:
+            size += len(piece)
+            reader.require_size(size, limit)
+            file.write(piece)
+        yield cast(BinaryIO, file)
+
+
+async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None) -> tuple[int, bool]:
+    """The campaign of the bundle, and whether it is new. Raises ``BundleError``; then nothing is stored."""
+    bundle = await asyncio.to_thread(reader.check, file)
+    try:
+        async with engine.begin() as connection:
+            await store.take_time(connection)
+            created = await store.create_campaign(connection, bundle.header, bundle.sha256, bundle.ended_at, name)
+            if created is None:
+                return await store.campaign_of(connection, bundle.sha256), False
+            await _fill(connection, created, bundle, file)
+            return created, True
+    except DBAPIError as error:
+        if store.is_refused(error):
+            raise BundleError("the bundle holds a value that no database takes: a runner did not write it") from error
+        raise
+
+
+async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, file: BinaryIO) -> None:
+    """Target, suite, jobs and outcomes of a campaign that is there already."""
+    header = bundle.header
+    framework, device = header.runner.framework, header.runner.device
+    suite_id = await store_suite(connection, framework, header.suite, whole=False)
+    cases = await store.cases_of(connection, suite_id)
+    _require_agreement(header, cases)
+    target_id = await store_target(connection, header.runner)
+    fingerprint_id = await store_fingerprint(connection, header.runner.fingerprint)
+    case_ids = {case.id: cases[case.id].id for case in header.suite.cases}
+    job_ids = await store.create_jobs(connection, campaign_id, target_id, list(case_ids.values()), header.runs)
+
+    def rows(entries: list[BundledOutcome]) -> list[DoneJob]:
+        done = []
+        for entry in entries:
+            case_id = case_ids[entry.case]
+            key = Key(job_ids[case_id, entry.run], 1)
+            row = record(key, entry.outcome, framework=framework, device=device)
+            done.append(DoneJob(row, case_id, entry.run, entry.finished_at))
+        return done
+
+    counted: Counter[str] = Counter()
+    batches = _batches(reader.outcomes(file))
+    # Reading and classifying are work for the processor: beside the event loop, a batch at a time.
+    while batch := await asyncio.to_thread(lambda: rows(next(batches, []))):
+        await store.store_outcomes(connection, campaign_id, target_id, fingerprint_id, batch)
+        counted.update(str(each.row.verdict) for each in batch)
+    await store.count(connection, campaign_id, target_id, suite_id, counted)
+
+
+def _batches(entries: Iterator[BundledOutcome]) -> Iterator[list[BundledOutcome]]:
+    while batch := list(itertools.islice(entries, BATCH)):
+        yield batch
+
+
+def _require_agreement(header: BundleHeader, stored: Mapping[str, store.StoredCase]) -> None:
+    """One revision of a suite has one meaning, whoever brings it."""
+    for case in header.suite.cases:
+        known = stored[case.id]
+        if (known.function, known.host_only) != (case.function, case.host_only):
+            raise BundleError(
+                f"case '{case.id}' is another one in revision {header.suite.revision} of the suite "
+                f"'{header.suite.name}' that is here: the bundle was changed"
+            )

@@ -1,0 +1,160 @@
+"""An imported campaign in the database: its rows are those that a dispatched one would leave.
+
+But for two: it has no attempts, because nothing was dispatched, and its outcomes no runner.
+So there is no runner that could be claimed for, probed or shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import insert, select, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.campaigns.plan import priority
+from coordinator.database.tables import campaign_targets, campaigns, cases, jobs
+from coordinator.dispatch.queue import COLUMNS, FinishedJob, column_arrays, column_values
+from protocol.bundle import BundleHeader
+from protocol.words import Verdict
+
+STATEMENT_TIMEOUT_S = 600
+"""Whoever imports what is being imported waits for the other, longer than a statement may otherwise take."""
+
+
+class StoredCase(NamedTuple):
+    id: int
+    function: str
+    host_only: str | None
+
+
+class DoneJob(NamedTuple):
+    """An outcome, and what its job was."""
+
+    row: FinishedJob
+    case_id: int
+    run: int
+    finished_at: datetime
+
+
+def is_refused(error: DBAPIError) -> bool:
+    """PostgreSQL takes these values at no time: text with NUL, numbers out of range."""
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return state.startswith("22")
+
+
+async def take_time(connection: AsyncConnection) -> None:
+    await connection.execute(text(f"SET LOCAL statement_timeout = '{STATEMENT_TIMEOUT_S}s'"))
+
+
+async def create_campaign(
+    connection: AsyncConnection, header: BundleHeader, sha256: str, ended_at: datetime, name: str | None
+) -> int | None:
+    """The campaign's id; None if the bundle is here already. Waits for another transaction that imports it."""
+    runner = header.runner
+    created = await connection.execute(
+        upsert(campaigns)
+        .values(
+            name=name or f"{header.suite.name} on {runner.framework}/{runner.device} of {runner.fingerprint.host}",
+            suite=header.suite.name,
+            selectors=[f"{runner.framework}@{runner.version}/{runner.device}"],
+            functions=list(header.functions),
+            runs=header.runs,
+            timeout_s=header.timeout_s,
+            timing=str(header.timing),
+            state="done",
+            created_at=header.begun_at,
+            finished_at=ended_at,
+            imported_at=text("now()"),
+            bundle_sha256=sha256,
+        )
+        .on_conflict_do_nothing(index_elements=["bundle_sha256"])
+        .returning(campaigns.c.id)
+    )
+    campaign_id: int | None = created.scalar_one_or_none()
+    return campaign_id
+
+
+async def campaign_of(connection: AsyncConnection, sha256: str) -> int:
+    found = await connection.execute(select(campaigns.c.id).where(campaigns.c.bundle_sha256 == sha256))
+    return int(found.scalar_one())
+
+
+async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, StoredCase]:
+    """By the case's id in its suite."""
+    rows = await connection.execute(
+        select(cases.c.name, cases.c.id, cases.c.function, cases.c.host_only).where(cases.c.suite_id == suite_id)
+    )
+    return {row.name: StoredCase(row.id, row.function, row.host_only) for row in rows}
+
+
+async def create_jobs(
+    connection: AsyncConnection, campaign_id: int, target_id: int, case_ids: Sequence[int], runs: int
+) -> dict[tuple[int, int], int]:
+    """All jobs of the campaign, done; their ids by case and run."""
+    await connection.execute(
+        text("""
+        INSERT INTO jobs (campaign_id, target_id, case_id, run, priority, state, attempt)
+        SELECT :campaign, :target, c.id, run, CAST(:priority AS int) + run - 1, 'done', 1
+          FROM unnest(CAST(:cases AS int[])) WITH ORDINALITY c (id, position)
+         CROSS JOIN generate_series(1, CAST(:runs AS int)) run
+         ORDER BY run, c.position
+        """),
+        {
+            "campaign": campaign_id,
+            "target": target_id,
+            "cases": list(case_ids),
+            "runs": runs,
+            "priority": priority(campaign_id, 1),
+        },
+    )
+    rows = await connection.execute(select(jobs.c.id, jobs.c.case_id, jobs.c.run).filter_by(campaign_id=campaign_id))
+    return {(row.case_id, row.run): row.id for row in rows}
+
+
+_STORE = text(f"""
+INSERT INTO outcomes (campaign_id, target_id, fingerprint_id, case_id, run, finished_at,
+                      {", ".join(f'"{name}"' for name in COLUMNS)})
+SELECT :campaign, :target, :fingerprint, u.done_case, u.done_run, u.done_at, {column_values("u", COLUMNS)}
+  FROM unnest(CAST(:done_case AS int[]), CAST(:done_run AS smallint[]), CAST(:done_at AS timestamptz[]),
+              {column_arrays()})
+    AS u (done_case, done_run, done_at, {", ".join(f'"{name}"' for name in COLUMNS)})
+""")
+
+
+async def store_outcomes(
+    connection: AsyncConnection, campaign_id: int, target_id: int, fingerprint_id: str, done: Sequence[DoneJob]
+) -> None:
+    reported = zip(COLUMNS, map(list, zip(*(each.row for each in done), strict=True)), strict=True)
+    await connection.execute(
+        _STORE,
+        {
+            "campaign": campaign_id,
+            "target": target_id,
+            "fingerprint": fingerprint_id,
+            "done_case": [each.case_id for each in done],
+            "done_run": [each.run for each in done],
+            "done_at": [each.finished_at for each in done],
+            **dict(reported),
+        },
+    )
+
+
+async def count(
+    connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, verdicts: Mapping[str, int]
+) -> None:
+    """The target of the campaign, with its counters as they are at the end."""
+    total = sum(verdicts.values())
+    await connection.execute(
+        insert(campaign_targets).values(
+            campaign_id=campaign_id,
+            target_id=target_id,
+            suite_id=suite_id,
+            total=total,
+            done=total,
+            **{str(verdict): verdicts.get(str(verdict), 0) for verdict in Verdict},
+        )
+    )

@@ -1,0 +1,278 @@
+"""Bundles into a real database over the real application: whole, once, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from coordinator.app import create_app
+from coordinator.bundles import service
+from coordinator.database.connection import engine as make_engine
+from coordinator.errors import BundleTooLargeError
+from coordinator.fleet.store import store_suite
+from coordinator.settings import Settings
+from protocol.bundle import MAX_BYTES
+from protocol.catalogue import CatalogueCase, CatalogueSuite
+from tests import bundles
+
+TABLES = ("campaigns", "campaign_targets", "jobs", "outcomes", "suites", "cases", "targets", "fingerprints")
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Seven cases of the hazards in two runs, as the runner wrote them."""
+    return bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle").read_bytes()
+
+
+@pytest.fixture
+async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with serving(database) as client:
+        yield client
+
+
+def serving(dsn: str) -> Any:
+    """A client of an application of its own."""
+    from contextlib import asynccontextmanager
+
+    @asynccontextmanager
+    async def serve() -> AsyncIterator[httpx.AsyncClient]:
+        app = create_app(Settings(database_url=dsn))
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(
+                transport=httpx.ASGITransport(app), base_url="http://coordinator/api/v1", timeout=60
+            ) as client,
+        ):
+            yield client
+
+    return serve()
+
+
+async def counts(dsn: str) -> dict[str, int]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return {table: await connection.fetchval(f"select count(*) from {table}") for table in TABLES}
+    finally:
+        await connection.close()
+
+
+async def test_a_bundle_becomes_a_campaign_that_is_done(http: httpx.AsyncClient, bundle: bytes) -> None:
+    answer = await http.post("/bundles", content=bundle, params={"name": "from the island"})
+    assert answer.status_code == 201, answer.text
+    campaign = answer.json()
+    header, *lines = bundles.lines_of(bundle)
+    assert answer.headers["location"] == f"/api/v1/campaigns/{campaign['id']}"
+    assert (campaign["name"], campaign["state"], campaign["runs"]) == ("from the island", "done", bundles.RUNS)
+    assert campaign["created_at"] == header["begun_at"]
+    assert campaign["finished_at"] == lines[-1]["finished_at"]
+    assert campaign["imported_at"] is not None
+    said = [line["outcome"]["verdict"] for line in lines]
+    assert campaign["counters"]["total"] == campaign["counters"]["done"] == len(lines) == 14
+    assert {word: campaign["counters"][word] for word in ("passed", "failed", "skipped", "incomplete")} == {
+        word: said.count(word) for word in ("passed", "failed", "skipped", "incomplete")
+    }
+    (target,) = campaign["by_target"]
+    assert target["hardware"] == header["runner"]["fingerprint"]["hardware"]
+    assert target["suite_revision"] == header["suite"]["revision"]
+    assert target["live_runners"] == 0
+
+
+async def test_its_outcomes_are_those_of_the_bundle_with_causes(http: httpx.AsyncClient, bundle: bytes) -> None:
+    campaign = (await http.post("/bundles", content=bundle)).json()["id"]
+    rows = (await http.get(f"/campaigns/{campaign}/outcomes")).json()["outcomes"]
+    header, *lines = bundles.lines_of(bundle)
+    assert [(row["case"], row["run"]) for row in rows] == [(line["case"], line["run"]) for line in lines]
+    for row, line in zip(rows, lines, strict=True):
+        outcome = line["outcome"]
+        assert (row["verdict"], row["ending"], row["placement"]) == (
+            outcome["verdict"],
+            outcome["ending"],
+            outcome["placement"],
+        )
+        assert row["duration_s"] == outcome["duration_s"]
+        assert row["message"] == (outcome["evidence"] or {}).get("message")
+        assert row["finished_at"] == line["finished_at"]
+        assert row["fingerprint"] == header["runner"]["fingerprint"]
+        assert row["runner_id"] is None
+    causes = {row["function"]: row["cause"] for row in rows if row["verdict"] != "passed"}
+    assert causes["hazards.segfault"] == "crash"
+    assert causes["hazards.gone"] == "removed"
+    matrix = (await http.get(f"/campaigns/{campaign}/functions")).json()
+    verdicts = {row["function"]: cell["verdict"] for row in matrix["functions"] for cell in row["cells"].values()}
+    assert verdicts == {
+        "hazards.add": "partial",
+        "hazards.fail": "complete",
+        "hazards.gone": "unknown",
+        "hazards.segfault": "complete",
+    }
+
+
+async def test_nobody_is_there_to_claim_for_or_to_show(http: httpx.AsyncClient, bundle: bytes) -> None:
+    assert (await http.post("/bundles", content=bundle)).status_code == 201
+    assert (await http.get("/runners")).json() == {"runners": []}
+    assert (await http.get("/catalogue")).json()["suites"] == []
+    refused = await http.post("/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"]})
+    assert refused.status_code == 422
+    assert "no live runner" in refused.json()["detail"]
+
+
+async def test_the_same_bundle_again_is_the_same_campaign(
+    http: httpx.AsyncClient, bundle: bytes, database: str
+) -> None:
+    first = await http.post("/bundles", content=bundle)
+    stored = await counts(database)
+    again = await http.post("/bundles", content=bundle, params={"name": "another name"})
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json() == first.json()
+    assert await counts(database) == stored
+
+
+async def test_imported_at_once_through_two_coordinators(database: str, bundle: bytes) -> None:
+    async with serving(database) as one, serving(database) as other:
+        answers = await asyncio.gather(*(each.post("/bundles", content=bundle) for each in (one, other) * 4))
+    assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    stored = await counts(database)
+    assert (stored["campaigns"], stored["jobs"], stored["outcomes"]) == (1, 14, 14)
+
+
+def _changed(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[bytes], bytes]:
+    """Change the lines, and seal them again: only the content is wrong, not the checksum."""
+
+    def apply(bundle: bytes) -> bytes:
+        lines = bundles.lines_of(bundle)
+        change(lines)
+        return bundles.sealed(lines)
+
+    return apply
+
+
+def _without_last_byte_of_end(bundle: bytes) -> bytes:
+    return bundle[:-1]
+
+
+BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda bundle: b"", "no bundle"),
+    "text": (lambda bundle: b"hello\n", "no bundle"),
+    "other JSON": (lambda bundle: b'{"type": "package"}\n', "no bundle"),
+    "binary": (lambda bundle: bytes(range(256)) * 100, "no bundle"),
+    "cut off within a line": (lambda bundle: bundle[: len(bundle) // 2], "cut off in line"),
+    "cut off between lines": (lambda bundle: b"".join(bundle.splitlines(keepends=True)[:-1]), "cut off in line 16"),
+    "end without a line break": (_without_last_byte_of_end, "cut off in line"),
+    "one digit changed": (lambda bundle: bundle.replace(b'"run":1', b'"run":2', 1), "already"),
+    "a verdict changed": (lambda bundle: bundle.replace(b'"failed"', b'"passed"', 1), "checksum"),
+    "a byte that is no text": (lambda bundle: bundle[:-300] + b"\xff" + bundle[-299:], "line"),
+    "goes on": (lambda bundle: bundle + b"{}\n", "goes on after its last line"),
+    "two in one": (lambda bundle: bundle + bundle, "goes on after its last line"),
+    "an outcome missing": (_changed(lambda lines: lines.pop(3)), "13 of 14 outcomes"),
+    "an outcome twice": (_changed(lambda lines: lines.append(lines[1])), "already"),
+    "an unknown case": (_changed(lambda lines: lines[1].update(case="hazards.add/9")), "header does not name"),
+    "a run too many": (_changed(lambda lines: lines[1].update(run=3)), "header does not name"),
+    "an outcome with more": (_changed(lambda lines: lines[1]["outcome"].update(cause="type")), "no outcome"),
+    "a negative duration": (_changed(lambda lines: lines[1]["outcome"].update(duration_s=-1)), "duration_s"),
+    "a newer format": (_changed(lambda lines: lines[0].update(format=2, portolan="9.0")), "made by portolan 9.0"),
+    "another protocol": (_changed(lambda lines: lines[0]["runner"].update(protocol=2)), "protocol 2"),
+    "no cases": (_changed(lambda lines: lines[0]["suite"].update(cases=[])), "names no case"),
+    "too many runs": (_changed(lambda lines: lines[0].update(runs=101)), "header is not valid (runs"),
+    "too large a number": (
+        _changed(lambda lines: lines[1]["outcome"]["timing"].update(position=1 << 40)),
+        "no database takes",
+    ),
+    "NUL in a name": (_changed(lambda lines: lines[0]["runner"].update(version="1\0")), "no database takes"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+async def test_what_is_not_a_good_bundle_is_refused_and_leaves_nothing(
+    kind: str, http: httpx.AsyncClient, bundle: bytes, database: str
+) -> None:
+    spoil, words = BAD[kind]
+    bad = spoil(bundle)
+    assert bad != bundle
+    answer = await http.post("/bundles", content=bad)
+    assert answer.status_code == 422, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert words in answer.json()["detail"]
+    assert set((await counts(database)).values()) == {0}
+
+
+async def test_one_revision_has_one_meaning(http: httpx.AsyncClient, bundle: bytes, database: str) -> None:
+    assert (await http.post("/bundles", content=bundle)).status_code == 201
+    stored = await counts(database)
+    lines = bundles.lines_of(bundle)
+    lines[0]["suite"]["cases"][0]["function"] = "hazards.other"
+    answer = await http.post("/bundles", content=bundles.sealed(lines))
+    assert answer.status_code == 422
+    assert "'hazards.add/0' is another one" in answer.json()["detail"]
+    assert await counts(database) == stored
+
+
+async def test_a_declared_size_over_the_limit_is_refused_before_the_body(http: httpx.AsyncClient) -> None:
+    answer = await http.post("/bundles", content=b"", headers={"Content-Length": str(MAX_BYTES + 1)})
+    assert answer.status_code == 413
+    assert "larger than 1,024 MiB" in answer.json()["detail"]
+
+
+async def test_an_undeclared_size_is_refused_where_it_passes_the_limit() -> None:
+    taken = 0
+
+    async def pieces() -> AsyncIterator[bytes]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield bytes(1 << 20)
+
+    with pytest.raises(BundleTooLargeError, match="larger than 4 MiB"):
+        async with service.received(pieces(), limit=4 << 20):
+            pass
+    assert taken == 5
+
+
+async def test_a_runner_completes_the_suite_of_which_a_bundle_brought_a_part(
+    http: httpx.AsyncClient, bundle: bytes, database: str
+) -> None:
+    assert (await http.post("/bundles", content=bundle)).status_code == 201
+    header, *_ = bundles.lines_of(bundle)
+    brought = [CatalogueCase.model_validate(case) for case in header["suite"]["cases"]]
+    more = CatalogueCase(id="hazards.first/0", function="hazards.first")
+    whole = CatalogueSuite(name="hazards", revision=header["suite"]["revision"], cases=[more, *brought])
+    engine = make_engine(database)
+    async with engine.begin() as connection:
+        await store_suite(connection, "hazards", whole)
+    await engine.dispose()
+    connection = await asyncpg.connect(database)
+    names = await connection.fetch("select name from cases order by position")
+    await connection.close()
+    assert [each["name"] for each in names] == [case.id for case in whole.cases]
+    # And the other way round: what is there already takes nothing from a part.
+    lines = bundles.lines_of(bundle)
+    lines[0]["begun_at"] = "2020-01-01T00:00:00Z"
+    assert (await http.post("/bundles", content=bundles.sealed(lines))).status_code == 201
+    assert (await counts(database))["cases"] == len(whole.cases)
+
+
+async def test_odd_text_in_the_evidence_is_stored(http: httpx.AsyncClient, bundle: bytes) -> None:
+    lines = bundles.lines_of(bundle)
+    lines[1]["outcome"] |= {"evidence": {"message": "a NUL \0 and 𝄞"}, "log_tail": "x\0y"}
+    answer = await http.post("/bundles", content=bundles.sealed(lines))
+    assert answer.status_code == 201, answer.text
+    rows = (await http.get(f"/campaigns/{answer.json()['id']}/outcomes")).json()["outcomes"]
+    assert rows[0]["message"] == "a NUL \N{REPLACEMENT CHARACTER} and 𝄞"
+    assert json.dumps(rows)
+
+
+def test_the_runner_wrote_every_line_as_the_protocol_says(bundle: bytes, tmp_path: Path) -> None:
+    """What the models would write again is what is there, to the byte."""
+    from protocol.bundle import BundledOutcome, BundleEnd, BundleHeader
+
+    first, *middle, last = bundle.splitlines()
+    assert BundleHeader.model_validate_json(first).model_dump_json().encode() == first
+    assert all(BundledOutcome.model_validate_json(line).model_dump_json().encode() == line for line in middle)
+    assert BundleEnd.model_validate_json(last).model_dump_json().encode() == last
