@@ -131,13 +131,19 @@ class Tpu(JaxDevice):
 
 BY_NAME: Mapping[str, type[JaxDevice]] = {each.name: each for each in (Cpu, Cuda, Tpu)}
 
-_CALLBACKS = ((callback, "pure_callback_impl"), (callback, "io_callback_impl"), (debugging, "debug_callback_impl"))
-"""What every host callback goes through when it runs, on whatever backend."""
+_CALLBACKS = (
+    (callback, "pure_callback_impl", "pure_callback"),
+    (callback, "io_callback_impl", "io_callback"),
+    # The one for debug.print at once; the other for all that is compiled, and debug.callback at once.
+    (debugging, "debug_callback_impl", "debug_callback"),
+    (debugging.debug_callback_p, "impl", "debug_callback"),
+)
+"""What every host callback goes through when it runs, on whatever backend; and what to call it."""
 
 
 @contextmanager
 def _callbacks(proof: Proof) -> Iterator[None]:
-    kept = [getattr(module, name) for module, name in _CALLBACKS]
+    kept = [getattr(owner, attribute) for owner, attribute, _ in _CALLBACKS]
 
     def counted(name: str, implementation: Any) -> Any:
         def call(*arguments: Any, **options: Any) -> Any:
@@ -146,14 +152,14 @@ def _callbacks(proof: Proof) -> Iterator[None]:
 
         return call
 
-    for (module, name), implementation in zip(_CALLBACKS, kept, strict=True):
-        setattr(module, name, counted(name.removesuffix("_impl"), implementation))
+    for (owner, attribute, name), implementation in zip(_CALLBACKS, kept, strict=True):
+        setattr(owner, attribute, counted(name, implementation))
     try:
         yield
         jax.effects_barrier()
     finally:
-        for (module, name), implementation in zip(_CALLBACKS, kept, strict=True):
-            setattr(module, name, implementation)
+        for (owner, attribute, _), implementation in zip(_CALLBACKS, kept, strict=True):
+            setattr(owner, attribute, implementation)
 
 
 def _leaf(array: Any) -> Leaf:

@@ -1,0 +1,104 @@
+"""Run as a process of its own, with two devices: forced to the second, does anything run on the first?
+
+Prints the outcome of each call by its name, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+os.environ |= {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.cases import Function, On, Prepare, just_call
+from runners.jax.devices import Cpu
+from tests.framework.running import run
+
+
+class SecondCpu(Cpu):
+    @property
+    def handle(self) -> jax.Device:
+        return jax.devices()[1]
+
+
+def jitted(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    compiled = jax.jit(on.function)
+    return lambda: compiled(x, y)
+
+
+def batched(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    mapped = jax.vmap(on.function)
+    return lambda: mapped(x, y)
+
+
+def differentiated(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    """Of ``x + y``, sent back from ``x + y``: what came in is what comes out."""
+    return lambda: jax.vjp(on.function, x, y)[1](on.function(x, y))[0]
+
+
+def with_a_host_array(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    host = np.asarray(y)
+    return lambda: on.function(x, host)
+
+
+def beside_the_first(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    other = jax.device_put(y, jax.devices()[0])
+    return lambda: on.function(x, other)
+
+
+def beside_the_first_compiled(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    other = jax.device_put(y, jax.devices()[0])
+    return lambda: jax.jit(on.function)(x, other)
+
+
+def taken_to_the_first(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    first = jax.devices()[0]
+    return lambda: on.function(*jax.device_put((x, y), first))
+
+
+def fetched(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    return lambda: np.asarray(on.function(x, y))
+
+
+def added(prepare: Prepare) -> Function:
+    add = Function("jax.numpy.add", np.add, prepare)
+    add.value("two", lambda make: [make.normal(16, 16), make.normal(16, 16)])
+    return add
+
+
+def created() -> Function:
+    ones = Function("jax.numpy.ones", lambda shape: np.ones(shape))
+    ones.value("created", lambda make: [(16, 16)])
+    return ones
+
+
+def main() -> None:
+    assert len(jax.devices()) == 2
+    device = SecondCpu()
+    device.prime()
+    functions = {
+        "eager": added(just_call),
+        "jit": added(jitted),
+        "vmap": added(batched),
+        "gradient": added(differentiated),
+        "with a host array": added(with_a_host_array),
+        "beside the first": added(beside_the_first),
+        "beside the first, compiled": added(beside_the_first_compiled),
+        "taken to the first": added(taken_to_the_first),
+        "fetched": added(fetched),
+        "created": created(),
+    }
+    told = {name: run(device, each.cases[0]).model_dump(mode="json") for name, each in functions.items()}
+    moved = device.put([np.ones(3), jnp.ones(3), 1.5], "float32")
+    told["put"] = {"committed": moved[0].committed, "devices": sorted(map(str, moved[0].devices()))}
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""Where a case ran is proven: each way in which JAX leaves the device is refused, or seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax._src import callback, debugging
+from jax.experimental import io_callback
+
+from protocol.outcomes import Outcome
+from protocol.words import Ending, Placement, Verdict
+from runners import jax as framework
+from runners.cases import Function, On
+from runners.devices import Device
+
+OutcomeOf = Callable[..., Outcome]
+ROOT = Path(__file__).parents[2]
+
+DESCRIBE = """
+import sys
+from runners import jax as framework
+from runners.devices import DeviceUnavailableError
+try:
+    print("described:", framework.device(sys.argv[1]).describe().hardware)
+except DeviceUnavailableError as error:
+    print("refused:", error)
+"""
+
+
+def described(device: str, **environment: str) -> str:
+    """What a process that is started as a runner's would be says of a device."""
+    command = [sys.executable, "-c", DESCRIBE, device]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stdout.strip()
+
+
+def hidden(device: str) -> dict[str, str]:
+    """The environment of a target, on a machine whose GPUs are hidden."""
+    return {**framework.DEVICES[device], "CUDA_VISIBLE_DEVICES": ""}
+
+
+def test_every_target_names_one_platform_and_no_other() -> None:
+    assert {name: each["JAX_PLATFORMS"] for name, each in framework.DEVICES.items()} == {
+        name: name for name in framework.DEVICES
+    }
+
+
+def test_without_cuda_the_cuda_target_is_refused_with_one_line() -> None:
+    said = described("cuda", **hidden("cuda"))
+    assert said.startswith("refused: jax ")
+    assert said.count("\n") == 0
+    assert said.rpartition(": ")[2], "it says why"
+
+
+def test_a_list_of_platforms_would_fall_back_silently_and_is_refused_too() -> None:
+    told = described("cpu", **{**hidden("cuda"), "JAX_PLATFORMS": "cuda,cpu"})
+    assert told.startswith("described:"), "by itself JAX takes the host"
+    said = described("cuda", **{**hidden("cuda"), "JAX_PLATFORMS": "cuda,cpu"})
+    assert said == f"refused: jax {jax.__version__} gave the host CPU instead of cuda"
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> dict[str, Any]:
+    """What a process with two devices saw (``elsewhere.py``)."""
+    command = [sys.executable, "-m", "tests.jax.elsewhere"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def outcome(told: dict[str, Any], name: str) -> Outcome:
+    return Outcome.model_validate(told[name])
+
+
+def test_inputs_are_committed_to_the_forced_device(elsewhere: dict[str, Any]) -> None:
+    assert elsewhere["put"] == {"committed": True, "devices": ["cpu:1"]}
+
+
+@pytest.mark.parametrize("name", ["eager", "jit", "vmap", "gradient", "with a host array"])
+def test_what_begins_on_the_forced_device_stays_there(elsewhere: dict[str, Any], name: str) -> None:
+    seen = outcome(elsewhere, name)
+    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device), seen.evidence
+    assert seen.proof.devices == ["cpu:1"]
+
+
+@pytest.mark.parametrize("name", ["beside the first", "beside the first, compiled"])
+def test_arrays_of_two_devices_are_not_mixed(elsewhere: dict[str, Any], name: str) -> None:
+    seen = outcome(elsewhere, name)
+    assert seen.ending is Ending.raised
+    assert seen.evidence is not None
+    assert "incompatible devices" in str(seen.evidence.message)
+
+
+@pytest.mark.parametrize(
+    ("name", "devices"),
+    [
+        ("taken to the first", ["cpu:0", "cpu:1"]),
+        ("fetched", ["cpu:1", "host"]),
+        ("created", ["cpu:0"]),
+    ],
+)
+def test_a_result_on_another_device_or_on_the_host_is_seen(
+    elsewhere: dict[str, Any], name: str, devices: list[str]
+) -> None:
+    seen = outcome(elsewhere, name)
+    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.fell_back)
+    assert seen.proof.devices == devices
+
+
+def doubled(values: Any) -> Any:
+    return np.asarray(values) * 2
+
+
+def pure(x: Any) -> Any:
+    return jax.pure_callback(doubled, x, x)
+
+
+def impure(x: Any, ordered: bool = False) -> Any:
+    return io_callback(doubled, x, x, ordered=ordered)
+
+
+def looked_at(x: Any, ordered: bool = False) -> Any:
+    jax.debug.callback(doubled, x, ordered=ordered)
+    return x * 2
+
+
+def printed(x: Any, ordered: bool = False) -> Any:
+    jax.debug.print("{}", x, ordered=ordered)
+    return x * 2
+
+
+def three_times(body: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Called in a loop, once at each turn: each begins with what the last one gave."""
+    return jax.jit(lambda x: jax.lax.scan(lambda turned, _: (body(turned) / 2, None), x, None, 3)[0] * 2)
+
+
+CALLS = {
+    "pure_callback": pure,
+    "io_callback": impure,
+    "io_callback, ordered": partial(impure, ordered=True),
+    "debug_callback": looked_at,
+    "debug_callback, ordered": partial(looked_at, ordered=True),
+    "debug_callback, printed": printed,
+    "debug_callback, printed, ordered": partial(printed, ordered=True),
+}
+
+
+def doubling(call: Callable[[Any], Any]) -> Function:
+    function = Function("jax.numpy.add", lambda x: x * 2, lambda on, x: lambda: call(x))
+    function.value("doubled", lambda make: [make.normal(3, 4)])
+    return function
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(("wrap", "times"), [(lambda call: call, 1), (jax.jit, 1), (three_times, 3)])
+def test_a_callback_to_the_host_is_seen_at_each_call(
+    cpu: Device, outcome_of: OutcomeOf, name: str, wrap: Callable[..., Any], times: int
+) -> None:
+    call = wrap(CALLS[name])
+    for _ in range(2):
+        # The second time nothing is compiled anew.
+        seen = outcome_of(cpu, doubling(call))
+        assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.fell_back), seen.evidence
+        assert seen.proof.fallbacks == {name.partition(",")[0]: 2 * times}, "once at the cold call, once watched"
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_callback_compiled_before_the_case_is_seen(cpu: Device, outcome_of: OutcomeOf, name: str) -> None:
+    compiles = []
+
+    @jax.jit
+    def old(x: Any) -> Any:
+        compiles.append(x)
+        return CALLS[name](x)
+
+    old(np.ones((3, 4), "float32"))
+    seen = outcome_of(cpu, doubling(old))
+    assert len(compiles) == 1
+    assert seen.placement is Placement.fell_back
+
+
+def test_a_callback_is_not_blamed_on_the_next_case(cpu: Device, outcome_of: OutcomeOf) -> None:
+    def implementations() -> list[Any]:
+        owners = [(callback, "pure_callback_impl"), (callback, "io_callback_impl"), (debugging, "debug_callback_impl")]
+        return [*(getattr(owner, name) for owner, name in owners), debugging.debug_callback_p.impl]
+
+    before = implementations()
+    assert outcome_of(cpu, doubling(jax.jit(pure))).placement is Placement.fell_back
+    assert implementations() == before
+    assert outcome_of(cpu, doubling(lambda x: x + x)).placement is Placement.on_device
+
+
+def test_a_callback_that_is_compiled_and_not_called_is_no_fallback(cpu: Device, outcome_of: OutcomeOf) -> None:
+    chosen = jax.jit(lambda x: jax.lax.cond(x.sum() > 1e9, pure, lambda values: values * 2, x))
+    seen = outcome_of(cpu, doubling(chosen))
+    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device)
+    assert seen.proof.fallbacks == {}
+
+
+def fetched(on: On, x: Any) -> Callable[[], Any]:
+    return lambda: np.asarray(on.function(x, x))
+
+
+def test_a_result_that_is_numpy_is_not_on_the_device(cpu: Device, outcome_of: OutcomeOf) -> None:
+    function = Function("jax.numpy.add", lambda x: x * 2, fetched)
+    function.value("fetched", lambda make: [make.normal(4)])
+    assert outcome_of(cpu, function).placement is Placement.fell_back
+
+
+def test_without_any_array_nothing_is_claimed(cpu: Device, outcome_of: OutcomeOf) -> None:
+    function = Function("jax.process_index", lambda: 0)
+    function.value("none", lambda make: [])
+    assert outcome_of(cpu, function).placement is Placement.unknown
