@@ -1,0 +1,79 @@
+"""A bundle whose runner was killed or interrupted is continued by the same command, to the same end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from runners import processes
+from tests import bundles
+from tests.runner_process import alive, environment, until
+
+SLOW = ("hazards.nap", "hazards.process_id")
+
+
+def _begin(out: Path, note: Path, runs: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        bundles.command(out, functions=SLOW, runs=runs),
+        env=environment(HAZARDS_NOTE=str(note)),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _written(part: Path) -> int:
+    return part.read_bytes().count(b"\n") - 1 if part.exists() else 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
+    out, part, note = tmp_path / "b", tmp_path / "b.part", tmp_path / "note"
+    with _begin(out, note, runs=6) as first:
+        until(lambda: _written(part) >= 8, "some outcomes are written")
+        below = [each.pid for each in processes.descendants([first.pid], processes.snapshot()) if each.alive]
+        first.send_signal(number)
+        _, said = first.communicate(timeout=20)
+    until(lambda: not [pid for pid in below if alive(pid)], "nothing of it runs on", 5.0)
+    assert not out.exists()
+    kept, count = part.read_bytes(), _written(part)
+    assert kept.endswith(b"\n")
+    if number == signal.SIGINT:
+        assert first.returncode == 130
+        assert f"{count} of 30 are kept in {part}; the same command goes on there" in said
+
+    with _begin(out, note, runs=6) as second:
+        _, said = second.communicate(timeout=60)
+    assert second.returncode == 0, said
+    assert f"going on behind {count} of 30" in said
+    whole = out.read_bytes()
+    assert whole.startswith(kept)
+    _, *lines = bundles.lines_of(whole)
+    runs = Counter((line["case"], line["run"]) for line in lines)
+    assert len(runs) == 30
+    assert set(runs.values()) == {1}
+    assert {line["outcome"]["verdict"] for line in lines} == {"passed"}, "an interruption is no outcome"
+    assert [line["run"] for line in lines] == sorted(line["run"] for line in lines)
+    assert not part.exists()
+
+
+def test_another_order_does_not_continue_it(tmp_path: Path) -> None:
+    out, part, note = tmp_path / "b", tmp_path / "b.part", tmp_path / "note"
+    with _begin(out, note, runs=6) as first:
+        until(lambda: _written(part) >= 1, "an outcome is written")
+        with _begin(out, note, runs=6) as beside:
+            _, said = beside.communicate(timeout=20)
+        assert (beside.returncode, "another run is writing" in said) == (2, True)
+        os.kill(first.pid, signal.SIGKILL)
+        first.communicate()
+    kept = part.read_bytes()
+    with _begin(out, note, runs=2) as second:
+        _, said = second.communicate(timeout=20)
+    assert second.returncode == 2
+    (line,) = said.splitlines()
+    assert "was begun otherwise (runs 6, now 2)" in line
+    assert part.read_bytes() == kept
