@@ -47,6 +47,11 @@ def test_steady_samples_stop_early() -> None:
     assert timing.enough([1.0] * 10, budget_used=False)
 
 
+def test_steady_samples_of_one_moment_do_not_stop_early() -> None:
+    assert not timing.enough([1.0] * 10, budget_used=False, spanned=False)
+    assert timing.enough([1.0] * timing.MAX_SAMPLES, budget_used=False, spanned=False)
+
+
 def test_scattered_samples_go_on_up_to_a_limit() -> None:
     scattered = [1.0, 5.0] * 100
     assert not timing.enough(scattered[:100], budget_used=False)
