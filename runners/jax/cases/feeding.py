@@ -40,7 +40,12 @@ def asked(on: On, x: Any, **options: Any) -> Callable[[], Any]:
     """A compiled program asks the host for an array, and works on with it."""
     held = np.asarray(x)
     given = jax.ShapeDtypeStruct(x.shape, x.dtype)
-    compiled = jax.jit(lambda y: on.function(lambda: held, given, **options) * y)
+
+    def program(y: Any) -> list[Any]:
+        received = on.function(lambda: held, given, **options)
+        return [received, received * y]
+
+    compiled = jax.jit(program)
     return on.compiled(lambda: compiled(x))
 
 
@@ -74,7 +79,7 @@ def sent_back(on: On, x: Any) -> Callable[[], Any]:
     return on.compiled(lambda: compiled(x))
 
 
-io_callback = Function("jax.experimental.io_callback", lambda x, ordered=False: x * x, prepare=asked)
+io_callback = Function("jax.experimental.io_callback", lambda x, ordered=False: [x, x * x], prepare=asked)
 io_callback.value("float32-64x128", lambda make: [make.normal(64, 128)])
 io_callback.value("float32-ordered", lambda make: [make.normal(16, 8)], ordered=True)
 io_callback.value("int32", lambda make: [make.integers(40, low=1, dtype="int32")], dtype="int32")
