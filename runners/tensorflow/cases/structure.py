@@ -67,25 +67,34 @@ concat.value(
 )
 
 
-def squares_in_a_loop(x: Any) -> Any:
-    """Grows as it is written, in a loop of the graph."""
-    held = tf.TensorArray(x.dtype, 0, dynamic_size=True, element_shape=[2, 3])
+def squares_in_a_loop(x: Any, **options: Any) -> Any:
+    """Written in a loop of the graph."""
+    held = tf.TensorArray(x.dtype, element_shape=[2, 3], **options)
     stop = tf.shape(x)[0]
     return tf.while_loop(
         lambda place, _: place < stop, lambda place, held: (place + 1, held.write(place, x[place] ** 2)), (0, held)
     )[1]
 
 
-def in_a_function(on: On, x: Any) -> Callable[[], Any]:
-    call = tf.function(lambda: on.function(squares_in_a_loop(x)), autograph=False)
+def in_a_function(on: On, x: Any, **options: Any) -> Callable[[], Any]:
+    call = tf.function(lambda: on.function(squares_in_a_loop(x, **options)), autograph=False)
     return on.compiled(call)
 
 
 concat.value(
     "written-in-a-loop",
     lambda make: [make.normal(6, 2, 3)],
-    reference=lambda x: flattened(x**2),
+    reference=lambda x, **_: flattened(x**2),
     prepare=in_a_function,
+    size=6,
+)
+concat.value(
+    "grown-in-a-loop",
+    lambda make: [make.normal(6, 2, 3)],
+    reference=lambda x, **_: flattened(x**2),
+    prepare=in_a_function,
+    size=0,
+    dynamic_size=True,
 )
 concat.value(
     "in-a-session",
