@@ -183,15 +183,15 @@ def values_backward(on: On, x: Any, upstream: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tf.GradientTape() as tape:
             tape.watch(x)
-            s, *_ = on.function(x)
-        return [s, tape.gradient(s, x, upstream)]
+            s, u, v = on.function(x)
+        return [s, tf.matmul(u * s, v, transpose_b=True), tape.gradient(s, x, upstream)]
 
     return on.compiled(call)
 
 
 def values_backward_reference(x: Array, upstream: Array) -> Any:
     u, s, vh = np.linalg.svd(x, full_matrices=False)
-    return [s, (u * upstream) @ vh]
+    return [s, x, (u * upstream) @ vh]
 
 
 for dtype in ("float32", "float64"):
