@@ -74,17 +74,12 @@ def one_device_only(on: On) -> str | None:
     return None if count > 1 else f"it speaks between two devices; there is {count}"
 
 
-def gathered(x: Any, axis: int = 0, tiled: bool = False, axis_index_groups: Any = None) -> Any:
-    """Every member gets all members, or those of its group, stacked or joined end to end along ``axis``."""
-    groups = axis_index_groups or [list(range(len(x)))]
-    result: list[Any] = [None] * len(x)
-    for group in groups:
-        for member in group:
-            result[member] = (np.concatenate if tiled else np.stack)([x[each] for each in group], axis)
-    return np.stack(result)
+def gathered(x: Any, axis: int = 0, tiled: bool = False) -> Any:
+    """Every member gets all members, stacked or joined end to end along ``axis``."""
+    return np.stack([(np.concatenate if tiled else np.stack)(list(x), axis)] * len(x))
 
 
-def gathered_in_shards(x: Any, axis: int = 0, tiled: bool = False) -> Any:
+def gathered_in_shards(x: Any, axis: int = 0, tiled: bool = False, axis_index_groups: Any = None) -> Any:
     """On one device, the whole is the only part."""
     return x if tiled else x[None]
 
@@ -113,6 +108,13 @@ all_gather.value(
     tiled=True,
 )
 all_gather.value(
+    "one-group",
+    lambda make: [make.normal(64, 128)],
+    prepare=sharded_over(1),
+    reference=gathered_in_shards,
+    axis_index_groups=[[0]],
+)
+all_gather.value(
     "gradient",
     lambda make: [make.normal(4, 6), make.normal(4, 4, 6)],
     prepare=gradient_along_vmap,
@@ -126,12 +128,9 @@ all_gather.value(
 )
 
 
-def highest(x: Any, axis_index_groups: Any = None) -> Any:
-    """Every member gets the largest of all, or of its group, element by element."""
-    result = np.empty_like(x)
-    for group in axis_index_groups or [list(range(len(x)))]:
-        result[group] = x[group].max(0)
-    return result
+def highest(x: Any) -> Any:
+    """Every member gets the largest of all, element by element."""
+    return np.stack([x.max(0)] * len(x))
 
 
 pmax = Function("jax.lax.pmax", highest, prepare=along_vmap)

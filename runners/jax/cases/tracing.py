@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -112,7 +113,7 @@ def named_and_jitted(on: On, *arguments: Any) -> Callable[[], Any]:
 
 
 def named_in_vmap(on: On, *arguments: Any) -> Callable[[], Any]:
-    return in_vmap(On(on.function(layer, name="layer"), on.device, on.target, on.dtype, on.put), *arguments)
+    return in_vmap(replace(on, function=on.function(layer, name="layer")), *arguments)
 
 
 def named_and_derived(on: On, x: Any, weights: Any) -> Callable[[], Any]:
