@@ -26,8 +26,7 @@ def printed(on: On, *arguments: Any, traced: bool = False, **options: Any) -> Ca
     def body() -> None:
         on.function(*arguments, output_stream=f"file://{path}", **options)
 
-    plain = on.compiled(body)
-    print_it = tf.function(plain) if traced and on.target not in ("xla", "tpu") else plain
+    print_it = on.compiled(tf.function(body) if traced else body)
 
     def call(_kept: Any = folder) -> str:
         path.write_text("")
