@@ -10,6 +10,8 @@ from tests.framework.running import cases, each
 
 GONE: dict[str, str] = {
     "tf.distribute.Strategy.get_per_replica_batch_size": "tf.distribute.InputContext.get_per_replica_batch_size",
+    "tf.keras.optimizers.experimental.Adadelta": "tf.keras.optimizers.Adadelta",
+    "tf.python.ops.numpy_ops.clip": "tf.experimental.numpy.clip",
 }
 """Names as the paper printed them that this TensorFlow does not have, and what stands for them today."""
 

@@ -36,7 +36,7 @@ def cosines(size: int, kind: int, norm: str | None) -> Any:
     return matrix * np.sqrt(1 / (2 * size))
 
 
-def inverse(x: Array, kind: int = 2, norm: str | None = None) -> Array:
+def inverse(x: Array, kind: int = 2, norm: str | None = None) -> Any:
     return x @ cosines(x.shape[-1], kind, norm).T
 
 
