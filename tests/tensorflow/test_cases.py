@@ -9,6 +9,9 @@ from tests.framework.right import assert_known, assert_right, assert_unique
 from tests.framework.running import cases, each
 
 GONE: dict[str, str] = {
+    "tf.contrib.framework.nest.map_structure_up_to": "tf.__internal__.nest.map_structure_up_to",
+    "tf.estimator.CheckpointSaverHook": "tf.compat.v1.train.CheckpointSaverHook",
+    "tf.estimator.LoggingTensorHook": "tf.compat.v1.train.LoggingTensorHook",
     "tf.distribute.Strategy.get_per_replica_batch_size": "tf.distribute.InputContext.get_per_replica_batch_size",
     "tf.keras.optimizers.experimental.Adadelta": "tf.keras.optimizers.Adadelta",
     "tf.python.ops.numpy_ops.clip": "tf.experimental.numpy.clip",
