@@ -100,8 +100,9 @@ shuffle_and_repeat.statistics("the-same-seed-repeats", nothing, check_repeated, 
 shuffle_and_repeat.statistics("another-seed-another-order", nothing, check_other, prepare=seeded, seeds=(7, 8), size=64)
 
 
-def check_uniform(observed: Any, *, size: int, **_: Any) -> None:
+def check_uniform(observed: Any, *, size: int, elements: int, **_: Any) -> None:
     (order,) = orders(observed)
+    assert len(order) == elements, f"{len(order)} elements came, not {elements}"
     epochs = order.reshape(-1, size)
     expected = len(epochs) / size
     for place in (0, size // 2, size - 1):
