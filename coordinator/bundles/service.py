@@ -45,9 +45,14 @@ async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None) -
     try:
         async with engine.begin() as connection:
             await store.take_time(connection)
+            if (known := await store.campaign_of(connection, bundle.sha256)) is not None:
+                return known, False
             created = await store.create_campaign(connection, bundle.header, bundle.sha256, bundle.ended_at, name)
             if created is None:
-                return await store.campaign_of(connection, bundle.sha256), False
+                # Somebody imported it since we looked.
+                known = await store.campaign_of(connection, bundle.sha256)
+                assert known is not None
+                return known, False
             await _fill(connection, created, bundle, file)
             return created, True
     except DBAPIError as error:

@@ -78,9 +78,11 @@ async def create_campaign(
     return campaign_id
 
 
-async def campaign_of(connection: AsyncConnection, sha256: str) -> int:
+async def campaign_of(connection: AsyncConnection, sha256: str) -> int | None:
+    """The campaign that the bundle has become, if it has."""
     found = await connection.execute(select(campaigns.c.id).where(campaigns.c.bundle_sha256 == sha256))
-    return int(found.scalar_one())
+    campaign_id: int | None = found.scalar_one_or_none()
+    return campaign_id
 
 
 async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, StoredCase]:

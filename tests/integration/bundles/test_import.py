@@ -132,6 +132,11 @@ async def test_the_same_bundle_again_is_the_same_campaign(
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.json() == first.json()
     assert await counts(database) == stored
+    # Nor does it use up a number: people notice when campaigns are missing.
+    other = bundles.lines_of(bundle)
+    other[0]["begun_at"] = "2020-01-01T00:00:00Z"
+    next_one = await http.post("/bundles", content=bundles.sealed(other))
+    assert next_one.json()["id"] == first.json()["id"] + 1
 
 
 async def test_imported_at_once_through_two_coordinators(database: str, bundle: bytes) -> None:
