@@ -18,6 +18,7 @@ from coordinator.database.connection import engine as make_engine
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.fleet.api import router as runners
 from coordinator.outcomes.api import router as outcomes
+from coordinator.review.api import router as review
 from coordinator.settings import Settings
 
 
@@ -47,7 +48,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     problems.install(app)
     api = APIRouter(prefix="/api/v1")
-    for router in (campaigns, bundles, outcomes, runners, catalogue):
+    for router in (campaigns, bundles, outcomes, review, runners, catalogue):
         api.include_router(router)
     app.include_router(api)
 

@@ -8,7 +8,7 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from coordinator.cli import bundles, campaigns, database, demo, results, runners, up
+from coordinator.cli import bundles, campaigns, database, demo, results, review, runners, up
 from coordinator.errors import PortolanError
 
 INTERRUPTED = 130
@@ -27,6 +27,8 @@ app.command("status")(campaigns.status)
 app.command("results")(results.results)
 app.command("cancel")(campaigns.cancel)
 app.command("import")(bundles.import_)
+app.command("reclassify")(review.reclassify)
+app.command("override")(review.override)
 app.add_typer(runners.app, name="runner")
 app.add_typer(database.app, name="db")
 app.command("demo")(demo.demo)

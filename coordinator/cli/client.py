@@ -17,6 +17,7 @@ from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import PortolanError
 from coordinator.fleet.models import Runner, RunnerList
 from coordinator.outcomes.models import Matrix, OutcomePage
+from coordinator.review.models import Override, OverrideList, Reclassified
 from protocol.problems import Problem
 
 SILENCE_S = 30.0
@@ -121,6 +122,21 @@ class Client:
                 if time.monotonic() - heard > GIVE_UP_S:
                     raise
             time.sleep(RECONNECT_S)
+
+    def reclassify(self, campaign_id: int | None) -> Reclassified:
+        """Today's rules on the stored evidence of one campaign, or of all."""
+        path = "/reclassify" if campaign_id is None else f"/campaigns/{campaign_id}/reclassify"
+        timeout = httpx.Timeout(EXPORT_SILENCE_S, connect=5.0)
+        return self._read(Reclassified, self._call("POST", path, timeout=timeout))
+
+    def override(self, campaign_id: int, request: Mapping[str, Any]) -> Override:
+        return self._read(Override, self._call("PUT", f"/campaigns/{campaign_id}/overrides", json=dict(request)))
+
+    def undo_override(self, campaign_id: int, case: str, target: str) -> None:
+        self._call("DELETE", f"/campaigns/{campaign_id}/overrides", params={"case": case, "target": target})
+
+    def overrides(self, campaign_id: int) -> list[Override]:
+        return self._read(OverrideList, self._call("GET", f"/campaigns/{campaign_id}/overrides")).overrides
 
     def runners(self) -> list[Runner]:
         return self._read(RunnerList, self._call("GET", "/runners")).runners

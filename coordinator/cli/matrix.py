@@ -140,6 +140,10 @@ def _summary(rows: Sequence[MatrixRow], target: MatrixTarget) -> list[str]:
             f"{'it fails' if others == 1 else 'they fail'} mainly for: {_listed(causes)}"
         )
     lines = [line + "."]
+    if failed := sum(cell.failed for cell in cells):
+        lines.append(
+            f"  Cause unknown: {sum(cell.unknown_cause for cell in cells)} of {plural(failed, 'failed case')}."
+        )
     if uncounted := verdicts["unknown"]:
         causes = Counter(cell.not_counted_cause or "unknown" for cell in cells if cell.verdict == "unknown")
         lines.append(f"  {plural(uncounted, 'function')} in no count: {_listed(causes)}.")

@@ -245,3 +245,17 @@ outcomes = Table(
     Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Index("ix_outcomes_campaign_id_job_id", "campaign_id", "job_id"),
 )
+
+overrides = Table(
+    "overrides",
+    metadata,
+    Column("job_id", ForeignKey("outcomes.job_id"), primary_key=True, autoincrement=False),
+    Column("cause", _words("cause", [str(each) for each in Cause]), nullable=False),
+    Column("author", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    _now(),
+    Column("was_verdict", _words("was_verdict", [str(each) for each in Verdict]), nullable=False),
+    Column("was_cause", _words("was_cause", [str(each) for each in Cause])),
+    Column("was_rule", Text),
+    comment="causes that a person named; the outcome bears them, what it was before is kept here",
+)

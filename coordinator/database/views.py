@@ -41,7 +41,7 @@ OUTCOME_ROWS = View(
         "verdict_on_device": "as verdict, but what passed by falling back failed; null if host_only",
         "cause": "why it did not pass; null if it passed",
         "cause_on_device": "as cause, with placement where only verdict_on_device failed; null if host_only",
-        "rule": "which rule named the cause",
+        "rule": "which rule named the cause; overridden if a person did",
         "placement": "on_device, fell_back, host_only or unknown",
         "init_ms": "priming of the device in this process, before any clock",
         "cold_ms": "first call of the case; it holds compilation",
@@ -56,6 +56,9 @@ OUTCOME_ROWS = View(
         "devices": "where the arrays that went in and came out were",
         "log_bytes": "how much the case printed",
         "fingerprint": "everything known of the machine and the installation that produced it",
+        "overridden_by": "who named the cause, if no rule did",
+        "overridden_why": "their reason",
+        "overridden_at": "when they said so",
     },
     """\
 SELECT o.job_id,
@@ -110,13 +113,17 @@ SELECT o.job_id,
        f.body AS fingerprint,
        o.finished_at,
        o.target_id,
-       o.case_id
+       o.case_id,
+       v.author AS overridden_by,
+       v.why AS overridden_why,
+       v.created_at AS overridden_at
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id
   JOIN cases c ON c.id = o.case_id
   JOIN suites s ON s.id = c.suite_id
   LEFT JOIN fingerprints f ON f.id = o.fingerprint_id
+  LEFT JOIN overrides v ON v.job_id = o.job_id
 """,
 )
 

@@ -40,6 +40,13 @@ _VERDICTS: Mapping[Cause, Verdict] = {
     Cause.removed: Verdict.skipped,
     Cause.not_applicable: Verdict.skipped,
 }
+
+
+def verdict_of(cause: Cause) -> Verdict:
+    """What an outcome of that cause counts as."""
+    return _VERDICTS.get(cause, Verdict.failed)
+
+
 _PASSED = Classification(Verdict.passed, None, None)
 _NO_EVIDENCE = Evidence()
 _CPP_STACK = re.compile(r"Exception raised from |\nframe #0: |\*\*\* Begin stack trace")
@@ -77,7 +84,7 @@ class Rule:
 
     @property
     def classification(self) -> Classification:
-        return Classification(_VERDICTS.get(self.cause, Verdict.failed), self.cause, self.id)
+        return Classification(verdict_of(self.cause), self.cause, self.id)
 
     @property
     def catches_all(self) -> bool:

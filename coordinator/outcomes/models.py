@@ -32,6 +32,8 @@ class Cell(BaseModel):
     cause: str | None
     cause_on_device: str | None
     not_counted_cause: str | None
+    unknown_cause: int = 0
+    """Of the failed cases, those that no rule knows."""
     cold_ms: float | None = None
     steady_ms: float | None = None
     iqr_ms: float | None = None

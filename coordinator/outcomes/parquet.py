@@ -24,7 +24,12 @@ _WHOLE = dict.fromkeys(
     pa.int64(),
 )
 _TRUTH = dict.fromkeys(("host_only", "simulated"), pa.bool_())
-_TYPES = {**_DOUBLE, **_WHOLE, **_TRUTH, "finished_at": pa.timestamp("us", tz="UTC")}
+_TYPES = {
+    **_DOUBLE,
+    **_WHOLE,
+    **_TRUTH,
+    **dict.fromkeys(("finished_at", "overridden_at"), pa.timestamp("us", tz="UTC")),
+}
 """Everything else is text; lists and objects are JSON."""
 
 

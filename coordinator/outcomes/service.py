@@ -116,11 +116,13 @@ async def matrix(engine: AsyncEngine, campaign_id: int) -> Matrix:
 async def _cells(connection: AsyncConnection, campaign_id: int) -> list[MatrixRow]:
     latencies = {(row.function, row.target_id): row for row in await store.latencies(connection, campaign_id)}
     ratios = {(row.function, row.target_id): row for row in await store.ratios(connection, campaign_id)}
+    unknown = {(row.function, row.target_id): row.cases for row in await store.unknown_causes(connection, campaign_id)}
     rows: dict[str, MatrixRow] = {}
     for verdict in await store.verdicts(connection, campaign_id):
         key = (verdict.function, verdict.target_id)
         latency, ratio = latencies.get(key), ratios.get(key)
         values: dict[str, Any] = {name: value for name, value in verdict._mapping.items() if name in Cell.model_fields}
+        values["unknown_cause"] = unknown.get(key, 0)
         if latency is not None:
             values |= {name: getattr(latency, name) for name in ("cold_ms", "steady_ms", "iqr_ms", "samples")}
         if ratio is not None:

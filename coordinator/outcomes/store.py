@@ -88,6 +88,24 @@ async def latencies(connection: AsyncConnection, campaign_id: int) -> Sequence[R
     return rows.all()
 
 
+async def unknown_causes(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
+    """Per function and target: failed cases whose most frequent cause is that no rule knows them."""
+    rows = await connection.execute(
+        text("""
+        SELECT n.target_id, c.function, count(*) AS cases
+          FROM (SELECT target_id, case_id,
+                       mode() WITHIN GROUP (ORDER BY coalesce(cause, 'unknown') COLLATE "C") AS cause
+                  FROM outcomes WHERE campaign_id = :campaign AND verdict = 'failed'
+                 GROUP BY 1, 2) n
+          JOIN cases c ON c.id = n.case_id
+         WHERE n.cause = 'unknown'
+         GROUP BY 1, 2
+        """),
+        {"campaign": campaign_id},
+    )
+    return rows.all()
+
+
 async def ratios(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
     """Steady time against the CPU of the same framework version, per function and target.
 

@@ -45,7 +45,7 @@ def matrix() -> Matrix:
     rows = {
         "torch.cat": {
             CPU: cell("success", 9, 9, cold_ms=0.05, steady_ms=0.01),
-            XLA: cell("partial", 7, 9, cause="type", cold_ms=20.0, steady_ms=0.05, ratio_to_cpu=5.0),
+            XLA: cell("partial", 7, 9, cause="type", unknown_cause=1, cold_ms=20.0, steady_ms=0.05, ratio_to_cpu=5.0),
         },
         "torch.nonzero": {
             CPU: cell("success", 3, 3),
@@ -114,6 +114,7 @@ def test_the_summary_says_how_many_port_why_others_do_not_and_how_slow(matrix: M
     assert summary(matrix) == [
         "torch@2.9.0/cpu: 2 of 2 functions port.",
         "torch@2.9.0/xla: 2 of 3 functions port, 1 in part, 0 not at all; it fails mainly for: type 1.",
+        "  Cause unknown: 1 of 2 failed cases.",
         "  1 function in no count: removed 1.",
         "  On the device itself 1 of 3 does: 1 function silently used the host.",
         "  Steady calls take 2.75 times as long as on the CPU (median over 2 functions; 1 is faster).",
