@@ -62,6 +62,8 @@ class Mutant:
     name: str
     alter: Alter
     applied: bool = False
+    places: int = 0
+    """How many values it has counted in a result, where it counts them."""
 
     def __call__(self, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         return self.alter(self, result, arguments, options)
@@ -191,6 +193,7 @@ class _Walk:
         if opened is not UNCHANGED:
             return opened
         self.place += 1
+        self.mutant.places = max(self.mutant.places, self.place + 1)
         return self.mutant.instead(self.change(tree) if self.place == self.position else UNCHANGED, tree)
 
     def result(self, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:

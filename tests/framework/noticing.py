@@ -24,7 +24,7 @@ def mutants(arrays: Arrays) -> Iterator[Mutant]:
         for position in range(MOST_POSITIONS):
             mutant = made(arrays, position)
             yield mutant
-            if not mutant.applied and position:
+            if position + 1 >= mutant.places or (position and not mutant.applied):
                 break
 
 
