@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.cases import Function, Make, On
-from runners.checks import EXACT, Tolerance
+from runners.checks import EXACT, TOLERANCES, Tolerance
 from runners.tensorflow.cases.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
 
 Array = np.ndarray[Any, Any]
@@ -95,7 +95,6 @@ set_diag.behaviour(
 
 FACTORED = Tolerance(2e-4, 2e-4)
 """For float32: a factorisation is backward stable, so errors grow with the matrix's norm and its size."""
-FACTORED_FLOAT64 = Tolerance(1e-9, 1e-9)
 
 
 def singular_values(x: Array, **_: Any) -> Any:
@@ -139,7 +138,7 @@ def factored(name: str, *shape: int, dtype: str = "float32", **options: Any) -> 
             return [make.normal(*shape) + 1j * make.normal(*shape)]
         return [make.normal(*shape)]
 
-    tolerance = FACTORED_FLOAT64 if dtype in ("float64", "complex128") else FACTORED
+    tolerance = TOLERANCES["float64"] if dtype in ("float64", "complex128") else FACTORED
     svd.value(name, inputs, dtype=dtype, tolerance=tolerance, **options)
 
 
@@ -164,7 +163,7 @@ for dtype in ("float32", "float64"):
         f"values-only-{dtype}",
         lambda make: [make.normal(5, 24, 16)],
         dtype=dtype,
-        tolerance=FACTORED if dtype == "float32" else FACTORED_FLOAT64,
+        tolerance=FACTORED if dtype == "float32" else TOLERANCES["float64"],
         reference=singular_values,
         prepare=only_values,
     )
@@ -199,7 +198,7 @@ for dtype in ("float32", "float64"):
         f"gradient-of-values-{dtype}",
         lambda make: [make.normal(8, 6), make.normal(6)],
         dtype=dtype,
-        tolerance=Tolerance(1e-3, 1e-3) if dtype == "float32" else Tolerance(1e-7, 1e-7),
+        tolerance=Tolerance(1e-3, 1e-3) if dtype == "float32" else TOLERANCES["float64"],
         reference=values_backward_reference,
         prepare=values_backward,
     )
