@@ -76,7 +76,12 @@ def optimizer_swapped(optimizer: Any, mutant: Mutant) -> Any:
             before = [tf.identity(each) for each in variables]
             result = super().apply(grads, trainable_variables)
             after = [tf.identity(each) for each in variables]
-            for variable, value in zip(variables, mutant(after, (before,), {}), strict=True):
+            altered = mutant(after, (before,), {})
+            if any(value.dtype != right.dtype for value, right in zip(altered, after, strict=True)):
+                # A variable keeps its own dtype, whatever it is assigned.
+                mutant.applied = False
+                return result
+            for variable, value in zip(variables, altered, strict=True):
                 variable.assign(value)
             return result
 
