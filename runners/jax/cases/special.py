@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from runners.cases import Function
+from runners.cases import Function, Inputs
 from runners.jax.cases.calls import gradient, in_vmap, jitted
 from runners.jax.cases.elementwise import edges, of_integers
 
@@ -110,17 +110,15 @@ SHAPES: dict[str, tuple[tuple[int, ...], ...]] = {
     "scalars": ((), (), ()),
     "empty": ((0, 9), (9,), ()),
 }
-for called, (of_x, of_loc, of_scale) in SHAPES.items():
+
+
+def shaped(of_x: tuple[int, ...], of_loc: tuple[int, ...], of_scale: tuple[int, ...]) -> Inputs:
+    return lambda make: [2 * make.normal(*of_x), make.normal(*of_loc), make.uniform(*of_scale, low=0.5, high=3)]
+
+
+for called, shapes in SHAPES.items():
     for dtype in ("float32", "float64"):
-        cdf.value(
-            f"{dtype}-{called}",
-            lambda make, x=of_x, loc=of_loc, scale=of_scale: [
-                2 * make.normal(*x),
-                make.normal(*loc),
-                make.uniform(*scale, low=0.5, high=3),
-            ],
-            dtype=dtype,
-        )
+        cdf.value(f"{dtype}-{called}", shaped(*shapes), dtype=dtype)
 cdf.value("loc-alone", lambda make: [make.normal(40), make.normal(40)])
 cdf.value("python-loc-and-scale", lambda make: [make.normal(40), 0.5, 2.0])
 cdf.value("loc-and-scale-by-name", lambda make: [make.normal(40)], loc=-0.5, scale=0.25)

@@ -267,7 +267,7 @@ partial.behaviour("derivative-by-what-it-holds", triple, assert_derivatives, pre
 
 def compiled_once(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        traced = []
+        traced: list[None] = []
 
         def applied(function: Any, x: Any) -> Any:
             traced.append(None)
