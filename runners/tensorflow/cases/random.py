@@ -101,7 +101,7 @@ gamma.statistics(
     "traced",
     lambda make: [[20_000], np.asarray(2.5)],
     gamma_drawn,
-    prepare=lambda on, shape, alpha: traced(on, shape, alpha),
+    prepare=traced,
 )
 gamma.behaviour(
     "none", lambda make: [[0], np.array([1.0, 2.0])], lambda observed, *_: drawn(observed, (0, 2), "float32")
