@@ -300,8 +300,8 @@ def called_again(on: On, x: Any, one: Any, other: Any) -> Callable[[], Any]:
     """The way back can be taken more than once."""
 
     def call() -> Any:
-        _, backward = on.function(jnp.sin, x)
-        return [*backward(one), *backward(other)]
+        result, backward = on.function(jnp.sin, x)
+        return [result, *backward(one), *backward(other)]
 
     return on.compiled(call)
 
@@ -310,7 +310,7 @@ vjp.value(
     "way-back-twice",
     lambda make: [make.normal(40), make.normal(40), make.normal(40)],
     prepare=called_again,
-    reference=lambda x, one, other: [np.cos(x) * one, np.cos(x) * other],
+    reference=lambda x, one, other: [np.sin(x), np.cos(x) * one, np.cos(x) * other],
 )
 
 
