@@ -94,8 +94,9 @@ class JaxDevice:
         np.random.seed(seed)
 
     def on_device(self, device: str) -> bool:
-        """Of this platform: a collective's result lies on several of its devices, named with commas."""
-        return set(device.split(",")) <= set(map(str, jax.devices()))
+        """On the forced one; a collective's result lies on others of its platform as well, named with commas."""
+        named = set(device.split(","))
+        return str(self.handle) in named and named <= set(map(str, jax.devices()))
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
