@@ -51,6 +51,13 @@ _PASSED = Classification(Verdict.passed, None, None)
 _NO_EVIDENCE = Evidence()
 _CPP_STACK = re.compile(r"Exception raised from |\nframe #0: |\*\*\* Begin stack trace")
 """Where a message turns into C++ symbols, whose names would mislead the patterns."""
+_GRAPH_NODE = re.compile(r"\{\{function_node [^{}]*\}\} ?")
+"""TensorFlow's name for the wrapper of an eager operation; it holds a device's name."""
+_PYTHON_STACK = re.compile(
+    r"in user code:\n|[^\n]*(op is created at|Stack trace for op definition): *\n"
+    r'|\n*[ \t]*File "[^"\n]+", line \d+, in [^\n]*(\n {8}(?! )[^\n]*)?'
+)
+"""Lines of source that TensorFlow quotes in a message: whoever wrote them chose their words."""
 _DISPATCH_TABLE = " is only available for these backends:"
 """Where torch begins to list every kernel it has; those names would mislead as well."""
 _HEAD, _TAIL = 1_500, 500
@@ -245,7 +252,11 @@ def describe(rule_id: str) -> str | None:
 
 
 def _readable(message: str) -> str:
-    """What a person would read of a message: no C++ stack, no table of kernels, beginning and end if long."""
+    """What a person would read of a message: no stacks, no table of kernels, beginning and end if long."""
     stack = _CPP_STACK.search(message)
     words = (message[: stack.start()] if stack else message).partition(_DISPATCH_TABLE)[0]
+    if "{{function_node" in words:
+        words = _GRAPH_NODE.sub("", words)
+    if 'File "' in words:
+        words = _PYTHON_STACK.sub("", words).lstrip()
     return words if len(words) <= _HEAD + _TAIL else f"{words[:_HEAD]}\n{words[-_TAIL:]}"

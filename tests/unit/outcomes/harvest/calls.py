@@ -1,0 +1,120 @@
+"""What a probe is, and the generic arguments with which nearly any function can be called."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from runners.cases import Function, On
+from runners.checks import leaves
+from runners.devices import Device
+
+PARTS = ("first", "second", "third")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One call that may fail: ``prepare`` as in a case, so that the harness runs it as one."""
+
+    function: str
+    call: str
+    prepare: Callable[[On], Callable[[], Any]]
+    dtype: str = "float32"
+
+    def function_with_case(self) -> Function:
+        function = Function(self.function)
+        function.behaviour(self.call, lambda make: [], lambda observed: None, prepare=self.prepare, dtype=self.dtype)
+        return function
+
+
+def part_of(function: str) -> str | None:
+    """A ninth of all functions is in each part; the others are in none, so that a run takes minutes."""
+    rest, part = divmod(_number(f"part {function}"), len(PARTS))
+    return PARTS[part] if rest % 3 == 0 else None
+
+
+def drawn(function: str, among: Sequence[str], count: int) -> list[str]:
+    """The same ``count`` of them for a function each time, others for the next function."""
+    return sorted(among, key=lambda each: _number(f"{function} {each}"))[:count]
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"20261121 {text}".encode()).digest()[:8], "big")
+
+
+def _matrix() -> np.ndarray[Any, Any]:
+    values = np.random.default_rng(7).uniform(0.1, 0.9, (4, 4))
+    return values @ values.T + np.eye(4)
+
+
+MATRIX = _matrix()
+VECTOR = np.array([0.25, 0.5, 0.75, 0.9])
+BATCH = np.random.default_rng(8).uniform(0.1, 0.9, (2, 6, 6, 4))
+SHAPES: tuple[tuple[Any, ...], ...] = (
+    (MATRIX,),
+    (MATRIX, MATRIX),
+    (VECTOR,),
+    (VECTOR, VECTOR),
+    (MATRIX, MATRIX, MATRIX),
+    (BATCH,),
+    (MATRIX, 1),
+    (MATRIX, VECTOR),
+    (BATCH, 2),
+    (MATRIX, 0, 1),
+    (BATCH, BATCH),
+    ([MATRIX, MATRIX],),
+    ([MATRIX, MATRIX], 0),
+)
+"""Tried in turn with float32 until one is taken."""
+
+
+def public(modules: Mapping[str, Any], without: Iterable[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Functions by their public names, each object once."""
+    seen: set[int] = set()
+    banned = set(without)
+    for prefix, module in modules.items():
+        for name in sorted(dir(module)):
+            function = getattr(module, name, None)
+            if name.startswith("_") or name in banned or isinstance(function, type) or not callable(function):
+                continue
+            if id(function) not in seen:
+                seen.add(id(function))
+                yield f"{prefix}.{name}", function
+
+
+def taken(function: Callable[..., Any], device: Device) -> tuple[Any, ...] | None:
+    """The first of ``SHAPES`` with which the function returns arrays in float32."""
+    for arguments in SHAPES:
+        try:
+            result = device.take(function(*device.put(list(arguments), "float32")))
+        except (Exception, SystemExit):
+            continue
+        if leaves(result):
+            return arguments
+    return None
+
+
+Array = Callable[[np.ndarray[Any, Any], str], Any]
+"""Makes the framework's own array in a dtype, on the target."""
+
+
+def casting(
+    arguments: tuple[Any, ...], dtype: str, array: Array, function: Callable[..., Any]
+) -> Callable[[On], Callable[[], Any]]:
+    """The call with all arrays in one dtype, moved to the device before the clock."""
+
+    def prepare(on: On) -> Callable[[], Any]:
+        moved = as_dtype(arguments, dtype, array)
+        return on.compiled(lambda: function(*moved))
+
+    return prepare
+
+
+def as_dtype(tree: Any, dtype: str, array: Array) -> Any:
+    if isinstance(tree, np.ndarray):
+        return array(tree * 4 if dtype.startswith(("int", "uint")) else tree - 0.5 * (dtype == "bool"), dtype)
+    return type(tree)(as_dtype(each, dtype, array) for each in tree) if isinstance(tree, list | tuple) else tree
