@@ -64,6 +64,8 @@ class TensorFlowDevice:
         # Without these TensorFlow would take what the device lacks to the host, and say nothing.
         tf.config.set_soft_device_placement(False)
         tf.config.experimental.set_device_policy("explicit")
+        # A failure's frames say what was called; TensorFlow would hide its own.
+        tf.debugging.disable_traceback_filtering()
         with self.scope("float32"):
             ones = self.put(np.ones((8, 8)), "float32")
             self.wait(self.compiled(lambda: tf.linalg.matmul(ones, ones) + 1.0)())

@@ -33,7 +33,7 @@ def tensorflow_names() -> dict[str, Any]:
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
     )
-    matrix = tf.constant(VALUES)
+    matrix, text = tf.constant(VALUES), tf.constant(["a"])
     with tf.device("/device:CPU:1"):
         elsewhere = tf.constant(VALUES)
 
@@ -47,7 +47,7 @@ def tensorflow_names() -> dict[str, Any]:
             result = call()
         return tape.gradient(result, matrix)
 
-    return {"tf": tf, "matrix": matrix, "elsewhere": elsewhere, "placed": placed, "gradient": gradient}
+    return {"tf": tf, "matrix": matrix, "text": text, "elsewhere": elsewhere, "placed": placed, "gradient": gradient}
 
 
 def jax_names() -> dict[str, Any]:
