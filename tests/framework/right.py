@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Container, Iterable
+from pathlib import Path
 from types import ModuleType
 
 from protocol.words import Ending
 from runners.cases import Case
 from runners.devices import Device
 from tests.framework.running import cases, run
+
+STUDY = Path(__file__).resolve().parents[2] / "reference" / "functions.csv"
 
 
 def assert_right(cpu: Device, case: Case, *, gone: Container[str], raising: Container[str] = ()) -> None:
@@ -29,6 +33,14 @@ def assert_right(cpu: Device, case: Case, *, gone: Container[str], raising: Cont
 def assert_unique(framework: ModuleType) -> None:
     counted = Counter(case.id for case in cases(framework))
     assert [identifier for identifier, times in counted.items() if times > 1] == []
+
+
+def assert_charts_the_study(framework: ModuleType) -> None:
+    """Every function that the study tested has cases under the name that it printed; it says pytorch for torch."""
+    with STUDY.open(newline="", encoding="utf-8") as file:
+        tested = {row["function"] for row in csv.DictReader(file) if row["framework"].endswith(framework.NAME)}
+    assert len(tested) >= 63
+    assert sorted(tested - {case.function for case in cases(framework)}) == []
 
 
 def assert_known(framework: ModuleType, named: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runners import torch as framework
 from runners.cases import Case
 from runners.devices import Device
-from tests.framework.right import assert_known, assert_right, assert_unique
+from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
 from tests.framework.running import cases, each
 
 NEEDS_CUDA = {
@@ -31,3 +31,7 @@ def test_case_ids_are_unique() -> None:
 
 def test_every_function_named_as_an_exception_is_charted() -> None:
     assert_known(framework, [*GONE, *NEEDS_CUDA])
+
+
+def test_the_functions_of_the_study_are_charted() -> None:
+    assert_charts_the_study(framework)
