@@ -17,6 +17,7 @@ from coordinator.cli.client import Client, CoordinatorError
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console, plural
+from coordinator.outcomes.causes import readable
 from coordinator.outcomes.models import Matrix
 from protocol.words import Cause, Verdict
 
@@ -97,7 +98,7 @@ def _listed(outcomes: Iterable[dict[str, Any]]) -> list[str]:
     entries = []
     for (target, case), rows in runs.items():
         first = rows[0]
-        why = first["mismatch"] or first["message"] or first["signal"] or first["ending"]
+        why = first["mismatch"] or readable(first["message"] or "") or first["signal"] or first["ending"]
         times = f" ({len(rows)} runs)" if len(rows) > 1 else ""
         said = " ".join(str(why).split())[:200]
         entries.append(f"{target}  {case}{times}\n  {first['cause'] or first['verdict']}: {said}\n  {first['repeat']}")

@@ -237,7 +237,7 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
     seen = _Seen(
         ending=outcome.ending,
         evidence=evidence,
-        message=_readable(evidence.message or ""),
+        message=readable(evidence.message or ""),
         log=outcome.log_tail[-_LAST_WORDS:],
         framework=framework,
         device=device,
@@ -251,7 +251,7 @@ def describe(rule_id: str) -> str | None:
     return rule.says if rule else None
 
 
-def _readable(message: str) -> str:
+def readable(message: str) -> str:
     """What a person would read of a message: no stacks, no table of kernels, beginning and end if long."""
     stack = _CPP_STACK.search(message)
     words = (message[: stack.start()] if stack else message).partition(_DISPATCH_TABLE)[0]

@@ -54,7 +54,7 @@ def jax_names() -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
     import numpy as np
-    from jax.experimental import pallas
+    from jax.experimental import pallas, sparse
 
     def pallas_add(given: Any) -> Any:
         def kernel(taken: Any, out: Any) -> None:
@@ -65,7 +65,8 @@ def jax_names() -> dict[str, Any]:
     here, there = jax.devices()
     matrix = jax.device_put(jnp.asarray(VALUES), here)
     elsewhere = jax.device_put(jnp.asarray(VALUES), there)
-    return {"jax": jax, "jnp": jnp, "np": np, "matrix": matrix, "elsewhere": elsewhere, "pallas_add": pallas_add}
+    modules = {"jax": jax, "jnp": jnp, "np": np, "sparse": sparse}
+    return {**modules, "matrix": matrix, "elsewhere": elsewhere, "pallas_add": pallas_add}
 
 
 NAMES = {"tensorflow": tensorflow_names, "jax": jax_names}

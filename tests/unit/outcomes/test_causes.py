@@ -25,6 +25,7 @@ from coordinator.outcomes.causes import (
     classify,
     describe,
     load,
+    readable,
 )
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Cause, Ending, Verdict
@@ -74,6 +75,10 @@ SCORES = {
     "second_tensorflow_xla": (0, 1),
     "second_torch_cpu": (1, 0),
     "second_torch_xla": (0, 0),
+    "third_jax_cpu": (2, 1),
+    "third_tensorflow_cpu": (1, 1),
+    "third_torch_cpu": (2, 0),
+    "third_torch_xla": (2, 0),
 }
 """Of each sample: how many the rules leave unknown, and how many they get wrong."""
 
@@ -188,6 +193,23 @@ def test_a_mismatch_is_one_of_type_if_nothing_but_dtypes_differ(mismatch: str, c
         verdict=Verdict.failed, ending=Ending.mismatched, duration_s=1, evidence=Evidence(mismatch=mismatch)
     )
     assert classify(outcome, framework="torch", device="xla").cause is cause
+
+
+def test_quoted_source_does_not_decide() -> None:
+    quoted = """in user code:
+
+    File "model.py", line 3, in step  *
+        raise Odd("dtype not supported")
+    File "other.py", line 4, in fail
+        assert "dtype not supported"
+
+    Odd: something else
+    File "last.py", line 5, in end
+"""
+    assert readable(quoted).split() == ["Odd:", "something", "else"]
+    assert classify(raised(quoted), framework="tensorflow", device="cpu").cause is Cause.unknown
+    node = "{{function_node __wrapped__Odd_device_/job:localhost/device:CPU:0}} something else"
+    assert readable(node) == "something else"
 
 
 def test_names_in_a_stack_or_a_list_of_kernels_do_not_decide() -> None:
