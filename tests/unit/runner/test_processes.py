@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,8 +36,10 @@ def family() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen([sys.executable, "-c", FAMILY], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"ready\n"
+        members = processes.descendants([parent.pid], processes.snapshot())
         yield parent
-        parent.kill()
+        for member in members:
+            processes.send(member, signal.SIGKILL)
 
 
 def test_descendants_follow_every_generation() -> None:
