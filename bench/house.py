@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bench.place import CannotRunError, free_port, process, wait_until
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.database.migration import upgrade
 from coordinator.errors import DatabaseError
+from runners import environments
 
 POLL_S = 1.0
 """Each look is 15 ms of the coordinator's time."""
@@ -106,6 +108,24 @@ def instant_runner(cases: int, place: Path) -> Iterator[tuple[str, int]]:
         url = f"http://127.0.0.1:{port}"
         wait_until(lambda: _alive(url), child, log)
         yield url, child.pid
+
+
+@contextlib.contextmanager
+def runner(
+    target: str, place: Path, *, module: str = "runners", variables: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, str, int]]:
+    """The URL, secret and pid of a real runner of ``framework/device``, in the framework's environment."""
+    framework, _, device = target.partition("/")
+    environment = environments.find(framework, device)
+    if environment is None:
+        raise CannotRunError(f"{framework} is not set up; run: portolan-runner setup {framework} {device}")
+    ready, log = place / "ready.json", place / "runner.log"
+    ready.unlink(missing_ok=True)
+    python = str(environment / "bin" / "python")
+    command = [python, "-m", module, "serve", framework, device, "--port", "0", "--ready-file", str(ready)]
+    with process(command, log, variables) as child:
+        told = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
+        yield told["url"], told["secret"], child.pid
 
 
 @contextlib.contextmanager

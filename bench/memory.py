@@ -7,16 +7,14 @@ else the resident set. The supervisor is a real one, of torch on the CPU.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from bench.figure import Figure
-from bench.house import House, coordinator, database, instant_runner
+from bench.house import House, coordinator, database, instant_runner, runner
 from bench.instant_runner import SECRET
-from bench.place import CannotRunError, folder, process, say, wait_until
-from runners import environments
+from bench.place import CannotRunError, folder, say
 
 CASES, RUNS = 2_000, 10
 MB = 1_000_000
@@ -35,13 +33,13 @@ def run() -> Iterator[Figure]:
 def _coordinator(house: House, place: Path) -> Iterator[Figure]:
     idle = held_mb(house.pid)
     with instant_runner(CASES, place) as (url, _):
-        runner = house.register(url, SECRET)
+        registered = house.register(url, SECRET)
         campaign = house.submit(runs=RUNS, suite="instant")
         house.wait(campaign)
         after_campaign = held_mb(house.pid)
         exported = {format: house.export(campaign, format) for format in ("csv", "parquet")}
         after_export = held_mb(house.pid)
-        house.remove(runner)
+        house.remove(registered)
     say("memory", f"coordinator: {idle:.0f}, {after_campaign:.0f}, {after_export:.0f} MB")
     yield _figure("coordinator_idle", idle, COORDINATOR_MB, {"measure": measure(house.pid)})
     yield _figure(
@@ -58,25 +56,18 @@ def _coordinator(house: House, place: Path) -> Iterator[Figure]:
 
 
 def _supervisor(house: House, place: Path) -> Iterator[Figure]:
-    environment = environments.find("torch")
-    if environment is None:
-        raise CannotRunError("torch is not set up; run: portolan-runner setup torch")
-    ready, log = place / "ready.json", place / "supervisor.log"
-    python = environment / "bin" / "python"
-    command = [str(python), "-m", "runners", "serve", "torch", "cpu", "--port", "0", "--ready-file", str(ready)]
-    with process(command, log) as child:
-        told = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
-        idle = held_mb(child.pid)
-        house.register(told["url"], told["secret"])
+    with runner("torch/cpu", place) as (url, secret, pid):
+        idle = held_mb(pid)
+        house.register(url, secret)
         jobs = 0
         while jobs < SUPERVISOR_JOBS:
             campaign = house.submit(runs=1, suite="paper")
             jobs += house.wait(campaign)["counters"]["done"]
         time.sleep(SETTLE_S)
-        after = held_mb(child.pid)
+        after = held_mb(pid)
         say("memory", f"supervisor: {idle:.0f} MB, {after:.0f} MB after {jobs} jobs")
-        yield _figure("supervisor_idle", idle, SUPERVISOR_MB, {"measure": measure(child.pid)})
-        yield _figure("supervisor_after_work", after, SUPERVISOR_MB, {"measure": measure(child.pid), "jobs": jobs})
+        yield _figure("supervisor_idle", idle, SUPERVISOR_MB, {"measure": measure(pid)})
+        yield _figure("supervisor_after_work", after, SUPERVISOR_MB, {"measure": measure(pid), "jobs": jobs})
 
 
 def _figure(name: str, value: float, limit: float, detail: dict[str, object]) -> Figure:

@@ -9,21 +9,20 @@ the same runs.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.figure import Figure
-from bench.house import House, coordinator, database
-from bench.place import CannotRunError, folder, process, say, wait_until
+from bench.house import House, coordinator, database, runner
+from bench.place import folder, say
 from bench.slowed import FACTOR, VARIABLE
 from coordinator.database.connection import engine as make_engine
 from coordinator.reports import store
 from coordinator.reports.comparison import Comparison, Measured, compare, paper_ratios
-from runners import environments
 
 SEED = "PORTOLAN_BENCH_SEED"
 TARGET = "PORTOLAN_BENCH_TARGET"
@@ -52,7 +51,7 @@ def run() -> Iterator[Figure]:
 
 
 def _false_alarms(compared: Sequence[Comparison], paper: dict[str, float], detail: dict[str, object]) -> Figure:
-    alarms = {each.function: each.ratio for each in compared if each.change in ("slower", "faster")}
+    alarms = {each.function: each.ratio for each in compared if each.changed}
     study = [name for name, ratio in paper.items() if not 1 / FACTOR < ratio < FACTOR]
     return Figure(
         "false_alarms",
@@ -86,11 +85,7 @@ def _found(
             **detail,
             "missed": {name: [told[name].change, told[name].ratio] for name in planted if name not in found},
             "ratios": {name: told[name].ratio for name in planted},
-            "others_changed": [
-                each.function
-                for each in compared
-                if each.change in ("slower", "faster") and each.function not in planted
-            ],
+            "others_changed": [each.function for each in compared if each.changed and each.function not in planted],
         },
     )
 
@@ -108,12 +103,11 @@ def _insufficient(compared: Sequence[Comparison], detail: dict[str, object]) -> 
     )
 
 
-class _Campaign:
+class _Campaign(NamedTuple):
     """What one campaign measured on the target."""
 
-    def __init__(self, steady: list[Measured], cold: list[Measured]) -> None:
-        self.steady = steady
-        self.cold = cold
+    steady: list[Measured]
+    cold: list[Measured]
 
 
 def _measured(dsn: str, campaign: int, target: str) -> _Campaign:
@@ -133,26 +127,12 @@ def _measured(dsn: str, campaign: int, target: str) -> _Campaign:
 
 def _campaign(house: House, place: Path, target: str, slowed: Sequence[str]) -> int:
     """A new runner of the target (its functions slowed as asked), and a whole campaign on it."""
-    with _runner(place, target, slowed) as (url, secret):
-        runner = house.register(url, secret)
+    variables = {VARIABLE: json.dumps(list(slowed))}
+    with runner(target, place, module="bench.slowed", variables=variables) as (url, secret, _):
+        registered = house.register(url, secret)
         campaign = house.submit(runs=RUNS, suite="paper", timing="steady")
         say("repeatability", f"campaign {campaign} on {target}" + (f", {len(slowed)} functions slowed" * bool(slowed)))
         counters = house.wait(campaign)["counters"]
         say("repeatability", f"campaign {campaign}: {counters['done']} jobs, {counters['passed']} passed")
-        house.remove(runner)
+        house.remove(registered)
     return campaign
-
-
-@contextlib.contextmanager
-def _runner(place: Path, target: str, slowed: Sequence[str]) -> Iterator[tuple[str, str]]:
-    framework, _, device = target.partition("/")
-    environment = environments.find(framework, device)
-    if environment is None:
-        raise CannotRunError(f"{framework} is not set up; run: portolan-runner setup {framework} {device}")
-    ready, log = place / "ready.json", place / "runner.log"
-    ready.unlink(missing_ok=True)
-    python = str(environment / "bin" / "python")
-    command = [python, "-m", "bench.slowed", "serve", framework, device, "--port", "0", "--ready-file", str(ready)]
-    with process(command, log, {VARIABLE: json.dumps(list(slowed))}) as child:
-        told = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
-        yield told["url"], told["secret"]

@@ -22,11 +22,7 @@ SELECT j.id, j.attempt FROM jobs j JOIN runners r ON r.id = j.runner_id
  ORDER BY j.id
 """)
 
-_UNFINISHED = text("""
-SELECT c.id FROM campaigns c
- WHERE c.state = 'running'
-   AND NOT EXISTS (SELECT 1 FROM campaign_targets t WHERE t.campaign_id = c.id AND t.done + t.cancelled < t.total)
-""")
+_RUNNING = text("SELECT id FROM campaigns WHERE state = 'running'")
 
 
 class Swept(NamedTuple):
@@ -40,6 +36,5 @@ async def sweep(connection: AsyncConnection) -> Swept:
     abandoned = [Key(row.id, row.attempt) for row in await connection.execute(_ABANDONED)]
     if abandoned:
         await queue.give_back(connection, abandoned, "nobody serves its runner", counted=False)
-    unfinished = [row.id for row in await connection.execute(_UNFINISHED)]
-    completed = await queue.complete(connection, unfinished) if unfinished else []
-    return Swept(len(abandoned), completed)
+    running = [row.id for row in await connection.execute(_RUNNING)]
+    return Swept(len(abandoned), await queue.complete(connection, running) if running else [])

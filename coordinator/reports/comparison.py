@@ -57,6 +57,10 @@ class Comparison:
     runs: tuple[int, int]
     """Measured runs before and after."""
 
+    @property
+    def changed(self) -> bool:
+        return self.change in ("slower", "faster")
+
 
 def compare(before: Sequence[Measured], after: Sequence[Measured], factor: float = FACTOR) -> list[Comparison]:
     """Every function that either campaign measured, by name."""
