@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import priority
+from coordinator.campaigns.selectors import spelled
 from coordinator.database.tables import campaign_targets, campaigns, cases, jobs
 from coordinator.dispatch.queue import COLUMNS, FinishedJob, column_arrays, column_values
 from protocol.bundle import BundleHeader
@@ -60,7 +61,7 @@ async def create_campaign(
         .values(
             name=name or f"{header.suite.name} on {runner.framework}/{runner.device} of {runner.fingerprint.host}",
             suite=header.suite.name,
-            selectors=[f"{runner.framework}@{runner.version}/{runner.device}"],
+            selectors=[spelled(runner)],
             functions=list(header.functions),
             runs=header.runs,
             timeout_s=header.timeout_s,

@@ -11,10 +11,29 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from coordinator.errors import UnknownNameError
 
 _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
+
+
+class Named(Protocol):
+    """Whatever says of which framework, version and device it is: a row, a runner, a target."""
+
+    @property
+    def framework(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def device(self) -> str: ...
+
+
+def spelled(target: Named) -> str:
+    """``torch@2.9.0/xla``: a target as people and selectors write it."""
+    return f"{target.framework}@{target.version}/{target.device}"
 
 
 @dataclass(frozen=True)
@@ -27,7 +46,7 @@ class TargetName:
     device: str
 
     def __str__(self) -> str:
-        return f"{self.framework}@{self.version}/{self.device}"
+        return spelled(self)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from coordinator.campaigns.models import (
     Estimate,
 )
 from coordinator.campaigns.plan import Plan, check_suite, make_plan
-from coordinator.campaigns.selectors import select_targets
+from coordinator.campaigns.selectors import select_targets, spelled
 from coordinator.errors import ConflictError, NotFoundError
 
 ENOUGH_JOBS = 5
@@ -137,7 +137,7 @@ def _campaign(row: Row[Any]) -> dict[str, Any]:
 def _target(row: Row[Any], elapsed_s: float) -> CampaignTarget:
     counters = _counters(row)
     return CampaignTarget(
-        target=f"{row.framework}@{row.version}/{row.device}",
+        target=spelled(row),
         framework=row.framework,
         version=row.version,
         device=row.device,

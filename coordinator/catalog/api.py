@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
+from coordinator.campaigns.selectors import spelled
 from coordinator.catalog import store
 from coordinator.context import Context
 
@@ -44,7 +45,7 @@ async def catalogue(context: Context) -> Catalogue:
                 suite=row.suite,
                 framework=row.framework,
                 revision=row.revision,
-                targets=[f"{t.framework}@{t.version}/{t.device}" for t in targets if t.suite_id == row.suite_id],
+                targets=[spelled(t) for t in targets if t.suite_id == row.suite_id],
                 functions=[],
             ),
         )

@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
+from coordinator.campaigns.selectors import spelled
 from coordinator.campaigns.store import read_targets
 from coordinator.errors import PortolanError
 from coordinator.outcomes import store
@@ -100,7 +101,7 @@ async def matrix(engine: AsyncEngine, campaign_id: int) -> Matrix:
         targets=[
             MatrixTarget(
                 id=row.target_id,
-                target=f"{row.framework}@{row.version}/{row.device}",
+                target=spelled(row),
                 hardware=row.hardware,
                 environment=row.environment,
                 revision=row.revision,

@@ -10,7 +10,7 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.campaigns.selectors import Selector, TargetName
+from coordinator.campaigns.selectors import Selector, TargetName, spelled
 from coordinator.campaigns.store import read_targets
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
 from coordinator.outcomes.causes import RULES_REVISION, Classification, classify, verdict_of
@@ -105,7 +105,7 @@ async def _overrides(
     return [
         Override(
             case=row.case,
-            target=f"{row.framework}@{row.version}/{row.device}",
+            target=spelled(row),
             cause=row.cause,
             verdict=row.verdict,
             by=row.author,

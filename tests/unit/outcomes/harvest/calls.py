@@ -114,6 +114,28 @@ def casting(
     return prepare
 
 
+def callable_functions(
+    modules: Mapping[str, Any], without: Iterable[str], chosen: Callable[[str], bool], device: Device
+) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    """The chosen ones among the public functions that some generic arguments suit, with those arguments."""
+    for name, function in public(modules, without):
+        arguments = taken(function, device) if chosen(name) else None
+        if arguments is not None:
+            yield name, function, arguments
+
+
+def transformed(
+    transform: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, ...], array: Array
+) -> Callable[[On], Callable[[], Any]]:
+    """``transform(function, *arguments)`` as the call, its arrays moved before the clock."""
+
+    def prepare(on: On) -> Callable[[], Any]:
+        moved = as_dtype(arguments, "float32", array)
+        return lambda: transform(function, *moved)
+
+    return prepare
+
+
 def as_dtype(tree: Any, dtype: str, array: Array) -> Any:
     if isinstance(tree, np.ndarray):
         return array(tree * 4 if dtype.startswith(("int", "uint")) else tree - 0.5 * (dtype == "bool"), dtype)

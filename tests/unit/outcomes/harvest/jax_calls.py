@@ -14,7 +14,7 @@ from jax.experimental import io_callback, sparse
 
 from runners.cases import On
 from runners.devices import Device
-from tests.unit.outcomes.harvest.calls import MATRIX, VECTOR, Probe, as_dtype, casting, drawn, public, taken
+from tests.unit.outcomes.harvest.calls import MATRIX, VECTOR, Probe, callable_functions, casting, drawn, transformed
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 WIDE = ("float64", "complex128", "int64")
@@ -60,27 +60,12 @@ def probes(device: Device, chosen: Callable[[str], bool]) -> Iterator[Probe]:
     for name, prepare in _specials().items():
         if chosen(name):
             yield Probe(name, "as it is", prepare)
-    for name, function in public(MODULES, WITHOUT):
-        if not chosen(name):
-            continue
-        arguments = taken(function, device)
-        if arguments is None:
-            continue
+    for name, function, arguments in callable_functions(MODULES, WITHOUT, chosen, device):
         for dtype in drawn(name, DTYPES, 7):
             scope = dtype if dtype in WIDE else "float32"
             yield Probe(name, dtype, casting(arguments, dtype, _array, function), scope)
         for how in drawn(name, tuple(TRANSFORMS), 6):
-            yield Probe(name, how, _transformed(TRANSFORMS[how], function, arguments))
-
-
-def _transformed(
-    transform: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Callable[[On], Callable[[], Any]]:
-    def prepare(on: On) -> Callable[[], Any]:
-        moved = as_dtype(arguments, "float32", _array)
-        return lambda: transform(function, *moved)
-
-    return prepare
+            yield Probe(name, how, transformed(TRANSFORMS[how], function, arguments, _array))
 
 
 def _total(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from runners.cases import On
 from runners.devices import Device
-from tests.unit.outcomes.harvest.calls import BATCH, MATRIX, VECTOR, Probe, as_dtype, casting, drawn, public, taken
+from tests.unit.outcomes.harvest.calls import BATCH, MATRIX, VECTOR, Probe, as_dtype, callable_functions, casting, drawn
 
 _DTYPES_WORDS = """
 bfloat16 float16 float64 complex64 complex128 bool int8 int16 int32 int64 uint8 uint16 uint32 uint64
@@ -65,12 +65,7 @@ def probes(device: Device, chosen: Callable[[str], bool]) -> Iterator[Probe]:
     for name, how, prepare in _specials(device.name == "xla"):
         if chosen(name):
             yield Probe(name, how, prepare)
-    for name, function in public(MODULES, WITHOUT):
-        if not chosen(name):
-            continue
-        arguments = taken(function, device)
-        if arguments is None:
-            continue
+    for name, function, arguments in callable_functions(MODULES, WITHOUT, chosen, device):
         for dtype in drawn(name, DTYPES, 7):
             yield Probe(name, dtype, casting(arguments, dtype, _array, function))
         for how in drawn(name, tuple(TRANSFORMS), 4):

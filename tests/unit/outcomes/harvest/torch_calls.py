@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.cases import On
 from runners.devices import Device
-from tests.unit.outcomes.harvest.calls import MATRIX, VECTOR, Probe, as_dtype, casting, drawn, public, taken
+from tests.unit.outcomes.harvest.calls import MATRIX, VECTOR, Probe, callable_functions, casting, drawn, transformed
 
 _DTYPES_WORDS = """
 bfloat16 float16 float64 complex32 complex64 complex128 bool int8 int16 int32 int64 uint8 uint16 uint32
@@ -54,26 +53,11 @@ def probes(device: Device, chosen: Callable[[str], bool]) -> Iterator[Probe]:
     for name, call in _specials().items():
         if chosen(name):
             yield Probe(name, "as it is", lambda on, call=call: lambda: call(on.device))
-    for name, function in public(MODULES, WITHOUT):
-        if not chosen(name):
-            continue
-        arguments = taken(function, device)
-        if arguments is None:
-            continue
+    for name, function, arguments in callable_functions(MODULES, WITHOUT, chosen, device):
         for dtype in drawn(name, DTYPES, 6):
             yield Probe(name, dtype, casting(arguments, dtype, _array, function))
         for how in drawn(name, [each for each in TRANSFORMS if each in IN_PLACE or not name.endswith("_")], 4):
-            yield Probe(name, how, _transformed(TRANSFORMS[how], function, arguments))
-
-
-def _transformed(
-    transform: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Callable[[On], Callable[[], Any]]:
-    def prepare(on: On) -> Callable[[], Any]:
-        moved = as_dtype(arguments, "float32", _array)
-        return lambda: transform(function, *moved)
-
-    return prepare
+            yield Probe(name, how, transformed(TRANSFORMS[how], function, arguments, _array))
 
 
 def _tree(function: Callable[[torch.Tensor], Any], given: Any) -> Any:
