@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 SHARE = 0.8
@@ -34,14 +35,18 @@ def default_limit() -> int:
 def kernel_kills() -> int:
     """How many processes of our control group the kernel has killed for lack of memory."""
     total = 0
-    for name in ("memory.events", "memory.oom_control"):
-        path = _group_file(name)
-        if path is None:
-            continue
+    for path in _kill_counters():
         for line in path.read_text().splitlines():
             if line.startswith("oom_kill "):
                 total += int(line.split()[1])
     return total
+
+
+@cache
+def _kill_counters() -> list[Path]:
+    """Found once: the count is read before every case."""
+    found = map(_group_file, ("memory.events", "memory.oom_control"))
+    return [path for path in found if path is not None]
 
 
 def _number(name: str) -> int | None:

@@ -181,12 +181,18 @@ class Nursery:
         self._children.pop(child.pid, None)
         child.dispose()
 
-    def has_orphans(self, child: Child) -> bool:
+    async def has_orphans(self, child: Child) -> bool:
         """Whether a case left processes behind, below its child or already reparented to the zygote."""
         if processes.children(child.pid):
             return True
-        known = self._children.keys()
-        return any(pid not in known for pid in processes.children(self._process.pid))
+        if not self._strangers():
+            return False
+        # A child that is being forked right now is a stranger too, until the zygote has named it.
+        async with self._forking:
+            return bool(self._strangers())
+
+    def _strangers(self) -> set[int]:
+        return processes.children(self._process.pid) - self._children.keys()
 
     async def close(self) -> None:
         """Kill the zygote, its children and everything else below us that is marked as ours."""

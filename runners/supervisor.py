@@ -143,7 +143,7 @@ class Supervisor:
             return harness_failed(f"{error}; the framework is being imported again")
         tail, size = child.output.take()
         paper = current.task.job.timing is TimingPolicy.paper
-        if child is self._child and (paper or self._nursery.has_orphans(child)):
+        if child is self._child and (paper or await self._nursery.has_orphans(child)):
             await self._leave_child(wait=True)
         return with_log(outcome, tail, size)
 

@@ -29,6 +29,7 @@ from runners.channel import CHANNEL_LOST, Channel, ChannelLostError, Message
 from runners.devices import Device, DeviceUnavailableError
 from runners.harness import run_case
 from runners.outcomes import cleaned, harness_failed, printable
+from runners.rehearsal import rehearse
 
 LOCK_VARIABLE = "PORTOLAN_TIMING_LOCK"
 DEFAULT_LOCK = "/tmp/portolan-timing.lock"
@@ -124,6 +125,7 @@ class Worker:
                 "reason": printable(f"the device could not be primed: {type(error).__name__}: {error}"),
             }
         self._init_ms = (time.perf_counter() - began) * 1_000
+        rehearse(self._device)
         return {"type": "primed", "ms": self._init_ms}
 
     def _run(self, message: Message) -> Outcome:
