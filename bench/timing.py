@@ -40,6 +40,8 @@ class Compared:
     case: str
     ours_us: float
     theirs_us: float
+    theirs_again_us: float
+    """The same tool once more in the same rounds: what this machine's unrest makes of two equal clocks."""
 
     @property
     def ratio(self) -> float:
@@ -90,7 +92,13 @@ def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -
         ratio=near,
         n=len(counted),
         spread=spread([each.ratio for each in counted]),
-        detail={**detail, "further_off": far},
+        detail={
+            **detail,
+            "further_off": far,
+            "their_tool_agrees_with_itself": within(
+                [each.theirs_again_us / each.theirs_us for each in counted], EACH_WITHIN
+            ),
+        },
     )
 
 
@@ -121,13 +129,14 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
     for name in spaced(costs, CALLS):
         with device.scope(by_id[name].dtype):
             call, theirs_of = TOOLS[framework].timed(device, by_id[name])
-            ours, theirs = [], []
+            ours, theirs, again = [], [], []
             for _ in range(ROUNDS):
                 ours.append(1e3 * clock.median(clock.steady(call, device.wait, budget_s=BUDGET_S).milliseconds))
                 theirs.append(theirs_of(BUDGET_S))
+                again.append(theirs_of(BUDGET_S))
         # Each side's least disturbed round: their blocks last longer than ours, so that another
         # process on the core is in more of them.
-        each = Compared(name, min(ours), min(theirs))
+        each = Compared(name, min(ours), min(theirs), min(again))
         say("timing", f"{each.ours_us:10.1f} µs, theirs {each.theirs_us:10.1f} µs, {each.ratio:.3f}  {name}")
         compared.append(each)
     return sorted(compared, key=lambda each: each.theirs_us)
