@@ -31,6 +31,7 @@ every.value("bfloat16", lambda make: [make.normal(20, 8) * mostly(make, 20, 8)],
 every.value("int32-columns", lambda make: [make.integers(6, 40, low=0, high=7, dtype="int32")], axis=0)
 every.value("uint8", lambda make: [make.integers(6, 40, low=0, high=7, dtype="uint8")], axis=0)
 every.value("complex64", lambda make: [np.array([[1 - 1j, 2], [0, 1], [1 + 1j, 3]])], dtype="complex64", axis=1)
+every.value("complex64-imaginary", lambda make: [np.array([1j, -2j, 3j])], dtype="complex64")
 every.value("two-axes-kept", lambda make: [mostly(make, 9, 5, 4)], dtype="bool", axis=(0, -1), keepdims=True)
 every.value("nan-is-true", lambda make: [np.array([[np.nan, 1.0], [np.inf, 0.0]])], axis=1)
 every.value("empty", lambda make: [np.zeros((0, 3), bool)], dtype="bool", axis=0)

@@ -118,6 +118,7 @@ for dtype in ("int32", "int64"):
         ],
         dtype=dtype,
     )
+clip.value("bfloat16", lambda make: [make.normal(9, 20), -0.5, 0.75], dtype="bfloat16", tolerance=EXACT)
 clip.value("no-lower-limit", lambda make: [make.normal(33, 17), None, 0.25], tolerance=EXACT)
 clip.value("no-upper-limit", lambda make: [make.normal(33, 17), -0.25, None], tolerance=EXACT)
 clip.value(
