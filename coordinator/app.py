@@ -17,9 +17,13 @@ from coordinator.context import Shared
 from coordinator.database.connection import engine as make_engine
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.fleet.api import router as runners
+from coordinator.matrix import service as matrix
 from coordinator.outcomes.api import router as outcomes
+from coordinator.reports.api import router as reports
+from coordinator.reports.drawing import Drawer
 from coordinator.review.api import router as review
 from coordinator.settings import Settings
+from coordinator.web import site
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -30,14 +34,17 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         engine = make_engine(settings.database_url)
         dispatcher = Dispatcher(engine, settings.database_url, settings.identity)
-        app.state.shared = Shared(engine, dispatcher, settings.database_url)
-        dispatching = asyncio.create_task(dispatcher.run())
+        drawer = Drawer(settings.figures)
+        app.state.shared = Shared(engine, dispatcher, settings.database_url, settings.enrolment_secret_file, drawer)
+        working = [asyncio.create_task(each) for each in (dispatcher.run(), matrix.keep(engine))]
         try:
             yield
         finally:
-            dispatching.cancel()
-            with suppress(asyncio.CancelledError):
-                await dispatching
+            for task in working:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            await drawer.close()
             await engine.dispose()
 
     app = FastAPI(
@@ -48,9 +55,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     problems.install(app)
     api = APIRouter(prefix="/api/v1")
-    for router in (campaigns, bundles, outcomes, review, runners, catalogue):
+    for router in (campaigns, bundles, outcomes, reports, review, runners, catalogue):
         api.include_router(router)
     app.include_router(api)
+    site.install(app)
 
     @app.get("/healthz", tags=["health"])
     async def healthz() -> dict[str, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.dispatch.dispatcher import Dispatcher
+from coordinator.reports.drawing import Drawer
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,8 @@ class Shared:
     engine: AsyncEngine
     dispatcher: Dispatcher
     dsn: str
+    enrolment_secret_file: Path | None
+    drawer: Drawer
 
 
 def _shared(request: Request) -> Shared:

@@ -5,6 +5,9 @@
     PortolanError
     ├── RequestError              the caller asked for something that cannot be done
     │   ├── UnknownNameError          no such suite, function, selector or field value
+    │   ├── QueryError                a query of the matrix cannot be read
+    │   ├── UnauthorizedError         the secret that it asks for is missing or wrong
+    │   ├── ForbiddenError            this coordinator does not offer it
     │   ├── NotFoundError             no such campaign, runner or job
     │   ├── ConflictError             it exists already, or its state forbids it
     │   └── BundleError               a file is no bundle, or not a whole and unchanged one
@@ -13,6 +16,8 @@
     │   ├── RunnerUnreachableError    no answer, or too slow an answer
     │   ├── RunnerRefusedError        it refused our secret
     │   └── RunnerIncompatibleError   it is no runner, or speaks another protocol version
+    ├── DrawingError              a figure cannot be drawn
+    ├── SettingError              a setting cannot be used as it stands
     └── DatabaseError             PostgreSQL cannot be started, reached or upgraded
         └── DirectoryHeldError        another portolan holds the data directory
 
@@ -49,11 +54,36 @@ class UnknownNameError(RequestError):
     title = "Unknown name"
 
 
+class QueryError(RequestError):
+    """The query cannot be read."""
+
+    title = "The query cannot be read"
+
+    def __init__(self, message: str | None = None, at: int = 0) -> None:
+        super().__init__(message)
+        self.at = at
+        """Where in the query, in characters from its beginning."""
+
+
 class NotFoundError(RequestError):
     """There is nothing of this id."""
 
     status = 404
     title = "Not found"
+
+
+class UnauthorizedError(RequestError):
+    """The secret is missing or wrong."""
+
+    status = 401
+    title = "Not allowed"
+
+
+class ForbiddenError(RequestError):
+    """This coordinator does not offer it."""
+
+    status = 403
+    title = "Not offered here"
 
 
 class ConflictError(RequestError):
@@ -106,6 +136,19 @@ class DatabaseError(PortolanError):
 
     status = 503
     title = "The database cannot be used"
+
+
+class DrawingError(PortolanError):
+    """The figure could not be drawn; the coordinator's log says more, and its table has the numbers."""
+
+    title = "The figure cannot be drawn"
+
+
+class SettingError(PortolanError):
+    """A setting cannot be used as it stands."""
+
+    status = 503
+    title = "A setting of the coordinator cannot be used"
 
 
 class DirectoryHeldError(DatabaseError):

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from dataclasses import dataclass, field
+from pathlib import Path
 from secrets import token_hex
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from coordinator.errors import SettingError
+from protocol.enrolment import SECRET
+
+ENROLMENT = "PORTOLAN_ENROLMENT_SECRET_FILE"
 
 
 def _identity() -> str:
@@ -18,6 +26,10 @@ class Settings:
     """``postgresql://user:password@host:port/database``."""
     identity: str = field(default_factory=_identity)
     """Who owns runners: unique per process, so that a restarted coordinator is a new one."""
+    enrolment_secret_file: Path | None = None
+    """What runners that enrol must know, read again each time; without it none can."""
+    figures: Path = field(default_factory=lambda: cache() / "portolan" / "figures")
+    """Where drawn figures are kept; they can be drawn again."""
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -26,4 +38,52 @@ class Settings:
             from coordinator.errors import DatabaseError
 
             raise DatabaseError("PORTOLAN_DATABASE_URL is not set: give it a DSN, or start with `portolan up`")
-        return cls(database_url=url)
+        dsn = with_password(url, os.environ.get("PORTOLAN_DATABASE_PASSWORD_FILE"))
+        return cls(database_url=dsn, enrolment_secret_file=enrolment_file(None))
+
+
+def cache() -> Path:
+    """Where what can be made again is kept."""
+    for name in ("PORTOLAN_CACHE", "XDG_CACHE_HOME"):
+        if given := os.environ.get(name):
+            return Path(given).expanduser().absolute()
+    return Path(os.path.expanduser("~/.cache")).absolute()
+
+
+def enrolment_file(given: Path | None) -> Path | None:
+    """The given file, else the environment's. Raises ``SettingError`` now, rather than at each enrolment."""
+    named = given or os.environ.get(ENROLMENT)
+    if not named:
+        return None
+    enrolment_secret(Path(named))
+    return Path(named)
+
+
+def enrolment_secret(path: Path) -> str:
+    try:
+        secret = path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise SettingError(f"the enrolment secret cannot be read from {path}: {why}") from error
+    if re.fullmatch(SECRET, secret) is None:
+        raise SettingError(f"{path} must hold the enrolment secret: one word of printable ASCII, up to 500 letters")
+    return secret
+
+
+def with_password(url: str, file: str | None) -> str:
+    """The DSN with the password that the file holds, if there is one: it stands in no variable then."""
+    from coordinator.errors import DatabaseError
+
+    if not file:
+        return url
+    try:
+        password = Path(file).read_text().strip("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatabaseError(f"PORTOLAN_DATABASE_PASSWORD_FILE: {error}") from error
+    if not password:
+        raise DatabaseError(f"PORTOLAN_DATABASE_PASSWORD_FILE: {file} is empty")
+    parts = urlsplit(url)
+    if not parts.username:
+        raise DatabaseError("PORTOLAN_DATABASE_URL names no user: write postgresql://user@host/database")
+    place = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{parts.username}:{quote(password, safe='')}@{place}"))

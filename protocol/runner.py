@@ -9,16 +9,20 @@ from protocol.words import DeviceClass
 class Fingerprint(Message):
     """Where a number comes from: enough to tell two machines or two installations apart.
 
-    ``environment`` is a hash over the installed distributions, or an image digest.
+    ``environment`` is a hash over the installed distributions, and part of the target; ``image``
+    is the digest of the container's image, which also covers what is not a distribution.
     """
 
     hardware: str
     """The device's model as it names itself (``NVIDIA T4``, ``AMD EPYC 7B13``)."""
     environment: str
+    image: str | None = None
+    """Told to the runner by whoever starts the container: nothing inside can know it."""
     host: str
     system: str
     """Operating system, kernel and machine architecture."""
-    python: str
+    python: str | None = None
+    """Of the interpreter; null where the runner is written in another language."""
     driver: str | None = None
     threads: int | None = None
     """Threads the framework uses for one operation on the host."""

@@ -11,6 +11,7 @@ import difflib
 import fnmatch
 import os
 import re
+import socket
 import statistics
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from protocol.outcomes import Outcome
 from protocol.words import TimingPolicy, Verdict
 from runners import environments, frameworks, memory
 from runners.bundle import BundleError
+from runners.enrolment import Joining, RefusedError, default_name, joining
 from runners.environments import SetupFailedError
 from runners.frameworks import UnknownFrameworkError
 from runners.nursery import PROJECT, FrameworkBrokenError
@@ -43,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "setup":
             apart = {environments.extra(options.framework, each): each for each in options.devices}
             for device in apart.values():
-                print(environments.set_up(options.framework, device))
+                print(environments.set_up(options.framework, device, added=options.added))
             return 0
         _use_environment(options.framework, options.device, given)
         match options.command:
@@ -57,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return asyncio.run(_cases(options))
     except (
         BundleError,
+        RefusedError,
         UsageError,
         UnservableError,
         UnknownFrameworkError,
@@ -90,6 +93,14 @@ def _parser() -> argparse.ArgumentParser:
         "--memory-limit", type=_size, help="what a case's processes may hold, e.g. 2G (80 %% of what is free)"
     )
     serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
+    serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
+    serve.add_argument("--enrolment-secret-file", metavar="FILE", type=Path, help="what the coordinator asks for")
+    serve.add_argument("--name", help="the runner's own, over all its restarts (default: HOST-FRAMEWORK-DEVICE)")
+    serve.add_argument(
+        "--advertise",
+        metavar="URL",
+        help="where the coordinator reaches the runner; auto: the address from which we reach it (default: auto)",
+    )
 
     run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
     _target(run)
@@ -121,6 +132,14 @@ def _parser() -> argparse.ArgumentParser:
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")
     setup.add_argument("framework", metavar="FRAMEWORK")
     setup.add_argument("devices", metavar="DEVICE", nargs="*", default=["cpu"], help="what for (default: cpu)")
+    setup.add_argument(
+        "--with",
+        dest="added",
+        metavar="PACKAGE",
+        action="append",
+        default=[],
+        help="a package that brings a device of the framework: a folder, a file, or a requirement; repeat for more",
+    )
     return parser
 
 
@@ -136,7 +155,28 @@ def _size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def _joining(options: argparse.Namespace) -> Joining | None:
+    if options.enrol is None:
+        given = [each for each in ("enrolment_secret_file", "name", "advertise") if getattr(options, each) is not None]
+        if given:
+            raise UsageError(f"--{given[0].replace('_', '-')} goes with --enrol URL")
+        return None
+    if options.enrolment_secret_file is None:
+        raise UsageError("--enrol needs --enrolment-secret-file FILE: what the coordinator was started with")
+    if options.secret_file is not None or SECRET_VARIABLE in os.environ:
+        raise UsageError(
+            f"with --enrol the coordinator gives the secret: leave --secret-file and ${SECRET_VARIABLE} out"
+        )
+    name = (
+        options.name
+        if options.name is not None
+        else default_name(socket.gethostname(), options.framework, options.device)
+    )
+    return joining(options.enrol, options.enrolment_secret_file, name, options.advertise or "auto")
+
+
 def _settings(options: argparse.Namespace) -> Settings:
+    joined = _joining(options)
     secret = os.environ.get(SECRET_VARIABLE)
     source = f"${SECRET_VARIABLE}"
     if options.secret_file is not None:
@@ -154,6 +194,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         "port": options.port,
         "memory_limit": options.memory_limit,
         "ready_file": options.ready_file,
+        "joining": joined,
     }
     if secret is None:
         return Settings(**shared)

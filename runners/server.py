@@ -7,7 +7,6 @@ calls of the hot path (jobs in, events out) validate and serialise a batch at a 
 from __future__ import annotations
 
 import asyncio
-import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -24,6 +23,7 @@ from protocol.events import HEARTBEAT_S, Acknowledgement, Event
 from protocol.jobs import JobBatch, JobReceipts, JobStatus
 from protocol.problems import PROBLEM_JSON, Problem
 from protocol.runner import RunnerInfo
+from runners.access import Access
 from runners.attempts import Attempts, Executor, Task
 from runners.events import AheadError, EventLog, TrimmedError
 from runners.outcomes import printable
@@ -65,7 +65,7 @@ class Service:
         self.suites = suites
         self.log = log
         self.executor = executor
-        self.secret = secret
+        self.access = Access(secret)
         self.attempts = Attempts(info.queue_limit)
 
     def post(self, batch: JobBatch) -> list[Receipt]:
@@ -214,23 +214,23 @@ def build(service: Service) -> FastAPI:
 
     _describe_bodies(app)
     _answer_with_problems(app)
-    app.add_middleware(BearerGate, secret=service.secret)
+    app.add_middleware(BearerGate, access=service.access)
     return app
 
 
 class BearerGate:
-    """Lets a request in only with the secret. ``/healthz`` and the description of the API are open."""
+    """Lets a request in only with a secret that opens. ``/healthz`` and the description of the API are open."""
 
     OPEN = frozenset({"/healthz", "/openapi.json"})
 
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], secret: str) -> None:
+    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], access: Access) -> None:
         self._app = app
-        self._expected = b"Bearer " + secret.encode()
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in self.OPEN:
             given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-            if not hmac.compare_digest(given, self._expected):
+            if not self._access.opens(given):
                 refusal = problem(
                     401,
                     "Not allowed",

@@ -25,7 +25,9 @@ from fastapi import FastAPI
 from protocol import PROTOCOL_VERSION
 from protocol.runner import RunnerInfo
 from runners import processes
+from runners.access import Access
 from runners.channel import Message
+from runners.enrolment import Joining, RefusedError, enrol
 from runners.events import EventLog
 from runners.fingerprint import fingerprint
 from runners.nursery import FrameworkBrokenError
@@ -51,6 +53,8 @@ class Settings:
     """The secret was made here, so the ready line is where the caller learns of it."""
     memory_limit: int | None = None
     ready_file: Path | None = None
+    joining: Joining | None = None
+    """The coordinator to enrol with; null: somebody registers the runner."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -117,14 +121,32 @@ async def serve(settings: Settings) -> int:
         broken = asyncio.create_task(supervisor.broken.wait())
         async with Listener(app, listening):
             announce(settings, info, listening)
-            await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)
+            refused = asyncio.create_task(_refusal(settings.joining, listening, service.access))
+            await asyncio.wait({stopped, broken, refused}, return_when=asyncio.FIRST_COMPLETED)
             log.close()
+        if refused.done():
+            raise UnservableError(refused.result())
         if supervisor.broken.is_set():
             raise UnservableError(f"{settings.framework} can no longer be imported; see portolan-runner run")
         return 0
     finally:
         await supervisor.close()
         listening.close()
+
+
+async def _refusal(joining: Joining | None, listening: socket.socket, access: Access) -> str:
+    """Enrols the runner if it is to; returns only when it is refused, with the reason."""
+    if joining is not None:
+        try:
+            await enrol(joining, listening.getsockname()[:2], access, _say)
+        except RefusedError as error:
+            return str(error)
+    never: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    return await never
+
+
+def _say(line: str) -> None:
+    print(f"portolan-runner: {line}", file=sys.stderr, flush=True)
 
 
 async def _start(supervisor: Supervisor) -> tuple[Message, dict[str, Any]]:
@@ -191,7 +213,9 @@ def announce(
         "device": info.device,
         "hardware": info.fingerprint.hardware,
     }
-    if settings.announce_secret:
+    if settings.joining is not None:
+        ready["name"] = settings.joining.name
+    elif settings.announce_secret:
         ready["secret"] = settings.secret
     line = json.dumps(ready)
     if settings.ready_file is not None:

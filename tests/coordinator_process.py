@@ -27,8 +27,9 @@ def free_port() -> int:
 class CoordinatorProcess:
     """``create_app`` under uvicorn, on one port for all its lives."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, **variables: str) -> None:
         self.dsn = dsn
+        self.variables = variables
         self.port = free_port()
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=30.0)
         self.start()
@@ -46,7 +47,7 @@ class CoordinatorProcess:
                 "--log-level",
                 "warning",
             ],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PORTOLAN_DATABASE_URL": self.dsn},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PORTOLAN_DATABASE_URL": self.dsn, **self.variables},
         )
         until(self._answers, "the coordinator answers", STARTS_WITHIN_S)
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,14 @@ def alive(pid: int) -> bool:
 
 
 class RunnerProcess:
-    """``portolan-runner serve`` of the hazards, and what a coordinator would do with it."""
+    """``portolan-runner serve`` of the hazards, or another ``command``, and what a coordinator would do with it."""
 
-    def __init__(self, *options: str, device: str = "cpu", **variables: str) -> None:
+    def __init__(
+        self, *options: str, device: str = "cpu", command: Sequence[str | Path] = (), **variables: str
+    ) -> None:
+        command = command or [sys.executable, "-m", "runners", "serve", "hazards", device, "--port", "0"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "runners", "serve", "hazards", device, "--port", "0", *options],
+            [*command, *options],
             env=environment(**variables),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

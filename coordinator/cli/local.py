@@ -71,12 +71,22 @@ class Instance:
     coordinator, which has a thread to itself.
     """
 
-    def __init__(self, directory: DataDirectory, *, database: str | None, host: str, port: int, say: Say) -> None:
+    def __init__(
+        self,
+        directory: DataDirectory,
+        *,
+        database: str | None,
+        host: str,
+        port: int,
+        say: Say,
+        enrolment_secret_file: Path | None = None,
+    ) -> None:
         self._directory = directory
         self._database = database
         self._host = host
         self._port = port
         self._say = say
+        self._enrolment_secret_file = enrolment_secret_file
         self._stack = ExitStack()
         self._server: uvicorn.Server | None = None
         self._coordinator: threading.Thread | None = None
@@ -100,7 +110,7 @@ class Instance:
         from coordinator.database.migration import upgrade
 
         self._stack.enter_context(self._directory.held())
-        listener = self._stack.enter_context(_listener(self._host, self._port))
+        listener = self._stack.enter_context(listening_on(self._host, self._port))
         began = time.monotonic()
         if self._database is None:
             self.dsn = self._stack.enter_context(EmbeddedPostgres(self._directory.postgres))
@@ -121,7 +131,7 @@ class Instance:
         from coordinator.settings import Settings
 
         config = uvicorn.Config(
-            create_app(Settings(self.dsn)),
+            create_app(Settings(self.dsn, enrolment_secret_file=self._enrolment_secret_file)),
             log_config=None,
             log_level="warning",
             access_log=False,
@@ -242,7 +252,7 @@ class Instance:
 
 
 @contextmanager
-def _listener(host: str, port: int) -> Iterator[socket.socket]:
+def listening_on(host: str, port: int) -> Iterator[socket.socket]:
     """Bound before anything else is started: a port in use is told at once."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -282,7 +292,9 @@ def _kept_port(kept: Path) -> int:
     return port
 
 
-class _JsonLines(logging.Formatter):
+class JsonLines(logging.Formatter):
+    """One JSON object a line, for programs that read logs."""
+
     def format(self, record: logging.LogRecord) -> str:
         said = {
             "time": self.formatTime(record),
@@ -301,7 +313,7 @@ def _logging_to(path: Path) -> Iterator[None]:
     if path.exists() and path.stat().st_size > LOG_LIMIT_BYTES:
         path.replace(path.with_suffix(".log.1"))
     handler = logging.FileHandler(path, encoding="utf-8")
-    handler.setFormatter(_JsonLines())
+    handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.addHandler(handler)
     ours = logging.getLogger("coordinator")

@@ -13,6 +13,7 @@ import typer
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, stoppable
 from coordinator.cli.options import DataDir, split
+from coordinator.settings import enrolment_file
 
 TEND_EVERY_S = 0.1
 
@@ -30,12 +31,22 @@ def up(
         list[str] | None,
         typer.Option(help=f"Which runners to start, such as {' '.join(KNOWN_TARGETS)}; those are also the default."),
     ] = None,
+    enrolment_secret_file: Annotated[
+        Path | None,
+        typer.Option(help="Holds what runners elsewhere must know to enrol themselves; without it none can."),
+    ] = None,
 ) -> None:
     """Start the database, the coordinator and the runners of this machine; Ctrl-C stops all."""
     wanted = targets_of(targets)
+    enrolment = enrolment_file(enrolment_secret_file)
     directory = DataDirectory(data_dir)
     try:
-        with stoppable(), Instance(directory, database=database, host=host, port=port, say=_say) as instance:
+        with (
+            stoppable(),
+            Instance(
+                directory, database=database, host=host, port=port, say=_say, enrolment_secret_file=enrolment
+            ) as instance,
+        ):
             _say(f"portolan {version('portolan')} at {instance.url} (docs: {instance.url}/docs)")
             _say(f"data in {directory.path}")
             instance.serve(wanted)

@@ -5,6 +5,8 @@ Names and columns that people query through the views are a promise; these table
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -99,12 +101,14 @@ cases = Table(
     Column("tags", JSONB, nullable=False, server_default=text("'[]'")),
     Column("position", Integer, nullable=False, comment="order within the suite's catalogue"),
     UniqueConstraint("suite_id", "name"),
+    Index("ix_cases_suite_id_function", "suite_id", "function"),
 )
 
 runners = Table(
     "runners",
     metadata,
     Column("id", Integer, Identity(), primary_key=True),
+    Column("name", Text, comment="under which it enrolled; null if a person registered it"),
     Column("url", Text, nullable=False),
     Column("secret", Text, nullable=False, comment="sent to the runner as its bearer token"),
     Column("target_id", ForeignKey("targets.id"), nullable=False),
@@ -129,6 +133,7 @@ runners = Table(
     Column("reason", Text, comment="why it is not online"),
     _now(),
     Index("uq_runners_url_live", "url", unique=True, postgresql_where=text("state <> 'removed'")),
+    Index("uq_runners_name_live", "name", unique=True, postgresql_where=text("state <> 'removed'")),
 )
 
 runner_suites = Table(
@@ -170,6 +175,7 @@ campaign_targets = Table(
         Column(name, Integer, nullable=False, server_default=text("0"))
         for name in ("done", "passed", "failed", "skipped", "incomplete", "cancelled")
     ),
+    Column("renamed", Integer, nullable=False, server_default=text("0"), comment="times that causes were named anew"),
     comment="what takes part, and its counters; kept by the statements that move jobs",
 )
 
@@ -258,4 +264,143 @@ overrides = Table(
     Column("was_cause", _words("was_cause", [str(each) for each in Cause])),
     Column("was_rule", Text),
     comment="causes that a person named; the outcome bears them, what it was before is kept here",
+)
+
+matrices = Table(
+    "matrices",
+    metadata,
+    Column("campaign_id", ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("done", Integer, nullable=False, comment="outcomes that it was added up from"),
+    Column("renamed", Integer, nullable=False, comment="times that causes had been named anew by then"),
+    Column("made_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("took_s", Double, nullable=False, comment="to add it up"),
+    comment="how far each campaign's rows of matrix_cells are",
+)
+
+matrix_cells = Table(
+    "matrix_cells",
+    metadata,
+    Column("campaign_id", ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("framework", Text, primary_key=True),
+    Column("function", Text, primary_key=True),
+    Column("target_id", ForeignKey("targets.id"), primary_key=True, autoincrement=False),
+    Column("module", Text, nullable=False, comment="the function's name without its last part"),
+    Column("host_only", Boolean, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("verdict_on_device", Text),
+    *(
+        Column(name, Integer, nullable=False)
+        for name in ("passed", "failed", "total", "skipped", "incomplete", "flaky", "fell_back")
+    ),
+    Column("passed_on_device", Integer),
+    Column("cause", Text),
+    Column("cause_on_device", Text),
+    Column("not_counted_cause", Text),
+    Column("cold_ms", Double),
+    Column("steady_ms", Double),
+    Column("iqr_ms", Double),
+    Column("ratio_to_cpu", Double),
+    Column("ratio_cases", Integer),
+    Index("ix_matrix_cells_framework_function", "framework", "function"),
+    comment="function_verdicts and function_latencies of the campaigns, kept for pages that cannot wait for them",
+)
+
+
+def _published(name: str, *columns: Column[Any], comment: str) -> Table:
+    """A kind of published figure. ``number`` is the order in which they were printed."""
+    return Table(
+        name,
+        metadata,
+        Column("reference", ForeignKey("reference_sources.name", ondelete="CASCADE"), primary_key=True),
+        Column("number", Integer, primary_key=True, autoincrement=False),
+        *columns,
+        comment=comment,
+    )
+
+
+reference_sources = Table(
+    "reference_sources",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("citation", Text, nullable=False),
+    Column("sha256", Text, nullable=False, comment="of the data files that it was loaded from"),
+    comment="published figures to set campaigns beside; loaded when the schema is brought up to date",
+)
+
+reference_targets = _published(
+    "reference_targets",
+    Column("framework", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("device", Text, nullable=False, comment="the study's word: gpu-t4"),
+    Column("device_class", Text, nullable=False),
+    Column("hardware", Text, nullable=False),
+    comment="where published figures come from",
+)
+
+reference_functions = _published(
+    "reference_functions",
+    Column("framework", Text, nullable=False),
+    Column("function", Text, nullable=False, comment="as printed"),
+    Column("strata", ARRAY(Text), nullable=False, comment="top20; decile10 (rarest) to decile100"),
+    Column("subtests", Integer, nullable=False),
+    comment="functions that were tested",
+)
+
+reference_latencies = _published(
+    "reference_latencies",
+    Column("framework", Text, nullable=False),
+    Column("function", Text, nullable=False, comment="as printed"),
+    Column("device", Text, nullable=False),
+    Column("milliseconds", Double, comment="mean; null: not published"),
+    comment="latency of each tested function on each device",
+)
+
+reference_counts = _published(
+    "reference_counts",
+    Column("framework", Text, nullable=False),
+    Column("device", Text, nullable=False),
+    Column("partial", Integer, nullable=False),
+    Column("complete", Integer, nullable=False),
+    Column("success", Integer, nullable=False),
+    Column("total", Integer, nullable=False, comment="as printed; the others need not add up to it"),
+    comment="functions by verdict",
+)
+
+reference_rates = _published(
+    "reference_rates",
+    Column("figure", Text, nullable=False, comment="table-1, table-3"),
+    Column("framework", Text, nullable=False),
+    Column("device", Text, nullable=False),
+    Column("pass_pct", Double, nullable=False),
+    Column("partial_pct", Double, nullable=False),
+    Column("complete_pct", Double, nullable=False),
+    comment="functions by verdict, in percent as printed",
+)
+
+reference_failures = _published(
+    "reference_failures",
+    Column("framework", Text, nullable=False),
+    Column("device", Text, nullable=False),
+    Column("stratum", Text, nullable=False, comment="top20 or all"),
+    Column("failed_pct", Double, nullable=False),
+    comment="functions that failed in part or completely, in percent as printed",
+)
+
+reference_speedups = _published(
+    "reference_speedups",
+    Column("framework", Text, nullable=False),
+    Column("older", Text, nullable=False),
+    Column("newer", Text, nullable=False),
+    Column("factor", Double, nullable=False),
+    Column("functions_pct", Double, nullable=False, comment="at least factor times faster on the newer device"),
+    comment="functions that newer hardware made faster, in percent as printed",
+)
+
+reference_caveats = _published(
+    "reference_caveats",
+    Column("figures", ARRAY(Text), nullable=False, comment="that it touches: table-8, figure-7, names"),
+    Column("framework", Text, comment="null: all"),
+    Column("device", Text, comment="null: all"),
+    Column("sentence", Text, nullable=False),
+    comment="what is wrong in the figures, to be said beside them",
 )

@@ -106,8 +106,9 @@ class Dispatcher:
         """A link for every runner that is servable and ours; none for the others."""
         async with self._engine.begin() as connection:
             servable = await store.servable(connection)
-        for runner_id in [each for each in self._links if each not in servable]:
-            await self._drop(runner_id)
+        for runner_id, (link, _) in list(self._links.items()):
+            if servable.get(runner_id) != link.address:
+                await self._drop(runner_id)
         for runner_id in servable:
             if runner_id in self._links:
                 continue

@@ -50,6 +50,8 @@ class _EndOfLinkError(Exception):
 class RunnerLink:
     def __init__(self, owned: OwnedRunner, engine: AsyncEngine, finisher: Finisher) -> None:
         self.runner = owned
+        self.address = (owned.url, owned.secret)
+        """Where this link speaks to it; what enrolled again elsewhere is for another link."""
         self._engine = engine
         # For a statement that is a transaction by itself: two round trips less.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -76,7 +78,7 @@ class RunnerLink:
     async def run(self) -> None:
         """Serve the runner until it is quarantined; cancel to stop."""
         self._adopt(m.Adopted(_now(), self._leases(await self._held())))
-        async with RunnerClient(self.runner.url, self.runner.secret) as client:
+        async with RunnerClient(*self.address) as client:
             ticker = asyncio.create_task(self._tick())
             try:
                 await self._serve(client)
@@ -86,17 +88,19 @@ class RunnerLink:
                 ticker.cancel()
 
     async def _serve(self, client: RunnerClient) -> None:
-        retry_s, unreachable_since = FIRST_RETRY_S, _now()
+        retry_s, unreachable_since, offline = FIRST_RETRY_S, _now(), False
         while True:
             try:
                 await self._connect(client)
-                retry_s = FIRST_RETRY_S
+                retry_s, offline = FIRST_RETRY_S, False
                 await self._converse(client)
                 reason = "the runner closed the stream"
             except RunnerError as error:
                 reason = str(error)
             if self._machine.online:
                 unreachable_since = _now()
+            if not offline:
+                offline = True
                 async with self._engine.begin() as connection:
                     await store.set_state(connection, self.runner.id, "offline", reason)
                 log.info("runner %s is offline: %s", self.runner.url, reason)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hmac
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response, status
+from fastapi import APIRouter, BackgroundTasks, Depends, Path, Response, status
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from coordinator.context import Context
-from coordinator.fleet import service
-from coordinator.fleet.models import Runner, RunnerList, RunnerRegistration
+from coordinator.errors import ForbiddenError, UnauthorizedError
+from coordinator.fleet import enrolment, service
+from coordinator.fleet.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
+from coordinator.settings import enrolment_secret
+from protocol.enrolment import Enrolment
 
 router = APIRouter(prefix="/runners", tags=["runners"])
 
@@ -21,6 +26,33 @@ async def register(registration: RunnerRegistration, context: Context) -> Runner
     runner = await service.register(context.engine, registration)
     await context.dispatcher.announce("runners")
     return runner
+
+
+async def _may_enrol(
+    context: Context, given: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
+) -> None:
+    """The bearer of the enrolment secret may."""
+    if context.enrolment_secret_file is None:
+        raise ForbiddenError(
+            "this coordinator enrols no runners: start it with an enrolment secret "
+            "(`portolan up --enrolment-secret-file FILE` or PORTOLAN_ENROLMENT_SECRET_FILE)"
+        )
+    expected = enrolment_secret(context.enrolment_secret_file)
+    if given is None or not hmac.compare_digest(given.credentials.encode(), expected.encode()):
+        raise UnauthorizedError(
+            "the enrolment secret is missing or wrong: send the coordinator's of today, 'Authorization: Bearer SECRET'"
+        )
+
+
+@router.post("/enrol", dependencies=[Depends(_may_enrol)], responses={201: {"model": EnrolledRunner}})
+async def enrol(asked: Enrolment, response: Response, after: BackgroundTasks, context: Context) -> EnrolledRunner:
+    """For runners: probe the caller, and give it a secret of its own. The same name again is the same runner."""
+    stored = await enrolment.enrol(context.engine, asked)
+    if stored.created:
+        response.status_code = status.HTTP_201_CREATED
+    # Nobody is to use the new secret before the runner has it.
+    after.add_task(context.dispatcher.announce, "runners")
+    return EnrolledRunner(runner=await service.get(context.engine, stored.runner_id), secret=stored.secret)
 
 
 @router.get("")

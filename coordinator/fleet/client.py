@@ -56,13 +56,16 @@ class RunnerClient:
 
     def __init__(self, url: str, secret: str) -> None:
         self.url = url
-        self._http = httpx.AsyncClient(
-            base_url=url,
-            headers={"Authorization": f"Bearer {secret}"} if secret else {},
-            timeout=httpx.Timeout(ANSWER_S, connect=5.0),
-            verify=_ssl_context(),
-            trust_env=False,
-        )
+        try:
+            self._http = httpx.AsyncClient(
+                base_url=url,
+                headers={b"Authorization": b"Bearer " + secret.encode()} if secret else {},
+                timeout=httpx.Timeout(ANSWER_S, connect=5.0),
+                verify=_ssl_context(),
+                trust_env=False,
+            )
+        except httpx.InvalidURL as error:
+            raise self._unreachable(error) from error
 
     async def __aenter__(self) -> RunnerClient:
         return self

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from protocol.enrolment import Enrolled, web_address
+
 
 class RunnerRegistration(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -17,13 +19,13 @@ class RunnerRegistration(BaseModel):
     @field_validator("url")
     @classmethod
     def _reachable_by_http(cls, url: str) -> str:
-        if not url.startswith(("http://", "https://")) or len(url.split("://", 1)[1]) == 0:
-            raise ValueError("must begin with http:// or https:// and name a host")
-        return url.rstrip("/")
+        return web_address(url)
 
 
 class Runner(BaseModel):
     id: int
+    name: str | None
+    """Under which it enrolled; null if somebody registered it."""
     url: str
     state: Literal["online", "offline", "quarantined", "removed"]
     reason: str | None
@@ -46,3 +48,7 @@ class Runner(BaseModel):
 
 class RunnerList(BaseModel):
     runners: list[Runner]
+
+
+class EnrolledRunner(Enrolled):
+    runner: Runner

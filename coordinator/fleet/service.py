@@ -23,22 +23,26 @@ async def register(engine: AsyncEngine, registration: RunnerRegistration) -> Run
         info = await client.info()
         catalogue = await client.catalogue()
     async with engine.begin() as connection:
-        runner_id = await _store(connection, registration.url, registration.secret, info, catalogue)
+        suite_ids = await store_suites(connection, info, catalogue)
+        runner_id = await store.store_runner(connection, registration.url, registration.secret, info, suite_ids)
     return await get(engine, runner_id)
 
 
 async def refresh(
     connection: AsyncConnection, known: OwnedRunner, info: RunnerInfo, catalogue: Catalogue
 ) -> OwnedRunner:
-    """A new boot may serve another version, environment or revision: the registration follows it."""
-    await _store(connection, known.url, known.secret, info, catalogue)
+    """A new boot may serve another version, environment or revision: the registration follows it.
+
+    Not its address, which may be another by now: the runner enrolled again elsewhere.
+    """
+    suite_ids = await store_suites(connection, info, catalogue)
+    await store.update_runner(connection, known.id, info, suite_ids)
     await store.set_boot(connection, known.id, info.boot_id)
     return await store.read(connection, known.id)
 
 
-async def _store(connection: AsyncConnection, url: str, secret: str, info: RunnerInfo, catalogue: Catalogue) -> int:
-    suite_ids = [await store.store_suite(connection, info.framework, suite) for suite in catalogue.suites]
-    return await store.store_runner(connection, url, secret, info, suite_ids)
+async def store_suites(connection: AsyncConnection, info: RunnerInfo, catalogue: Catalogue) -> list[int]:
+    return [await store.store_suite(connection, info.framework, suite) for suite in catalogue.suites]
 
 
 async def listed(engine: AsyncEngine) -> list[Runner]:

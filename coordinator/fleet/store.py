@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select, text, update
+from sqlalchemy import Row, delete, func, insert, or_, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,6 +18,20 @@ from protocol.runner import Fingerprint, RunnerInfo
 
 OWNERSHIP_S = 30
 """An owner that has not renewed for this long has lost its runners."""
+
+
+Address = tuple[str, str]
+"""Where a runner is reached, and the secret that opens it."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """One registration, as whoever enrols must know it."""
+
+    id: int
+    name: str | None
+    url: str
+    secret: str
 
 
 @dataclass(frozen=True)
@@ -107,42 +121,78 @@ async def store_runner(
     connection: AsyncConnection, url: str, secret: str, info: RunnerInfo, suite_ids: Sequence[int]
 ) -> int:
     """Register the runner, or bring the registration of its URL up to date."""
-    described = {
-        "secret": secret,
+    existing = await connection.execute(
+        select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update()
+    )
+    runner_id = existing.scalar_one_or_none()
+    if runner_id is None:
+        return await add_runner(connection, info, suite_ids, url=url, secret=secret)
+    await update_runner(connection, runner_id, info, suite_ids, secret=secret)
+    return int(runner_id)
+
+
+async def add_runner(connection: AsyncConnection, info: RunnerInfo, suite_ids: Sequence[int], **address: str) -> int:
+    """A new registration; ``address`` is its URL and secret, and its name if it enrolled."""
+    described = await _described(connection, info)
+    created = await connection.execute(
+        insert(runners)
+        .values(boot_id=info.boot_id, state="online", last_seen=func.now(), **described, **address)
+        .returning(runners.c.id)
+    )
+    runner_id = int(created.scalar_one())
+    await _store_offer(connection, runner_id, suite_ids)
+    return runner_id
+
+
+async def update_runner(
+    connection: AsyncConnection, runner_id: int, info: RunnerInfo, suite_ids: Sequence[int], **address: str
+) -> None:
+    """What a registration says of its runner, and of its ``address`` what is given.
+
+    The boot is left as it is: that the runner restarted is for its owner to find and act on.
+    """
+    described = await _described(connection, info)
+    await connection.execute(
+        update(runners)
+        .where(runners.c.id == runner_id, runners.c.state != "removed")
+        .values(state="online", reason=None, quarantined_until=None, misbehaved=0, **described, **address)
+    )
+    await _store_offer(connection, runner_id, suite_ids)
+
+
+async def _described(connection: AsyncConnection, info: RunnerInfo) -> dict[str, Any]:
+    return {
         "target_id": await store_target(connection, info),
         "fingerprint_id": await store_fingerprint(connection, info.fingerprint),
         "device_count": info.device_count,
         "slots": info.slots,
         "queue_limit": info.queue_limit,
     }
-    existing = await connection.execute(
-        select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update()
-    )
-    runner_id = existing.scalar_one_or_none()
-    if runner_id is None:
-        created = await connection.execute(
-            insert(runners)
-            .values(url=url, boot_id=info.boot_id, state="online", last_seen=func.now(), **described)
-            .returning(runners.c.id)
-        )
-        runner_id = created.scalar_one()
-    else:
-        # The boot is left as it is: that the runner restarted is for its owner to find and act on.
-        await connection.execute(
-            update(runners)
-            .where(runners.c.id == runner_id)
-            .values(state="online", reason=None, quarantined_until=None, misbehaved=0, **described)
-        )
+
+
+async def _store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Sequence[int]) -> None:
     await connection.execute(delete(runner_suites).where(runner_suites.c.runner_id == runner_id))
     if suite_ids:
         await connection.execute(
             insert(runner_suites), [{"runner_id": runner_id, "suite_id": each} for each in suite_ids]
         )
-    return int(runner_id)
+
+
+async def registered(
+    connection: AsyncConnection, name: str, url: str, *, locked: bool = False
+) -> frozenset[Registered]:
+    """Whoever has this name or this URL, and is not removed: at most one of each."""
+    wanted = (
+        select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret)
+        .where(or_(runners.c.name == name, runners.c.url == url), runners.c.state != "removed")
+        .order_by(runners.c.id)
+    )
+    rows = await connection.execute(wanted.with_for_update() if locked else wanted)
+    return frozenset(Registered(*row) for row in rows)
 
 
 _LISTED = """
-SELECT r.id, r.url, r.state, r.reason, r.last_seen, r.quarantined_until, r.device_count,
+SELECT r.id, r.name, r.url, r.state, r.reason, r.last_seen, r.quarantined_until, r.device_count,
        t.framework, t.version, t.device, t.device_class, t.hardware, t.environment, t.simulated,
        f.body AS fingerprint,
        (SELECT coalesce(jsonb_object_agg(s.name, s.revision), '{}') FROM runner_suites rs
@@ -158,12 +208,12 @@ async def list_runners(connection: AsyncConnection, runner_id: int | None = None
     return (await connection.execute(text(_LISTED), {"id": runner_id})).all()
 
 
-async def remove_runner(connection: AsyncConnection, runner_id: int) -> bool:
+async def remove_runner(connection: AsyncConnection, runner_id: int, reason: str = "removed") -> bool:
     """Take the runner off the chart; its queued jobs go back, a started one counts as lost."""
     removed = await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.state != "removed")
-        .values(state="removed", owner=None, owner_until=None, reason="removed")
+        .values(state="removed", owner=None, owner_until=None, reason=reason)
         .returning(runners.c.id)
     )
     if removed.scalar_one_or_none() is None:
@@ -254,15 +304,15 @@ async def disown_all(connection: AsyncConnection, identity: str) -> None:
     await connection.execute(update(runners).where(runners.c.owner == identity).values(owner=None, owner_until=None))
 
 
-async def servable(connection: AsyncConnection) -> list[int]:
-    """Runners that someone should serve now."""
+async def servable(connection: AsyncConnection) -> dict[int, Address]:
+    """Runners that someone should serve now, and where they are."""
     rows = await connection.execute(
         text(
-            "SELECT id FROM runners WHERE state <> 'removed' "
+            "SELECT id, url, secret FROM runners WHERE state <> 'removed' "
             "AND (quarantined_until IS NULL OR quarantined_until < now()) ORDER BY id"
         )
     )
-    return [row.id for row in rows]
+    return {row.id: (row.url, row.secret) for row in rows}
 
 
 async def set_state(connection: AsyncConnection, runner_id: int, state: str, reason: str | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from pathlib import Path
 
@@ -109,3 +111,65 @@ def test_the_environment_hash_is_of_versions_and_not_of_spelling() -> None:
     assert one == environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.0")], "3.11.7")
     assert one != environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.1")], "3.11.7")
     assert one != environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.0")], "3.12.0")
+
+
+def package(folder: Path, line: str = "") -> Path:
+    (folder / "portolan_npu").mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text('[project]\nname = "portolan-npu"\n')
+    (folder / "portolan_npu" / "__init__.py").write_text(line)
+    return folder
+
+
+def complete(environment: Path, mark: dict[str, object]) -> Path:
+    (environment / "bin").mkdir(parents=True)
+    (environment / "bin" / "python").touch()
+    (environment / environments.COMPLETE).write_text(json.dumps(mark))
+    return environment
+
+
+def test_a_package_added_makes_another_environment_and_leaves_the_plain_one(project: Path) -> None:
+    plain = environments.path("torch")
+    npu = package(project / "npu")
+    added = environments.path("torch", "", [str(npu)])
+    assert added != plain == environments.path("torch", "", [])
+    assert environments.path("torch", "", [str(package(project / "elsewhere"))]) == added, "the content counts"
+    (npu / "build").mkdir()
+    (npu / "build" / "left.py").touch()
+    assert environments.path("torch", "", [str(npu)]) == added, "what building leaves behind does not count"
+    package(npu, "VARIABLES = {}")
+    assert environments.path("torch", "", [str(npu)]) != added
+
+
+def test_a_device_that_a_package_brings_is_found_by_its_word(project: Path) -> None:
+    plain = complete(environments.path("torch"), {"extra": "torch"})
+    mark = {"plain": environments.key("torch"), "brought": ["torch.npu"]}
+    first = complete(environments.path("torch", "", ["npu==1"]), mark)
+    second = complete(environments.path("torch", "", ["npu==2"]), mark)
+    os.utime(first / environments.COMPLETE, (1, 1))
+    assert environments.find("torch", "npu") == second, "the latest of several"
+    assert environments.find("torch", "cpu") == plain == environments.find("torch", "tpu")
+    environments.set_up("torch", say=lambda line: None, added=["npu==1"])
+    assert environments.find("torch", "npu") == first, "asked for again, it is the latest"
+
+
+def test_an_added_environment_of_another_lock_is_not_found(project: Path) -> None:
+    plain = complete(environments.path("torch"), {"extra": "torch"})
+    complete(environments.path("torch", "", ["npu==1"]), {"plain": "of an earlier lock", "brought": ["torch.npu"]})
+    assert environments.find("torch", "npu") == plain
+
+
+def test_a_package_without_a_device_is_one_line_that_says_what_it_needs(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv = project / "uv"
+    uv.write_text('#!/bin/sh\n[ "$1" = venv ] && mkdir -p "$5/bin" && ln -s /bin/true "$5/bin/python"\nexit 0\n')
+    uv.chmod(0o755)
+    monkeypatch.setattr(environments, "_find_uv", lambda: str(uv))
+    with pytest.raises(environments.SetupFailedError, match=r"brings no device: .* torch\.NAME .* portolan\.devices"):
+        environments.set_up("torch", say=print, added=[str(package(project / "npu"))])
+
+
+@pytest.mark.parametrize("nowhere", ["./nowhere", "/no/where", ""])
+def test_a_folder_that_is_not_there_is_one_line(project: Path, nowhere: str) -> None:
+    with pytest.raises(environments.SetupFailedError, match=f"--with {nowhere}: there is no such folder"):
+        environments.set_up("torch", say=print, added=[nowhere])

@@ -1,0 +1,42 @@
+"""The report of a campaign as a page, and as the file to send."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from coordinator.campaigns.api import CampaignId
+from coordinator.context import Context
+from coordinator.reports import service
+from coordinator.reports.api import AskedFor, described
+from coordinator.reports.render import to_json
+from coordinator.reports.report import Report, html
+from coordinator.web.pages import SECURITY
+
+router = APIRouter()
+
+
+@router.get("/campaigns/{campaign_id}/report")
+async def report(
+    request: Request, campaign_id: CampaignId, context: Context, asked_for: AskedFor, download: bool = False
+) -> Response:
+    """The file itself: what one sees is what a colleague gets."""
+    made = await service.report(context.engine, context.drawer, campaign_id, asked_for)
+    if request.query_params.get("as") == "json":
+        return JSONResponse(as_data(made), headers=SECURITY)
+    name = f'attachment; filename="portolan-campaign-{campaign_id}.html"'
+    return HTMLResponse(html(made), headers=SECURITY | ({"Content-Disposition": name} if download else {}))
+
+
+def as_data(report: Report) -> dict[str, object]:
+    return {
+        "campaign": report.campaign.model_dump(mode="json"),
+        "summary": [asdict(each) for each in report.summary],
+        "figures": [described(each) for each in report.figures],
+        "tables": [to_json(each) for each in report.tables],
+        "failures": [asdict(each) for each in report.commands],
+        "fingerprints": [asdict(each) for each in report.machines],
+        "caveats": report.caveats,
+    }

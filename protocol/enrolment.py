@@ -1,0 +1,40 @@
+"""How a runner puts itself on the chart: the body of ``POST /api/v1/runners/enrol``, and its answer."""
+
+import re
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, Field, field_validator
+
+from protocol.model import Message
+
+NAME = r"^[A-Za-z0-9_.-]{1,64}$"
+MAX_URL = 500
+SECRET = r"^[!-~]{1,500}$"
+"""Of a header's safe characters: printable ASCII without a space."""
+
+
+def web_address(url: str) -> str:
+    """The address without a final slash; raises ``ValueError`` if HTTP cannot reach it."""
+    if not re.fullmatch("https?://[!-~]+", url) or not urlsplit(url).hostname:
+        raise ValueError("must begin with http:// or https:// and name a host")
+    _ = urlsplit(url).port  # raises for one that is none
+    return url.rstrip("/")
+
+
+class Enrolment(Message):
+    """What a runner asks for."""
+
+    name: str = Field(pattern=NAME, description="the runner's own, and the same over all its restarts")
+    url: str = Field(max_length=MAX_URL, description="where the coordinator reaches the runner, http or https")
+    secret: str = Field(pattern=SECRET, description="a provisional one, which the runner made for this request")
+
+    @field_validator("url")
+    @classmethod
+    def _reachable_by_http(cls, url: str) -> str:
+        return web_address(url)
+
+
+class Enrolled(BaseModel):
+    """The secret is the runner's own from now on. The answer says more, of the runner as REST shows it."""
+
+    secret: str = Field(pattern=SECRET)

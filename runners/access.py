@@ -1,0 +1,43 @@
+"""Which secret opens the runner API, and how an enrolled runner comes to one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+
+
+class Access:
+    """Opened by one secret; while the runner enrols, by the provisional one of its last request too.
+
+    The first request with an adopted secret shows that the coordinator has it: from then on
+    it alone opens.
+    """
+
+    def __init__(self, secret: str) -> None:
+        self._own = secret
+        self._provisional: str | None = None
+        self._adopted = False
+        self.confirmed = asyncio.Event()
+        """A request has come with the adopted secret."""
+
+    def propose(self) -> str:
+        """A new provisional secret in place of the last: a request that is late can no longer be probed."""
+        self._provisional = secrets.token_urlsafe(24)
+        return self._provisional
+
+    def adopt(self, secret: str) -> None:
+        self._own, self._adopted = secret, True
+
+    def opens(self, authorization: bytes) -> bool:
+        """Whether this header lets a request in."""
+        if hmac.compare_digest(authorization, _bearer(self._own)):
+            if self._adopted and not self.confirmed.is_set():
+                self._provisional = None
+                self.confirmed.set()
+            return True
+        return self._provisional is not None and hmac.compare_digest(authorization, _bearer(self._provisional))
+
+
+def _bearer(secret: str) -> bytes:
+    return b"Bearer " + secret.encode()

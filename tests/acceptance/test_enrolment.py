@@ -1,0 +1,297 @@
+"""Runners that enrol themselves: what they get, and what each refusal says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.acceptance.conftest import SECRET
+from tests.coordinator_process import CoordinatorProcess, free_port
+from tests.enrolling_runner import EnrollingRunner
+from tests.portolan_process import Portolan
+from tests.runner_process import RunnerProcess, until
+
+ENROLMENT = "the-secret-of-today"
+
+
+@pytest.fixture(scope="module")
+def one_coordinator(
+    new_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[CoordinatorProcess]:
+    file = tmp_path_factory.mktemp("secrets") / "enrolment"
+    file.write_text(ENROLMENT)
+    coordinator = CoordinatorProcess(new_database(), PORTOLAN_ENROLMENT_SECRET_FILE=str(file))
+    yield coordinator
+    coordinator.stop()
+
+
+@pytest.fixture
+def secret_file(one_coordinator: CoordinatorProcess) -> Path:
+    """The coordinator's, as it was at its start."""
+    file = Path(one_coordinator.variables["PORTOLAN_ENROLMENT_SECRET_FILE"])
+    file.write_text(f"{ENROLMENT}\n")
+    return file
+
+
+@pytest.fixture
+def coordinator(one_coordinator: CoordinatorProcess, secret_file: Path) -> CoordinatorProcess:
+    """With an empty chart."""
+    for each in listed(one_coordinator):
+        one_coordinator.http.delete(f"/runners/{each['id']}")
+    return one_coordinator
+
+
+@pytest.fixture
+def enrolling(coordinator: CoordinatorProcess, secret_file: Path) -> Iterator[Callable[..., EnrollingRunner]]:
+    """Starts a runner of this name."""
+    started: list[EnrollingRunner] = []
+
+    def start(name: str, *options: str, secret: Path = secret_file) -> EnrollingRunner:
+        runner = EnrollingRunner(f"http://127.0.0.1:{coordinator.port}", secret, name, *options)
+        started.append(runner)
+        return runner
+
+    yield start
+    for runner in started:
+        runner.stop()
+
+
+@pytest.fixture(scope="module")
+def known() -> Iterator[RunnerProcess]:
+    """A runner of a secret that the tests know, to enrol in its place."""
+    runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET.replace(" ", "-"))
+    yield runner
+    runner.stop()
+
+
+def post(coordinator: CoordinatorProcess, body: Any, secret: str = ENROLMENT) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+    return coordinator.http.post("/runners/enrol", json=body, headers=headers)
+
+
+def body(runner: RunnerProcess, **fields: Any) -> dict[str, Any]:
+    return {"name": "alpha", "url": runner.ready["url"], "secret": SECRET.replace(" ", "-")} | fields
+
+
+def listed(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
+    return list(coordinator.http.get("/runners").json()["runners"])
+
+
+def wait_online(coordinator: CoordinatorProcess, *names: str) -> list[dict[str, Any]]:
+    def online() -> bool:
+        return sorted(each["name"] for each in listed(coordinator) if each["state"] == "online") == sorted(names)
+
+    until(online, f"{names} are online")
+    return listed(coordinator)
+
+
+def complaint(answer: httpx.Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    return str(answer.json()["detail"])
+
+
+def test_a_runner_that_enrols_serves_a_campaign(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], place: Path
+) -> None:
+    runner = enrolling("alpha")
+    runner.wait_says("enrolled at http://127.0.0.1")
+    assert "secret" not in runner.ready
+    assert runner.ready["name"] == "alpha"
+    assert [each["url"] for each in listed(coordinator)] == [runner.ready["url"]]
+    ended = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
+    assert ended["counters"]["done"] == ended["counters"]["total"] > 0
+    shown = Portolan(place, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}").ask("runner", "list")
+    assert "alpha" in shown
+
+
+def test_its_secret_is_its_own_and_the_provisional_one_is_void(
+    coordinator: CoordinatorProcess, known: RunnerProcess
+) -> None:
+    answer = post(coordinator, body(known))
+    assert answer.status_code == 201, answer.text
+    given = answer.json()["secret"]
+    assert given not in (ENROLMENT, SECRET)
+    assert len(given) >= 32
+    assert given not in coordinator.http.get("/runners").text
+    again = post(coordinator, body(known))
+    assert again.status_code == 200
+    assert again.json()["runner"]["id"] == answer.json()["runner"]["id"]
+    assert again.json()["secret"] != given
+
+
+def test_a_runner_may_be_there_before_its_coordinator(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    coordinator.kill()
+    runner = enrolling("alpha")
+    runner.wait_says("not enrolled yet: the coordinator at")
+    coordinator.start()
+    runner.wait_says("enrolled at")
+    assert len(runner.lines) == 2, "one line a change, not one a try"
+    wait_online(coordinator, "alpha")
+
+
+def test_a_runner_that_comes_back_elsewhere_is_the_same_runner(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    first = enrolling("alpha")
+    (before,) = wait_online(coordinator, "alpha")
+    first.kill()
+    again = enrolling("alpha")
+    again.wait_says("enrolled at")
+    (after,) = wait_online(coordinator, "alpha")
+    assert (after["id"], after["url"]) == (before["id"], again.ready["url"])
+    assert after["url"] != before["url"]
+
+
+def test_a_name_in_use_is_refused_while_its_runner_is_alive(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    first = enrolling("alpha")
+    (before,) = wait_online(coordinator, "alpha")
+    assert "the name alpha belongs to the runner at" in enrolling("alpha").refused()
+    (after,) = wait_online(coordinator, "alpha")
+    assert after["url"] == before["url"] == first.ready["url"]
+
+
+def test_a_url_that_another_runner_has_now_leaves_the_chart(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    port = str(free_port())
+    first = enrolling("alpha", "--port", port)
+    wait_online(coordinator, "alpha")
+    first.kill()
+    enrolling("beta", "--port", port)
+    (only,) = wait_online(coordinator, "beta")
+    assert only["url"] == first.ready["url"]
+
+
+def test_a_runner_that_was_registered_by_its_url_gets_its_name(
+    coordinator: CoordinatorProcess, known: RunnerProcess
+) -> None:
+    registered = coordinator.register(known.ready["url"], SECRET.replace(" ", "-")).json()
+    assert registered["name"] is None
+    enrolled = post(coordinator, body(known))
+    assert enrolled.status_code == 200
+    assert (enrolled.json()["runner"]["id"], enrolled.json()["runner"]["name"]) == (registered["id"], "alpha")
+
+
+def test_a_removed_runner_does_not_come_back_by_itself(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    runner = enrolling("alpha")
+    (before,) = wait_online(coordinator, "alpha")
+    coordinator.wait_ended(coordinator.submit("hazards.add"))  # it has spoken with its own secret
+    assert coordinator.http.delete(f"/runners/{before['id']}").status_code == 204
+    coordinator.kill()
+    coordinator.start()
+    assert listed(coordinator) == []
+    runner.stop()
+    enrolling("alpha")
+    (after,) = wait_online(coordinator, "alpha")
+    assert after["id"] != before["id"], "started again, it is a new registration"
+
+
+@pytest.mark.parametrize("secret", ["", "yesterdays", "x" * 4000, "\u00e9"])
+def test_a_wrong_enrolment_secret(coordinator: CoordinatorProcess, known: RunnerProcess, secret: str) -> None:
+    headers = {b"Authorization": b"Bearer " + secret.encode()} if secret else {}
+    answer = coordinator.http.post("/runners/enrol", json=body(known), headers=headers)
+    assert "the enrolment secret is missing or wrong" in complaint(answer, 401)
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert listed(coordinator) == []
+
+
+def test_a_runner_with_a_stale_enrolment_secret_ends_with_a_line(
+    coordinator: CoordinatorProcess,
+    enrolling: Callable[..., EnrollingRunner],
+    secret_file: Path,
+    tmp_path: Path,
+) -> None:
+    enrolling("alpha")
+    wait_online(coordinator, "alpha")
+    stale = tmp_path / "stale"
+    stale.write_text(ENROLMENT)
+    secret_file.write_text("the-secret-of-tomorrow")
+    assert "the enrolment secret is missing or wrong" in enrolling("beta", secret=stale).refused()
+    wait_online(coordinator, "alpha")
+    enrolling("gamma").wait_says("enrolled at")
+
+
+def test_a_coordinator_that_enrols_nobody_says_how_it_would(
+    coordinator: CoordinatorProcess, known: RunnerProcess, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    variables, coordinator.variables = coordinator.variables, {}
+    coordinator.kill()
+    coordinator.start()
+    try:
+        assert "--enrolment-secret-file" in complaint(post(coordinator, body(known)), 403)
+        assert "this coordinator enrols no runners" in enrolling("alpha").refused()
+        assert listed(coordinator) == []
+    finally:
+        coordinator.variables = variables
+        coordinator.kill()
+        coordinator.start()
+
+
+def test_a_secret_file_that_is_gone_is_no_open_door(
+    coordinator: CoordinatorProcess, known: RunnerProcess, secret_file: Path
+) -> None:
+    for content in ("", "two words\n"):
+        secret_file.write_text(content)
+        assert "must hold the enrolment secret" in complaint(post(coordinator, body(known), "x"), 503)
+    secret_file.unlink()
+    assert "cannot be read" in complaint(post(coordinator, body(known)), 503)
+    secret_file.write_text(ENROLMENT)
+    assert post(coordinator, body(known)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"name": "x" * 65}, "name"),
+        ({"name": ""}, "name"),
+        ({"name": "a name"}, "name"),
+        ({"name": None}, "name"),
+        ({"name": "alpha\n"}, "name"),
+        ({"url": "runner:7000"}, "url"),
+        ({"url": "http://runner:port"}, "url"),
+        ({"url": "http://[::1"}, "url"),
+        ({"url": "http://a b"}, "url"),
+        ({"url": "http://" + "x" * 500}, "url"),
+        ({"secret": ""}, "secret"),
+        ({"secret": "two words"}, "secret"),
+        ({"secret": "caf\u00e9"}, "secret"),
+        ({"device": "cpu"}, "device"),
+    ],
+)
+def test_a_request_that_makes_no_sense(
+    coordinator: CoordinatorProcess, known: RunnerProcess, fields: dict[str, Any], words: str
+) -> None:
+    assert words in complaint(post(coordinator, body(known, **fields)), 422)
+    assert listed(coordinator) == []
+
+
+def test_a_url_at_which_nobody_answers(coordinator: CoordinatorProcess, known: RunnerProcess) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    assert "is it running" in complaint(post(coordinator, body(known, url=nowhere)), 502)
+    assert "refused the secret" in complaint(post(coordinator, body(known, secret="another")), 502)
+    assert listed(coordinator) == []
+
+
+def test_a_runner_that_cannot_be_reached_says_so_once_and_goes_on(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    runner = enrolling("alpha", "--advertise", f"http://127.0.0.1:{free_port()}")
+    runner.wait_says("not enrolled yet: the runner at http://127.0.0.1")
+    assert runner.process.poll() is None
+    assert listed(coordinator) == []
+
+
+def test_up_refuses_a_secret_file_that_is_not_there(place: Path) -> None:
+    line = Portolan(place).refused("up", "--enrolment-secret-file", str(place / "nothing"))
+    assert "the enrolment secret cannot be read from" in line

@@ -1,0 +1,131 @@
+"""A real runner that enrols itself, and a relay on its way to the coordinator, or back, that can be broken."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.runner_process import environment, until
+
+
+class EnrollingRunner:
+    """``portolan-runner serve --enrol`` of the hazards; ``lines`` is what it has said on standard error."""
+
+    def __init__(self, coordinator: str, secret_file: Path, name: str, *options: str) -> None:
+        self.name = name
+        self.lines: list[str] = []
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "runners", "serve", "hazards", "cpu", "--port", "0", "--enrol", coordinator),
+                *("--enrolment-secret-file", str(secret_file), "--name", name, *options),
+            ],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        self.ready: dict[str, Any] = json.loads(line) if line else {}
+
+    def wait_says(self, words: str) -> None:
+        def says() -> bool:
+            ended = self.process.poll() is not None
+            if ended:
+                self._reader.join()
+            said = any(words in line for line in self.lines)
+            assert said or not ended, self.lines
+            return said
+
+        until(says, f"the runner says {words!r}")
+
+    def refused(self) -> str:
+        """The one line with which it ends."""
+        assert self.process.wait(30) == 2, self.lines
+        self._reader.join()
+        return self.lines[-1]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(10)
+        finally:
+            self.process.kill()
+            self._reader.join()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as stream:
+            for line in stream:
+                self.lines.append(line.rstrip("\n"))
+
+
+class Relay:
+    """Passes connections on to ``port``. ``on_answer`` sees each piece that comes back; False breaks the connection."""
+
+    def __init__(self, port: int, on_answer: Callable[[bytes], bool]) -> None:
+        self._port = port
+        self._on_answer = on_answer
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                caller, _ = self._listening.accept()
+            except OSError:
+                return
+            thread = threading.Thread(target=self._pass_on, args=(caller,))
+            self._threads.append(thread)
+            thread.start()
+
+    def _pass_on(self, caller: socket.socket) -> None:
+        try:
+            callee = socket.create_connection(("127.0.0.1", self._port))
+        except OSError:
+            caller.close()
+            return
+        forth = threading.Thread(target=_pour, args=(caller, callee, lambda piece: True))
+        forth.start()
+        _pour(callee, caller, self._on_answer)
+        forth.join()
+        caller.close()
+        callee.close()
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        for thread in self._threads:
+            thread.join(10)
+
+
+def _pour(source: socket.socket, sink: socket.socket, passes: Callable[[bytes], bool]) -> None:
+    """Until one side ends; then both have ended."""
+    try:
+        while (piece := source.recv(1 << 16)) and passes(piece):
+            sink.sendall(piece)
+    except OSError:
+        pass
+    for each in (source, sink):
+        try:
+            each.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            continue

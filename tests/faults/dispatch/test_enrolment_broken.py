@@ -1,0 +1,240 @@
+"""Whoever dies while a runner enrols: it is on the chart whole and once, or not at all, and a retry mends it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from tests.coordinator_process import CoordinatorProcess, free_port
+from tests.enrolling_runner import EnrollingRunner, Relay
+from tests.runner_process import RunnerProcess, until
+
+
+@pytest.fixture
+def secret_file(tmp_path: Path) -> Path:
+    file = tmp_path / "enrolment"
+    file.write_text("the-secret-of-today")
+    return file
+
+
+@pytest.fixture
+def coordinator(database: str, secret_file: Path) -> Iterator[CoordinatorProcess]:
+    coordinator = CoordinatorProcess(database, PORTOLAN_ENROLMENT_SECRET_FILE=str(secret_file))
+    yield coordinator
+    coordinator.stop()
+
+
+@pytest.fixture
+def enrolling(secret_file: Path) -> Iterator[Callable[..., EnrollingRunner]]:
+    """Starts a runner that enrols at this URL under this name."""
+    started: list[EnrollingRunner] = []
+
+    def start(url: str, name: str, *options: str) -> EnrollingRunner:
+        runner = EnrollingRunner(url, secret_file, name, *options)
+        started.append(runner)
+        return runner
+
+    yield start
+    for runner in started:
+        runner.stop()
+
+
+@pytest.fixture
+def relay() -> Iterator[Callable[..., Relay]]:
+    started: list[Relay] = []
+
+    def start(port: int, on_answer: Callable[[bytes], bool]) -> Relay:
+        started.append(Relay(port, on_answer))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def address(coordinator: CoordinatorProcess) -> str:
+    return f"http://127.0.0.1:{coordinator.port}"
+
+
+def listed(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
+    return list(coordinator.http.get("/runners").json()["runners"])
+
+
+def wait_served(coordinator: CoordinatorProcess, runner: EnrollingRunner) -> None:
+    """The one runner on the chart is this, and it works."""
+    until(lambda: [each["state"] for each in listed(coordinator)] == ["online"], "it is online")
+    ended = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
+    assert ended["counters"]["done"] == ended["counters"]["total"] > 0
+    assert [each["name"] for each in listed(coordinator)] == [runner.name]
+
+
+def test_the_answer_is_lost(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], relay: Callable[..., Relay]
+) -> None:
+    lost: list[bytes] = []
+
+    def lose_the_first(piece: bytes) -> bool:
+        lost.append(piece)
+        return len(lost) > 1
+
+    runner = enrolling(relay(coordinator.port, lose_the_first).url, "alpha")
+    runner.wait_says("not enrolled yet")
+    assert b"201 Created" in lost[0], "it was stored when the answer was lost"
+    runner.wait_says("enrolled at")
+    wait_served(coordinator, runner)
+
+
+def test_the_coordinator_is_killed_before_its_answer_arrives(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], relay: Callable[..., Relay]
+) -> None:
+    killed = threading.Event()
+
+    def kill_once(piece: bytes) -> bool:
+        if killed.is_set():
+            return True
+        coordinator.kill()
+        killed.set()
+        return False
+
+    runner = enrolling(relay(coordinator.port, kill_once).url, "alpha")
+    runner.wait_says("not enrolled yet")
+    coordinator.start()
+    assert len(listed(coordinator)) == 1, "stored whole"
+    runner.wait_says("enrolled at")
+    wait_served(coordinator, runner)
+
+
+def test_the_coordinator_is_killed_while_it_probes(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], relay: Callable[..., Relay]
+) -> None:
+    killed = threading.Event()
+
+    def kill_once(piece: bytes) -> bool:
+        if killed.is_set():
+            return True
+        coordinator.kill()
+        killed.set()
+        return False
+
+    port = free_port()
+    between = relay(port, kill_once)
+    runner = enrolling(address(coordinator), "alpha", "--port", str(port), "--advertise", between.url)
+    runner.wait_says("not enrolled yet")
+    assert killed.is_set()
+    coordinator.start()
+    runner.wait_says("enrolled at")
+    wait_served(coordinator, runner)
+    assert listed(coordinator)[0]["url"] == between.url
+
+
+def test_the_runner_is_killed_between_the_probe_and_the_answer(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], relay: Callable[..., Relay]
+) -> None:
+    runner: list[EnrollingRunner] = []
+    started = threading.Event()
+
+    def kill_at_the_catalogue(piece: bytes) -> bool:
+        if b'"suites"' in piece:
+            started.wait(30)
+            runner[0].kill()
+        return True
+
+    port = free_port()
+    between = relay(port, kill_at_the_catalogue)
+    runner.append(enrolling(address(coordinator), "alpha", "--port", str(port), "--advertise", between.url))
+    started.set()
+    until(lambda: runner[0].process.poll() is not None, "it was killed")
+    until(lambda: [each["state"] for each in listed(coordinator)] == ["offline"], "it is known, and offline")
+    (before,) = listed(coordinator)
+    again = enrolling(address(coordinator), "alpha")
+    again.wait_says("enrolled at")
+    wait_served(coordinator, again)
+    assert listed(coordinator)[0]["id"] == before["id"]
+
+
+def test_a_runner_killed_in_mid_campaign_goes_on_elsewhere(
+    coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    first = enrolling(address(coordinator), "alpha")
+    until(lambda: listed(coordinator), "it is enrolled")
+    campaign = coordinator.submit("hazards.nap", "hazards.add", runs=6)
+    coordinator.wait_done(campaign, 3)
+    first.kill()
+    again = enrolling(address(coordinator), "alpha")
+    ended = coordinator.wait_ended(campaign)
+    assert ended["counters"]["done"] == ended["counters"]["total"] == len(coordinator.outcomes(campaign))
+    (only,) = listed(coordinator)
+    assert urlsplit(only["url"]).port == urlsplit(again.ready["url"]).port
+
+
+def test_two_processes_of_one_name_at_the_same_moment(
+    coordinator: CoordinatorProcess, secret_file: Path, enrolling: Callable[..., EnrollingRunner]
+) -> None:
+    """Whichever comes first stays; the other ends with a line that says why."""
+    coordinator.kill()
+    both = [enrolling(address(coordinator), "alpha") for _ in range(2)]
+    for each in both:
+        each.wait_says("not enrolled yet")
+    coordinator.start()
+    until(lambda: any(each.process.poll() is not None for each in both), "one of them ends", 90)
+    ended, stays = sorted(both, key=lambda each: each.process.poll() is None)
+    assert "alpha" in ended.refused()
+    assert stays.process.poll() is None
+    wait_served(coordinator, stays)
+    assert [each["url"] for each in listed(coordinator)] == [stays.ready["url"]]
+
+
+@pytest.mark.parametrize(
+    ("names", "relays", "statuses"),
+    [
+        (("alpha", "alpha"), 2, [201, 409]),
+        (("alpha", "beta"), 1, [201, 409]),
+        (("alpha", "alpha"), 1, [200, 201]),
+    ],
+    ids=["one name at two addresses", "two names at one address", "one runner that asked twice"],
+)
+def test_requests_that_are_probed_at_the_same_moment(
+    coordinator: CoordinatorProcess,
+    relay: Callable[..., Relay],
+    names: tuple[str, str],
+    relays: int,
+    statuses: list[int],
+) -> None:
+    """Each has seen an empty chart when the other stores: one is first, and nothing is there twice."""
+    together, arrivals = threading.Barrier(2), itertools.count()
+
+    def meet(piece: bytes) -> bool:
+        if b'"suites"' in piece and next(arrivals) < 2:
+            together.wait(30)
+        return True
+
+    runner = RunnerProcess(PORTOLAN_RUNNER_SECRET="provisional")
+    try:
+        port = urlsplit(runner.ready["url"]).port
+        urls = [relay(port, meet).url for _ in range(relays)]
+
+        def ask(number: int) -> httpx.Response:
+            return httpx.post(
+                f"{address(coordinator)}/api/v1/runners/enrol",
+                json={"name": names[number], "url": urls[number % relays], "secret": "provisional"},
+                headers={"Authorization": "Bearer the-secret-of-today"},
+                timeout=60,
+            )
+
+        with ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(ask, range(2)))
+    finally:
+        runner.stop()
+    assert sorted(each.status_code for each in answers) == statuses, [each.text for each in answers]
+    refusals = [each.json()["detail"] for each in answers if each.is_error]
+    assert all("at the same moment" in each for each in refusals)
+    (only,) = listed(coordinator)
+    assert only["id"] in [each.json()["runner"]["id"] for each in answers if each.is_success]

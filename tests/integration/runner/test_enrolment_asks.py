@@ -1,0 +1,147 @@
+"""How a runner asks to be enrolled: again while nobody has used its secret, and never in the way of its end."""
+
+from __future__ import annotations
+
+import asyncio
+import http.server
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners import enrolment
+from runners.access import Access
+from tests.enrolling_runner import EnrollingRunner
+from tests.runner_process import RunnerProcess, until
+
+HERE = ("127.0.0.1", 8790)
+
+
+class Asked:
+    """A coordinator that gives every caller a secret, and speaks to none."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.bearers: list[str] = []
+        asked = self
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                asked.bearers.append(self.headers["Authorization"])
+                asked.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                answer = json.dumps({"runner": {"id": 1}, "secret": "own"}).encode()
+                self.send_response(201)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture
+def asked() -> Iterator[Asked]:
+    asked = Asked()
+    thread = threading.Thread(target=asked.server.serve_forever)
+    thread.start()
+    yield asked
+    asked.server.shutdown()
+    asked.server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def secret_file(tmp_path: Path) -> Path:
+    file = tmp_path / "enrolment"
+    file.write_text("first")
+    return file
+
+
+async def until_asked(asked: Asked, times: int) -> None:
+    await asyncio.to_thread(until, lambda: len(asked.bodies) >= times, f"it asked {times} times")
+
+
+def rotate(secret_file: Path) -> None:
+    secret_file.write_text("second")
+
+
+async def test_it_asks_again_until_somebody_comes_with_its_own_secret(
+    asked: Asked, secret_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enrolment, "CONFIRMED_WITHIN_S", 0.05)
+    access, said = Access("unknown"), list[str]()
+    order = enrolment.joining(asked.url, secret_file, "alpha", "auto")
+    asking = asyncio.create_task(enrolment.enrol(order, HERE, access, said.append))
+    await until_asked(asked, 1)
+    rotate(secret_file)
+    await until_asked(asked, len(asked.bodies) + 3)
+    assert [asked.bearers[0], asked.bearers[-1]] == ["Bearer first", "Bearer second"], "the file is read again"
+    assert len({each["secret"] for each in asked.bodies}) == len(asked.bodies), "each try has a provisional secret"
+    assert {(each["name"], each["url"]) for each in asked.bodies} == {("alpha", "http://127.0.0.1:8790")}
+    assert access.opens(b"Bearer own")
+    async with asyncio.timeout(30):
+        await asking
+    assert len(said) == 1, "nothing changed that would be worth a line"
+
+
+async def test_it_does_not_ask_once_its_secret_is_in_use(asked: Asked, secret_file: Path) -> None:
+    access, enrolled = Access("unknown"), asyncio.Event()
+    order = enrolment.joining(asked.url, secret_file, "alpha", "http://elsewhere:1")
+    asking = asyncio.create_task(enrolment.enrol(order, HERE, access, lambda line: enrolled.set()))
+    async with asyncio.timeout(30):
+        await enrolled.wait()
+        assert access.opens(b"Bearer own")
+        await asking
+    assert [each["url"] for each in asked.bodies] == ["http://elsewhere:1"]
+
+
+def test_a_coordinator_that_never_answers_does_not_hold_the_runner_up(secret_file: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        runner = EnrollingRunner(f"http://127.0.0.1:{silent.getsockname()[1]}", secret_file, "alpha")
+        caller, _ = silent.accept()
+        with caller:
+            caller.recv(1)
+            runner.stop()
+        assert runner.process.returncode == 0
+
+
+def test_a_runner_that_only_this_machine_reaches_does_not_enrol_elsewhere(secret_file: Path) -> None:
+    """With an address of this machine that is not the loopback's, the coordinator counts as elsewhere."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            pytest.skip("this machine has no address but its loopback's")
+        outward = probe.getsockname()[0]
+    with socket.create_server((outward, 0)) as elsewhere:
+        runner = EnrollingRunner(f"http://{outward}:{elsewhere.getsockname()[1]}", secret_file, "alpha")
+        try:
+            assert "--host 0.0.0.0" in runner.refused()
+        finally:
+            runner.stop()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--name", "alpha"], "--name goes with --enrol URL"),
+        (["--enrol", "http://127.0.0.1:1"], "--enrol needs --enrolment-secret-file"),
+        (["--enrol", "http://127.0.0.1:1", "--enrolment-secret-file", os.devnull], "must hold one word"),
+        (
+            ["--enrol", "http://127.0.0.1:1", "--enrolment-secret-file", "x", "--secret-file", "y"],
+            "the coordinator gives the secret",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together(options: list[str], words: str) -> None:
+    with pytest.raises(AssertionError, match=r"did not start \(2\)") as ended:
+        RunnerProcess(*options)
+    assert words in str(ended.value)
