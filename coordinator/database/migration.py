@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from coordinator.database.connection import engine
 from coordinator.errors import DatabaseError
+from coordinator.reference.service import load
 
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 LOCK = 0x706F72746F6C616E  # "portolan"
@@ -50,7 +51,10 @@ async def current(dsn: str) -> str | None:
 
 
 async def upgrade(dsn: str) -> None:
-    """Bring the database up to ``head()``, in one transaction; does nothing if it is there."""
+    """Bring the database up to ``head()``, and its references to the data files, in one transaction.
+
+    Does nothing where all of it is there.
+    """
     await _on(dsn, _upgrade)
 
 
@@ -76,6 +80,7 @@ def _upgrade(connection: Connection) -> None:
     connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
     revision = _current(connection)
     if revision == head():
+        load(connection)
         return
     known = {script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()}
     if revision is not None and revision not in known:
@@ -86,6 +91,7 @@ def _upgrade(connection: Connection) -> None:
     # A table that somebody reads must not stop everybody behind us: give up soon, and say so.
     connection.execute(text("set local lock_timeout = '4s'"))
     command.upgrade(configuration(connection), "head")
+    load(connection)
 
 
 def _place(dsn: str) -> str:

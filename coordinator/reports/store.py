@@ -8,6 +8,17 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.reports.comparison import Measured
+from coordinator.reports.models import (
+    CaseLatency,
+    Failure,
+    Fingerprint,
+    FirstCall,
+    FunctionVerdict,
+    Measure,
+    Placed,
+    Queries,
+    Target,
+)
 
 # As function_latencies has it: passed, and proven to have run where it should.
 _MEASURED = """
@@ -26,3 +37,118 @@ async def measured(
     """One target's latencies in a campaign; ``target`` is framework/device."""
     rows = await connection.execute(text(_MEASURED.format(column=which)), {"campaign": campaign_id, "target": target})
     return [Measured(row.function, row.case, row.run, row.milliseconds) for row in rows]
+
+
+_TARGETS = """
+SELECT t.id, t.framework, t.version, t.device, t.device_class, t.hardware, t.environment, t.simulated, t.notes,
+       s.name AS suite, s.revision
+  FROM campaign_targets ct
+  JOIN targets t ON t.id = ct.target_id
+  JOIN suites s ON s.id = ct.suite_id
+ WHERE ct.campaign_id = :campaign
+ ORDER BY t.framework, t.device, t.version, t.hardware, t.id
+"""
+
+# Both are shown beside the tables made of them, so that anybody can ask the same: only views, no parameters.
+_VERDICTS = """\
+SELECT target_id, function, verdict, verdict_on_device, cause, cause_on_device
+  FROM function_verdicts
+ WHERE campaign_id = {campaign}
+ ORDER BY function, target_id"""
+
+_LATENCIES = """\
+SELECT target_id, function, "case", host_only, {how} AS milliseconds
+  FROM outcome_rows
+ WHERE campaign_id = {campaign} AND verdict = 'passed' AND (placement = 'on_device' OR host_only) AND {column} > 0
+ GROUP BY target_id, function, "case", host_only
+ ORDER BY function, "case", target_id"""
+
+# A case's placement over its runs is the worst that any of them proved.
+_PLACEMENTS = """\
+SELECT target_id, placement, count(*) AS cases
+  FROM (SELECT target_id, "case",
+               CASE WHEN bool_or(host_only) THEN 'host_only'
+                    WHEN bool_or(placement = 'fell_back') THEN 'fell_back'
+                    WHEN bool_and(placement = 'on_device') THEN 'on_device'
+                    ELSE 'unknown' END AS placement
+          FROM outcome_rows
+         WHERE campaign_id = {campaign} AND verdict = 'passed'
+         GROUP BY target_id, "case") placed
+ GROUP BY target_id, placement
+ ORDER BY target_id, placement"""
+
+_FIRST_CALLS = """\
+SELECT target_id, function, cold_ms, steady_ms
+  FROM function_latencies
+ WHERE campaign_id = {campaign} AND cold_ms > 0 AND steady_ms > 0 AND NOT host_only
+ ORDER BY function, target_id"""
+
+_HOW: dict[Measure, tuple[str, str]] = {
+    "steady": ("percentile_cont(0.5) WITHIN GROUP (ORDER BY steady_ms)", "steady_ms"),
+    "cold": ("percentile_cont(0.5) WITHIN GROUP (ORDER BY cold_ms)", "cold_ms"),
+    "paper": ("avg(cold_ms)", "cold_ms"),
+}
+
+
+def queries(campaign_id: int, measure: Measure) -> Queries:
+    how, column = _HOW[measure]
+    return Queries(
+        verdicts=_VERDICTS.format(campaign=int(campaign_id)),
+        latencies=_LATENCIES.format(campaign=int(campaign_id), how=how, column=column),
+        placements=_PLACEMENTS.format(campaign=int(campaign_id)),
+        first_calls=_FIRST_CALLS.format(campaign=int(campaign_id)),
+    )
+
+
+async def targets(connection: AsyncConnection, campaign_id: int) -> list[Target]:
+    rows = await connection.execute(text(_TARGETS), {"campaign": campaign_id})
+    return [Target(**{**row._mapping, "notes": tuple(row.notes)}) for row in rows]
+
+
+async def verdicts(connection: AsyncConnection, asked: Queries) -> list[FunctionVerdict]:
+    return [FunctionVerdict(*row) for row in await connection.execute(text(asked.verdicts))]
+
+
+async def latencies(connection: AsyncConnection, asked: Queries) -> list[CaseLatency]:
+    return [CaseLatency(*row) for row in await connection.execute(text(asked.latencies))]
+
+
+async def placements(connection: AsyncConnection, asked: Queries) -> list[Placed]:
+    return [Placed(*row) for row in await connection.execute(text(asked.placements))]
+
+
+async def first_calls(connection: AsyncConnection, asked: Queries) -> list[FirstCall]:
+    return [FirstCall(*row) for row in await connection.execute(text(asked.first_calls))]
+
+
+_FAILURES = """
+SELECT DISTINCT ON (o.target_id, c.function)
+       o.target_id, c.function, c.name AS "case", o.run, coalesce(o.cause, 'placement') AS cause,
+       coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal', o.ending) AS said
+  FROM outcomes o JOIN cases c ON c.id = o.case_id
+ WHERE o.campaign_id = :campaign
+   AND (o.verdict = 'failed' OR o.verdict = 'passed' AND o.placement = 'fell_back' AND c.host_only IS NULL)
+ ORDER BY o.target_id, c.function, o.verdict = 'failed' DESC, c.position, o.run
+ LIMIT CAST(:most AS int)
+"""
+
+
+async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> list[Failure]:
+    """Of each function and target that failed, the first case to run again; at most ``most``."""
+    rows = await connection.execute(text(_FAILURES), {"campaign": campaign_id, "most": most})
+    return [Failure(*row) for row in rows]
+
+
+_FINGERPRINTS = """
+SELECT n.target_id, n.outcomes, f.id, f.body
+  FROM (SELECT target_id, fingerprint_id, count(*) AS outcomes
+          FROM outcomes WHERE campaign_id = :campaign AND fingerprint_id IS NOT NULL GROUP BY 1, 2) n
+  JOIN fingerprints f ON f.id = n.fingerprint_id
+ ORDER BY n.target_id, n.outcomes DESC, f.id
+"""
+
+
+async def fingerprints(connection: AsyncConnection, campaign_id: int) -> list[Fingerprint]:
+    """What produced the campaign's outcomes, by target."""
+    rows = await connection.execute(text(_FINGERPRINTS), {"campaign": campaign_id})
+    return [Fingerprint(*row) for row in rows]

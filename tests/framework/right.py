@@ -13,7 +13,7 @@ from runners.cases import Case
 from runners.devices import Device
 from tests.framework.running import cases, run
 
-STUDY = Path(__file__).resolve().parents[2] / "reference" / "functions.csv"
+STUDY = Path(__file__).resolve().parents[2] / "coordinator" / "reference" / "data" / "functions.csv"
 
 
 def assert_right(

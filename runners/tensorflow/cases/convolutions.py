@@ -162,10 +162,10 @@ volume("one-channel", (2, 5, 5, 5, 1), (3, 3, 3, 1, 1))
 volume("empty-batch", (0, 5, 5, 5, 3), (3, 3, 3, 3, 2), padding="VALID")
 volume("depth-of-one", (2, 1, 9, 8, 3), (1, 3, 3, 3, 4))
 # Some processors add up in bfloat16 itself: of four terms the sum is right within a step of the type.
-for dtype, kernel in (("float64", (2, 3, 2, 3, 4)), ("float16", (2, 3, 2, 3, 4)), ("bfloat16", (1, 2, 2, 1, 4))):
-    shape = (2, 5, 6, 4, kernel[3])
-    volume(dtype, shape, kernel, dtype=dtype)
-    volume(f"{dtype}-strided-valid", shape, kernel, by=(1, 2, 2), padding="VALID", dtype=dtype)
+for dtype, weights in (("float64", (2, 3, 2, 3, 4)), ("float16", (2, 3, 2, 3, 4)), ("bfloat16", (1, 2, 2, 1, 4))):
+    shape = (2, 5, 6, 4, weights[3])
+    volume(dtype, shape, weights, dtype=dtype)
+    volume(f"{dtype}-strided-valid", shape, weights, by=(1, 2, 2), padding="VALID", dtype=dtype)
 volume("traced", (2, 5, 6, 4, 3), (2, 3, 2, 3, 4), prepare=traced)
 volume("of-unknown-shapes", (2, 5, 6, 4, 3), (2, 3, 2, 3, 4), prepare=of_unknown_shapes)
 volume("in-graph", (2, 5, 6, 4, 3), (2, 3, 2, 3, 4), padding="VALID", prepare=in_graph)

@@ -1,0 +1,126 @@
+"""What a reference holds: figures as they were printed, and sentences that must stand beside them. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PAPER = "paper-2023"
+TOP = "top20"
+"""The stratum of the 20 most used functions; the others are ``decile10`` (rarest) to ``decile100``."""
+
+
+@dataclass(frozen=True)
+class PublishedTarget:
+    """Where its figures come from. The device is the study's word: ``gpu-t4``."""
+
+    framework: str
+    version: str
+    device: str
+    device_class: str
+    hardware: str
+
+
+@dataclass(frozen=True)
+class PublishedFunction:
+    framework: str
+    function: str
+    strata: tuple[str, ...]
+    subtests: int
+
+
+@dataclass(frozen=True)
+class PublishedLatency:
+    """Mean latency of one function on one device; None where none was published."""
+
+    framework: str
+    function: str
+    device: str
+    milliseconds: float | None
+
+
+@dataclass(frozen=True)
+class PublishedCount:
+    """How many functions failed in part, failed completely and succeeded. They need not add up to the total."""
+
+    framework: str
+    device: str
+    partial: int
+    complete: int
+    success: int
+    total: int
+
+    @property
+    def failed(self) -> int:
+        return self.partial + self.complete
+
+
+@dataclass(frozen=True)
+class PublishedRate:
+    """The same in whole percent, as one of the study's tables prints them (``table-1``, ``table-3``)."""
+
+    figure: str
+    framework: str
+    device: str
+    pass_pct: float
+    partial_pct: float
+    complete_pct: float
+
+
+@dataclass(frozen=True)
+class PublishedFailures:
+    """The share of functions that failed, among the 20 most used (``top20``) or among ``all``."""
+
+    framework: str
+    device: str
+    stratum: str
+    failed_pct: float
+
+
+@dataclass(frozen=True)
+class PublishedSpeedup:
+    """The share of functions at least ``factor`` times faster on the newer device."""
+
+    framework: str
+    older: str
+    newer: str
+    factor: float
+    functions_pct: float
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A sentence to print beside figures; without a framework or device it touches all of them."""
+
+    figures: tuple[str, ...]
+    framework: str | None
+    device: str | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    name: str
+    citation: str
+    targets: tuple[PublishedTarget, ...]
+    functions: tuple[PublishedFunction, ...]
+    latencies: tuple[PublishedLatency, ...]
+    counts: tuple[PublishedCount, ...]
+    rates: tuple[PublishedRate, ...]
+    failures: tuple[PublishedFailures, ...]
+    speedups: tuple[PublishedSpeedup, ...]
+    caveats: tuple[Caveat, ...]
+
+    def target(self, framework: str, device: str) -> PublishedTarget:
+        return next(each for each in self.targets if (each.framework, each.device) == (framework, device))
+
+    def strata(self) -> dict[tuple[str, str], frozenset[str]]:
+        """By framework and function: where the study drew it from."""
+        return {(each.framework, each.function): frozenset(each.strata) for each in self.functions}
+
+    def sentences(self, figures: frozenset[str], frameworks: frozenset[str]) -> tuple[str, ...]:
+        """What must stand beside these figures of these frameworks."""
+        return tuple(
+            each.sentence
+            for each in self.caveats
+            if figures.intersection(each.figures) and (each.framework is None or each.framework in frameworks)
+        )

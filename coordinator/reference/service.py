@@ -1,0 +1,25 @@
+"""Loading what comes with Portolan, and finding a reference by its name."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.errors import UnknownNameError
+from coordinator.reference import reader, store
+from coordinator.reference.models import PAPER, Reference
+
+
+def load(connection: Connection) -> None:
+    """Bring the database's reference to the data files; does nothing if it holds the same."""
+    sha256 = reader.digest()
+    if store.digest(connection, PAPER) != sha256:
+        store.replace(connection, reader.read(), sha256)
+
+
+async def find(connection: AsyncConnection, name: str) -> Reference:
+    found = await store.read(connection, name)
+    if found is None:
+        known = ", ".join(await store.names(connection)) or "none is loaded"
+        raise UnknownNameError(f"no reference is called {name!r}; there is: {known}")
+    return found

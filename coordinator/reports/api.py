@@ -1,0 +1,137 @@
+"""Tables, figures and the report of a campaign over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from coordinator.campaigns.api import CampaignId
+from coordinator.context import Context
+from coordinator.errors import NotFoundError
+from coordinator.reference.models import PAPER
+from coordinator.reports import service
+from coordinator.reports.figure import Figure, Spec, dark, of_both
+from coordinator.reports.latencies import INTOLERABLE
+from coordinator.reports.models import Measure
+from coordinator.reports.render import to_csv, to_json
+from coordinator.reports.report import html
+from coordinator.reports.service import Asked
+
+router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["reports"])
+
+NO_REFERENCE = "none"
+Form = Literal["svg", "png", "json"]
+Theme = Literal["light", "dark", "auto"]
+
+
+def asked(
+    reference: Annotated[
+        str, Query(max_length=100, description="what to set the campaign beside; `none` for nothing")
+    ] = PAPER,
+    reference_device: Annotated[
+        str | None, Query(max_length=100, description="that others are set against; else a GPU, else the CPU")
+    ] = None,
+    tolerable: Annotated[
+        float, Query(description="how many times slower a function may be before it is intolerable")
+    ] = INTOLERABLE,
+    measure: Annotated[
+        Measure | None, Query(description="which latency; unless it is said, as the campaign was timed")
+    ] = None,
+) -> Asked:
+    # A form sends its empty fields too.
+    return Asked(None if reference == NO_REFERENCE else reference, reference_device or None, tolerable, measure)
+
+
+AskedFor = Annotated[Asked, Depends(asked)]
+
+
+@router.get("/tables")
+async def tables(campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> dict[str, Any]:
+    """Which tables there are, and how many rows each has."""
+    chart = await service.chart(context.engine, campaign_id, asked_for)
+    return {
+        "tables": [
+            {"id": each.id, "title": each.title, "rows": len(each.rows), "remade_from": each.remade_from}
+            for each in chart.tables
+        ]
+    }
+
+
+@router.get("/tables/{table}", responses={200: {"content": {"text/csv": {}}}})
+async def table(
+    campaign_id: CampaignId,
+    table: str,
+    context: Context,
+    asked_for: AskedFor,
+    format: Literal["json", "csv"] = "json",
+) -> Response:
+    """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
+    found = (await service.chart(context.engine, campaign_id, asked_for)).table(table)
+    if format == "csv":
+        name = f"campaign-{campaign_id}-{found.id}.csv"
+        return Response(
+            to_csv(found), media_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'}
+        )
+    return JSONResponse(to_json(found))
+
+
+@router.get("/figures")
+async def figures(campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> dict[str, Any]:
+    """Which figures there are; `drawn` is false of one that has too few points, and `silent` says why."""
+    chart = await service.chart(context.engine, campaign_id, asked_for)
+    return {"figures": [described(each) for each in chart.figures]}
+
+
+@router.get("/figures/{figure}", responses={200: {"content": {"image/svg+xml": {}, "image/png": {}}}})
+async def figure(
+    campaign_id: CampaignId,
+    figure: str,
+    context: Context,
+    asked_for: AskedFor,
+    format: Annotated[Form, Query(description="json is the Vega-Lite specification, data and all")] = "svg",
+    theme: Annotated[Theme, Query(description="auto is a light svg that turns dark where its reader's page does")] = (
+        "light"
+    ),
+) -> Response:
+    """One figure. One that has too few points is 404, and says so."""
+    found = (await service.chart(context.engine, campaign_id, asked_for)).figure(figure)
+    spec = specification(found, theme)
+    if format == "json":
+        return JSONResponse(spec)
+    (picture,) = await context.drawer.draw([spec], format)
+    if format == "png":
+        return Response(picture, media_type="image/png")
+    return Response(of_both(picture.decode()) if theme == "auto" else picture, media_type="image/svg+xml")
+
+
+@router.get("/report", response_class=HTMLResponse)
+async def report(campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> HTMLResponse:
+    """One self-contained HTML file with everything: no script, no reference to anything outside."""
+    made = await service.report(context.engine, context.drawer, campaign_id, asked_for)
+    name = f"portolan-campaign-{campaign_id}.html"
+    return HTMLResponse(html(made), headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def described(figure: Figure) -> dict[str, Any]:
+    """A figure without its drawing."""
+    return {
+        "id": figure.id,
+        "title": figure.title,
+        "subtitle": figure.subtitle,
+        "alternative": figure.alternative,
+        "table": figure.table,
+        "remade_from": figure.remade_from,
+        "notes": figure.notes,
+        "drawn": figure.spec is not None,
+        "silent": figure.silent or None,
+    }
+
+
+def specification(figure: Figure, theme: Theme) -> Spec:
+    """Raises ``NotFoundError`` where there is nothing to draw."""
+    if figure.spec is None:
+        raise NotFoundError(f"the figure {figure.id!r} cannot be drawn: {figure.silent}")
+    spec: Spec = dark(figure.spec) if theme == "dark" else figure.spec
+    return spec

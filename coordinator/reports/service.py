@@ -1,0 +1,184 @@
+"""A campaign's tables, figures and report: read in one moment, computed beside the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.campaigns import service as campaigns
+from coordinator.errors import RequestError, UnknownNameError
+from coordinator.reference import service as references
+from coordinator.reference.models import PAPER
+from coordinator.reports import latencies, placements, portability, store
+from coordinator.reports.drawing import Drawer
+from coordinator.reports.figure import Figure, of_both
+from coordinator.reports.figures import figure_of, figures, table_of
+from coordinator.reports.latencies import INTOLERABLE
+from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Target
+from coordinator.reports.ratios import Comparison, comparisons
+from coordinator.reports.report import FAILURES_LISTED, Report
+from coordinator.reports.table import Table
+from protocol.words import TimingPolicy
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader may say of a campaign's tables and figures."""
+
+    reference: str | None = PAPER
+    """What to set the campaign beside, if anything."""
+    base: str | None = None
+    """The device that others are set against; unless it is said a GPU, else the CPU."""
+    factor: float = INTOLERABLE
+    """How many times slower is intolerable."""
+    measure: Measure | None = None
+    """What of a case's latencies is charted; unless it is said, as the campaign was timed."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A campaign, its tables and its figures."""
+
+    charted: Charted
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    compared: tuple[Comparison, ...]
+
+    def table(self, id: str) -> Table:
+        return table_of(self.tables, id)
+
+    def figure(self, id: str) -> Figure:
+        return figure_of(self.figures, id)
+
+
+async def chart(engine: AsyncEngine, campaign_id: int, asked: Asked) -> Chart:
+    """The study's tables and figures, of this campaign."""
+    _check_figures(asked)
+    charted = await read(engine, campaign_id, reference=asked.reference, measure=asked.measure)
+    _check(asked.base, charted.targets)
+    return await asyncio.to_thread(_chart, charted, asked)
+
+
+async def check(engine: AsyncEngine, campaign_id: int, asked: Asked) -> None:
+    """Raises what ``chart`` would, before anything is computed."""
+    _check_figures(asked)
+    async with engine.connect() as connection:
+        if asked.reference is not None:
+            await references.find(connection, asked.reference)
+        _check(asked.base, tuple(await store.targets(connection, campaign_id)))
+
+
+async def report_tables(
+    engine: AsyncEngine,
+    campaign_id: int,
+    *,
+    reference: str | None = PAPER,
+    base: str | None = None,
+    factor: float = INTOLERABLE,
+    measure: Measure | None = None,
+) -> list[Table]:
+    """The tables alone."""
+    return list((await chart(engine, campaign_id, Asked(reference, base, factor, measure))).tables)
+
+
+async def study(engine: AsyncEngine, name: str) -> Chart:
+    """A reference alone."""
+    async with engine.connect() as connection:
+        found = await references.find(connection, name)
+    # Its figures came from no query.
+    alone = Charted(name, (), (), (), "paper", found, Queries("", "", "", ""))
+    return await asyncio.to_thread(_chart, alone, Asked(name))
+
+
+async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: Asked) -> Report:
+    """All that a report says, with its figures drawn."""
+    made = await chart(engine, campaign_id, asked)
+    campaign = await campaigns.detail(engine, campaign_id)
+    async with engine.connect() as connection:
+        failures = await store.failures(connection, campaign_id, FAILURES_LISTED + 1)
+        fingerprints = await store.fingerprints(connection, campaign_id)
+    drawn = [(each.id, each.bare) for each in made.figures if each.bare is not None]
+    pictures = await drawer.draw([bare for _, bare in drawn], "svg")
+    return Report(
+        campaign=campaign,
+        charted=made.charted,
+        tables=made.tables,
+        figures=made.figures,
+        pictures={id: of_both(svg.decode()) for (id, _), svg in zip(drawn, pictures, strict=True)},
+        compared=tuple(made.compared),
+        tolerable=asked.factor,
+        failures=tuple(failures),
+        fingerprints=tuple(fingerprints),
+    )
+
+
+async def read(
+    engine: AsyncEngine, campaign_id: int, *, reference: str | None = PAPER, measure: Measure | None = None
+) -> Charted:
+    """Everything that the tables are made of. While a campaign runs, all of it is of the same moment."""
+    detail = await campaigns.detail(engine, campaign_id)
+    measured: Measure = measure or ("paper" if detail.timing is TimingPolicy.paper else "steady")
+    asked = store.queries(campaign_id, measured)
+    async with engine.connect() as connection:
+        await connection.execution_options(isolation_level="REPEATABLE READ")
+        beside = await references.find(connection, reference) if reference is not None else None
+        return Charted(
+            name=f"campaign {campaign_id}",
+            targets=tuple(await store.targets(connection, campaign_id)),
+            verdicts=tuple(await store.verdicts(connection, asked)),
+            latencies=tuple(await store.latencies(connection, asked)),
+            measure=measured,
+            reference=beside,
+            queries=asked,
+            placements=tuple(await store.placements(connection, asked)),
+            first_calls=tuple(await store.first_calls(connection, asked)),
+        )
+
+
+def tables(charted: Charted, base: str | None = None, factor: float = INTOLERABLE) -> list[Table]:
+    """In the order in which a report tells them."""
+    found = [portability.portability(charted), portability.counts(charted)]
+    if charted.reference is not None:
+        # How often a function is used is known from the study's sample only.
+        found += [
+            portability.top20(charted, charted.reference),
+            portability.failures_in_top20(charted, charted.reference),
+            portability.failures_by_decile(charted, charted.reference),
+        ]
+    compared = comparisons(charted, base)
+    return [
+        *found,
+        portability.causes(charted),
+        placements.placements(charted),
+        latencies.extremes(charted, compared),
+        latencies.latencies(charted, compared),
+        latencies.faster(charted, compared),
+        latencies.intolerable(charted, compared, factor),
+        latencies.intolerable_functions(charted, compared, factor),
+        latencies.scatter(charted, compared),
+        latencies.densities(charted),
+        latencies.latency_deciles(charted),
+        placements.first_calls(charted),
+    ]
+
+
+def _chart(charted: Charted, asked: Asked) -> Chart:
+    made = tables(charted, asked.base, asked.factor)
+    drawn = figures(charted, made, asked.factor)
+    return Chart(charted, tuple(made), tuple(drawn), tuple(comparisons(charted, asked.base)))
+
+
+def _check_figures(asked: Asked) -> None:
+    if not (math.isfinite(asked.factor) and asked.factor > 1):
+        raise RequestError(f"a latency is intolerable from more than 1 time slower, not from {asked.factor:g}")
+    if asked.measure is not None and asked.measure not in MEASURES:
+        raise UnknownNameError(f"no measure is called {asked.measure!r}; there are: {', '.join(MEASURES)}")
+
+
+def _check(base: str | None, targets: tuple[Target, ...]) -> None:
+    devices = sorted({each.device for each in targets})
+    if base is not None and base not in devices:
+        raise UnknownNameError(f"no target of this campaign is on the device {base!r}; there are: {', '.join(devices)}")

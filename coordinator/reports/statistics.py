@@ -1,0 +1,169 @@
+"""Rates, medians, ratios and densities, each with its n and an interval. Pure.
+
+Intervals are of 95 %. Those of rates are Wilson's: they stay within 0 and 1, and say something
+even of 0 of 3. Those of medians and geometric means are percentile bootstraps with a fixed seed:
+the same figures give the same interval.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CONFIDENCE = 0.95
+RESAMPLES = 2000
+FEWEST = 5
+"""Of fewer values than this a bootstrap only says how alike they happen to be: no interval, no density."""
+SEED = 2023
+KEPT_UP_TO = 256
+BLOCK = 1_000_000
+"""Values drawn at once."""
+
+_Z = statistics.NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """``count`` of ``n``; of none there is no share."""
+
+    count: int
+    n: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.count <= self.n:
+            raise ValueError(f"{self.count} of {self.n} is no rate")
+
+    @property
+    def share(self) -> float | None:
+        return self.count / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson's score interval."""
+        if not self.n:
+            return None
+        share, z2 = self.count / self.n, _Z * _Z
+        middle = (share + z2 / (2 * self.n)) / (1 + z2 / self.n)
+        half = _Z / (1 + z2 / self.n) * math.sqrt(share * (1 - share) / self.n + z2 / (4 * self.n * self.n))
+        # At the ends it is exact, but for the last digits of a double.
+        low = 0.0 if self.count == 0 else max(0.0, middle - half)
+        high = 1.0 if self.count == self.n else min(1.0, middle + half)
+        return low, high
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure over ``n`` values; None of none, and without an interval where they are too few."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+    n: int
+
+
+NOTHING = Estimate(None, None, 0)
+
+
+def median(values: Sequence[float]) -> Estimate:
+    if not values:
+        return NOTHING
+    return Estimate(statistics.median(values), _bootstrap(values, "median"), len(values))
+
+
+def geometric_mean(ratios: Sequence[float]) -> Estimate:
+    """The mean that fits ratios: of 2 times and half it says 1. Every ratio must be over 0."""
+    if not ratios:
+        return NOTHING
+    logarithms = [math.log(each) for each in ratios]
+    found = _bootstrap(logarithms, "mean")
+    interval = None if found is None else (math.exp(found[0]), math.exp(found[1]))
+    return Estimate(math.exp(statistics.fmean(logarithms)), interval, len(ratios))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value below which ``share`` of them lie, between two of them by a straight line."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def deciles(values: Sequence[float]) -> tuple[float, ...]:
+    """The nine values that cut them into ten parts of the same size."""
+    return tuple(quantile(values, tenths / 10) for tenths in range(1, 10))
+
+
+@dataclass(frozen=True)
+class Density:
+    """How thickly values lie along a logarithmic axis: ``heights`` per decade at ``places``, over ``n`` values."""
+
+    places: tuple[float, ...]
+    heights: tuple[float, ...]
+    n: int
+
+
+def density(values: Sequence[float], places: Sequence[float]) -> Density | None:
+    """Gaussian kernels on the decimal logarithm, as wide as Scott's rule says; None of too few or equal values.
+
+    Values and places must be over 0. The area under it, decade by decade, is 1.
+    """
+    if len(values) < FEWEST:
+        return None
+    import numpy as np
+
+    logarithms = np.log10(np.asarray(values, dtype=float))
+    spread = float(np.std(logarithms, ddof=1))
+    # Equal values have a spread of a few last digits.
+    if spread < 1e-9:
+        return None
+    width = spread * len(values) ** -0.2
+    distance = (np.log10(np.asarray(places, dtype=float))[:, None] - logarithms[None, :]) / width
+    heights = np.exp(-0.5 * distance**2).sum(axis=1) / (len(values) * width * math.sqrt(2 * math.pi))
+    return Density(tuple(places), tuple(float(each) for each in heights), len(values))
+
+
+def logarithmic(low: float, high: float, points: int) -> tuple[float, ...]:
+    """Places from low to high, each the same number of times the one before."""
+    step = (math.log(high) - math.log(low)) / (points - 1)
+    return tuple(math.exp(math.log(low) + step * each) for each in range(points))
+
+
+def _bootstrap(values: Sequence[float], figure: Literal["median", "mean"]) -> tuple[float, float] | None:
+    if len(values) < FEWEST:
+        return None
+    import numpy as np
+
+    given = np.asarray(values, dtype=float)
+    of_each = np.median if figure == "median" else np.mean
+    figures = np.concatenate([of_each(given[drawn], axis=1) for drawn in _resamples(len(values))])
+    low, high = np.quantile(figures, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
+def _resamples(n: int) -> Iterable[NDArray[Any]]:
+    """Which values each resample draws: rows of n, in blocks that fit in memory."""
+    return (_kept(n),) if n <= KEPT_UP_TO else _drawn(n)
+
+
+@lru_cache(maxsize=32)
+def _kept(n: int) -> NDArray[Any]:
+    """Small sets are many, and drawing is most of their work: all of one size share it."""
+    import numpy as np
+
+    return np.concatenate(list(_drawn(n))).astype(np.int16)
+
+
+def _drawn(n: int) -> Iterator[NDArray[Any]]:
+    import numpy as np
+
+    generator = np.random.default_rng(SEED)
+    at_once = max(1, BLOCK // n)
+    for begin in range(0, RESAMPLES, at_once):
+        yield generator.integers(0, n, size=(min(at_once, RESAMPLES - begin), n), dtype=np.int32)

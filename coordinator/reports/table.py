@@ -1,0 +1,76 @@
+"""A report's table: columns, rows, and all that must stand with them. Pure; drawing it is ``render.py``'s.
+
+A cell is text, a number, a figure with its n and interval (``Rate``, ``Estimate``), or one of the
+words that say why there is none (``Missing``). A figure's data are a table like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from coordinator.reports.statistics import Estimate, Rate
+
+
+class Missing(StrEnum):
+    """Why a cell holds no figure."""
+
+    not_published = "not published"
+    """The reference is silent."""
+    not_measured = "not measured"
+    """No run that passed where it should was timed."""
+    none_counted = "none counted"
+    """The denominator is empty."""
+    host_only = "host only"
+    """The function never touches a device, so it has no ratio."""
+
+
+Cell: TypeAlias = str | int | float | Rate | Estimate | Missing | None
+"""None where the column does not apply to the row."""
+
+Kind = Literal["text", "number", "rate", "percent", "milliseconds", "ratio", "density"]
+"""``rate`` holds a ``Rate``, or a printed percentage without its n; ``ratio`` an ``Estimate`` or a printed number."""
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    """In files; stable."""
+    label: str
+    """For people."""
+    kind: Kind = "text"
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is shown in a terminal, written to a file or drawn as a figure."""
+
+    id: str
+    """Stable: ``portability``."""
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...]
+    """Sentences that must stand beside it."""
+    counting_rule: str
+    revisions: tuple[str, ...]
+    """Of the suites behind it: ``paper of torch, revision 3f…``."""
+    query: str
+    """SQL over the views that gives the rows that it was made of; it runs as it stands."""
+    remade_from: tuple[str, ...] = ()
+    """Figures of the study that it is: ``table-1``."""
+
+    def __post_init__(self) -> None:
+        wrong = next((row for row in self.rows if len(row) != len(self.columns)), None)
+        if wrong is not None:
+            raise ValueError(f"{self.id}: a row of {len(wrong)} cells under {len(self.columns)} columns: {wrong}")
+
+    def column(self, name: str) -> tuple[Cell, ...]:
+        place = next(index for index, each in enumerate(self.columns) if each.name == name)
+        return tuple(row[place] for row in self.rows)
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Each row by the names of its columns."""
+        return [{column.name: cell for column, cell in zip(self.columns, row, strict=True)} for row in self.rows]

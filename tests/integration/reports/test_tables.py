@@ -1,0 +1,203 @@
+"""Tables of a stored campaign: what the database gives, and that the SQL beside a table gives the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.database.connection import engine as make_engine
+from coordinator.errors import NotFoundError, RequestError, UnknownNameError
+from coordinator.reports import service
+from coordinator.reports.models import MEASURES
+from coordinator.reports.render import to_csv, to_json
+from coordinator.reports.service import report_tables
+from coordinator.reports.statistics import Estimate, Rate
+from coordinator.reports.table import Missing, Table
+
+# Of each case and run: verdict, placement, steady_ms, cold_ms; by target, function and case.
+Stored = tuple[str, str, float | None, float | None]
+OUTCOMES: dict[tuple[str, str, str], list[Stored]] = {
+    ("cpu", "torch.cat", "one"): [("passed", "on_device", 1.0, 10.0), ("passed", "on_device", 3.0, 20.0)],
+    ("xla", "torch.cat", "one"): [("passed", "on_device", 4.0, 400.0), ("passed", "on_device", 4.0, 600.0)],
+    ("cpu", "torch.cat", "two"): [("passed", "on_device", 500.0, 500.0), ("passed", "on_device", 500.0, 500.0)],
+    ("xla", "torch.cat", "two"): [("failed", "unknown", None, 1.0), ("failed", "unknown", None, 1.0)],
+    ("cpu", "torch.nonzero", "one"): [("passed", "on_device", 1.0, 1.0), ("passed", "on_device", 1.0, 1.0)],
+    ("xla", "torch.nonzero", "one"): [("passed", "fell_back", 9.0, 9.0), ("passed", "fell_back", 9.0, 9.0)],
+    ("xla", "torch.sum", "one"): [("incomplete", "unknown", None, None), ("incomplete", "unknown", None, None)],
+    ("xla", "torch.<b>x</b>", "one"): [("failed", "unknown", None, None), ("passed", "on_device", 2.0, 2.0)],
+}
+
+
+@pytest.fixture
+async def engine(database: str) -> AsyncIterator[AsyncEngine]:
+    engine = make_engine(database)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+async def connection(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
+
+
+async def campaign(connection: asyncpg.Connection[Any], *, timing: str = "steady", stored: bool = True) -> int:
+    """Two targets of one framework; the outcomes above, or none yet."""
+    suite = await connection.fetchval(
+        "insert into suites (name, framework, revision) values ('paper', 'torch', $1) returning id", f"r-{timing}"
+    )
+    number = await connection.fetchval(
+        "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing)"
+        " values ('c', 'paper', '[]', '[]', 2, 900, $1) returning id",
+        timing,
+    )
+    targets = {}
+    for device in ("cpu", "xla"):
+        targets[device] = await connection.fetchval(
+            "insert into targets (framework, version, device, device_class, hardware, environment)"
+            " values ('torch', '2.9.0', $1, 'cpu', 'a CPU', $2) returning id",
+            device,
+            f"environment of {timing}",
+        )
+        await connection.execute(
+            "insert into campaign_targets (campaign_id, target_id, suite_id, total) values ($1, $2, $3, 0)",
+            *(number, targets[device], suite),
+        )
+    for position, ((device, function, case), runs) in enumerate(OUTCOMES.items() if stored else ()):
+        case_id = await connection.fetchval(
+            "insert into cases (suite_id, name, function, position) values ($1, $2, $3, $4)"
+            " on conflict (suite_id, name) do update set function = $3 returning id",
+            *(suite, f"{function}/{case}", function, position),
+        )
+        for run, (verdict, placement, steady, cold) in enumerate(runs, 1):
+            job = await connection.fetchval(
+                "insert into jobs (campaign_id, target_id, case_id, run, priority, state)"
+                " values ($1, $2, $3, $4, 0, 'done') returning id",
+                *(number, targets[device], case_id, run),
+            )
+            await connection.execute(
+                "insert into outcomes (job_id, attempt, campaign_id, target_id, case_id, run, verdict, ending, cause,"
+                " placement, steady_ms, cold_ms, duration_s)"
+                " values ($1, 1, $2, $3, $4, $5, $6, 'returned', $7, $8, $9, $10, 1)",
+                *(job, number, targets[device], case_id, run, verdict),
+                *({"failed": "type", "incomplete": "environment"}.get(verdict), placement, steady, cold),
+            )
+    return int(number)
+
+
+def rows(table: Table, **given: str) -> list[dict[str, Any]]:
+    return [each for each in table.records() if all(each[name] == value for name, value in given.items())]
+
+
+async def tables(engine: AsyncEngine, number: int, **asked: Any) -> dict[str, Table]:
+    return {each.id: each for each in await report_tables(engine, number, **asked)}
+
+
+async def test_verdicts_in_both_ways_of_counting(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
+    found = await tables(engine, await campaign(connection))
+    plain, strict = rows(found["counts"], source="campaign 1", target="torch@2.9.0/xla")
+    assert (plain["counted_by"], plain["partial"], plain["complete"], plain["success"]) == ("verdict", 1, 1, 1)
+    assert (strict["counted_by"], strict["partial"], strict["complete"], strict["success"]) == (
+        "verdict_on_device",
+        *(1, 2, 0),
+    )
+    assert (plain["failed"], strict["failed"]) == (Rate(2, 3), Rate(3, 3))
+    assert {each["cause"] for each in rows(found["causes"], counted_by="verdict_on_device")} == {"type", "placement"}
+
+
+async def test_latencies_of_the_cases_that_both_measured(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    found = await tables(engine, await campaign(connection))
+    (one,) = rows(found["latencies"], function="torch.cat")
+    assert (one["base"], one["other"]) == ("torch@2.9.0/cpu", "torch@2.9.0/xla")
+    assert (one["base_ms"], one["other_ms"]) == (2, 4)
+    assert one["ratio"] == Estimate(pytest.approx(2), None, 1)
+    assert (one["study_gpu_ms"], one["study_tpu_ms"]) == (0.1, 64.652)
+    (fallen,) = rows(found["latencies"], function="torch.nonzero")
+    assert (fallen["ratio"], fallen["study_ratio"]) == (Missing.not_measured, Missing.not_published)
+
+
+async def test_the_studys_rule_is_the_mean_of_first_calls(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    """A campaign that was timed by it is measured by it; any other if that is asked for."""
+    for number, asked in (
+        (await campaign(connection, timing="paper"), {}),
+        (await campaign(connection), {"measure": "paper"}),
+    ):
+        found = await tables(engine, number, **asked)
+        (one,) = rows(found["intolerable_functions"], function="torch.cat", source=f"campaign {number}")
+        assert (one["base_ms"], one["other_ms"]) == (15, 500)
+        assert "the study's rule" in found["latencies"].counting_rule
+
+
+async def test_the_query_beside_a_table_gives_the_rows_that_it_was_made_of(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection)
+    for measure in MEASURES:
+        read = await service.read(engine, number, measure=measure)
+        for query, made_of in ((read.queries.verdicts, read.verdicts), (read.queries.latencies, read.latencies)):
+            told = [tuple(each) for each in await connection.fetch(query)]
+            assert told == [tuple(vars(each).values()) for each in made_of]
+            assert told
+    for table in await report_tables(engine, number):
+        assert await connection.fetch(table.query)
+
+
+async def test_names_with_markup_come_through_as_they_are(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    found = await tables(engine, await campaign(connection))
+    assert rows(found["latencies"], function="torch.<b>x</b>")
+    assert "torch.<b>x</b>" in to_csv(found["latencies"])
+    for each in found.values():
+        json.dumps(to_json(each), allow_nan=False)
+
+
+async def test_a_campaign_without_outcomes_has_tables_that_say_so(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection, stored=False)
+    found = await tables(engine, number, reference=None)
+    assert {each["success"] for each in found["portability"].records()} == {Missing.none_counted}
+    assert found["latencies"].rows == found["densities"].rows == found["causes"].rows == ()
+    assert (await tables(engine, number))["portability"].rows
+
+
+async def test_another_device_to_set_the_others_against(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    found = await tables(engine, await campaign(connection), base="xla", reference=None)
+    ((one),) = rows(found["latencies"], function="torch.cat")
+    assert one["ratio"] == Estimate(pytest.approx(0.5), None, 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "says"),
+    [
+        ({"base": "tpu"}, UnknownNameError, "no target of this campaign is on the device 'tpu'; there are: cpu, xla"),
+        ({"reference": "paper-1999"}, UnknownNameError, "no reference is called 'paper-1999'; there is: paper-2023"),
+        ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: steady, cold, paper"),
+        ({"factor": 1.0}, RequestError, "more than 1 time slower, not from 1"),
+        ({"factor": float("nan")}, RequestError, "not from nan"),
+    ],
+)
+async def test_what_cannot_be_made_is_refused_in_a_line_that_helps(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], asked: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    number = await campaign(connection)
+    with pytest.raises(error, match=says):
+        await report_tables(engine, number, **asked)
+
+
+async def test_an_unknown_campaign(engine: AsyncEngine) -> None:
+    with pytest.raises(NotFoundError):
+        await report_tables(engine, 99)

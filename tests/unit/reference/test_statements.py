@@ -1,0 +1,231 @@
+"""What the study says of its own figures comes out of the shipped data, by the tables that any campaign gets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+
+import pytest
+
+from coordinator.reference import reader
+from coordinator.reference.models import TOP, PublishedFunction
+from coordinator.reports.models import Charted, Queries
+from coordinator.reports.service import tables
+from coordinator.reports.statistics import Rate
+from coordinator.reports.table import Missing, Table
+
+REFERENCE = reader.read()
+TABLES = {
+    each.id: each
+    for each in tables(
+        Charted("no campaign", (), (), (), "steady", REFERENCE, Queries("verdicts", "ms", "placed", "first"))
+    )
+}
+
+
+def percent(rate: object) -> float:
+    assert isinstance(rate, Rate)
+    assert rate.share is not None
+    return 100 * rate.share
+
+
+def row(table: Table, **given: str) -> dict[str, object]:
+    (found,) = [
+        each for each in table.records() if all(str(each[name]).startswith(value) for name, value in given.items())
+    ]
+    return dict(found)
+
+
+def moved(framework: str) -> dict[str, object]:
+    """Of its functions from the GPU to the TPU."""
+    return row(TABLES["faster"], framework=framework, base=f"{framework}@", other=f"{framework}@")
+
+
+@pytest.mark.parametrize(
+    ("framework", "functions", "measured"), [("torch", 63, 43), ("tensorflow", 65, 51), ("jax", 63, 61)]
+)
+def test_how_many_functions_it_tested_and_of_how_many_it_published_latencies(
+    framework: str, functions: int, measured: int
+) -> None:
+    assert sum(each.framework == framework for each in REFERENCE.functions) == functions
+    published = Counter(
+        (each.device, each.milliseconds is not None) for each in REFERENCE.latencies if each.framework == framework
+    )
+    assert published == Counter(
+        {
+            (device, there): n
+            for device in ("gpu-t4", "tpu-v3-8")
+            for there, n in ((True, measured), (False, functions - measured))
+            if n
+        }
+    )
+
+
+def test_every_function_was_drawn_from_the_most_used_or_from_a_decile() -> None:
+    known = {TOP, *(f"decile{tenth}" for tenth in range(10, 101, 10))}
+    assert {stratum for each in REFERENCE.functions for stratum in each.strata} == known
+    assert all(each.strata and each.subtests > 0 for each in REFERENCE.functions)
+
+
+def test_the_versions() -> None:
+    assert {(each.framework, each.version) for each in REFERENCE.targets} == {
+        ("torch", "1.12.0"),
+        ("tensorflow", "2.11.0"),
+        ("jax", "0.4.8"),
+    }
+
+
+def test_most_functions_of_pytorch_are_more_than_ten_times_slower_on_the_tpu() -> None:
+    rate = row(TABLES["intolerable"], framework="torch")["intolerable"]
+    assert rate == Rate(35, 43)
+    assert round(percent(rate), 1) == 81.4
+    assert sum(each["framework"] == "torch" for each in TABLES["intolerable_functions"].records()) == 35
+
+
+@pytest.mark.parametrize(("framework", "slower"), [("torch", 100), ("tensorflow", 96), ("jax", 8)])
+def test_how_many_functions_slow_down(framework: str, slower: int) -> None:
+    assert round(percent(moved(framework)["slower"])) == slower
+
+
+def test_functions_of_jax_that_are_faster_on_the_tpu_with_its_one_tie() -> None:
+    faster, slower = moved("jax")["faster"], moved("jax")["slower"]
+    assert faster == Rate(55, 61)
+    assert isinstance(slower, Rate)
+    assert round(100 * (slower.n - slower.count) / slower.n, 1) == 91.8
+    assert slower.n - slower.count == 56
+    assert any("56 of 61 and counts one tie; strictly faster are 55" in each for each in TABLES["faster"].notes)
+
+
+@pytest.mark.parametrize(
+    ("target", "failed"),
+    [
+        ("torch@1.12.0/tpu-v3-8", 44.44),
+        ("tensorflow@2.11.0/gpu-t4", 21.54),
+        ("jax@0.4.8/gpu-t4", 1.59),
+        ("jax@0.4.8/tpu-v3-8", 3.17),
+    ],
+)
+def test_rates_of_failure_in_its_text(target: str, failed: float) -> None:
+    assert round(percent(row(TABLES["counts"], target=target)["failed"]), 2) == failed
+
+
+def test_the_greatest_and_least_changes_are_those_of_its_table_2() -> None:
+    assert [
+        (each["function"], round(float(str(each["ratio"])), 3))
+        for each in TABLES["extremes"].records()
+        if each["framework"] == "torch"
+    ] == [
+        ("torch.argsort", 6039.554),
+        ("torch.optim.Adamax", 5691.478),
+        ("torch.cuda", 1.488),
+        ("torch.nn.Conv2d", 1.457),
+    ]
+
+
+def test_tables_1_and_8_agree_to_a_percent() -> None:
+    """Whole percent of the counts; the study's own error of a percent in PyTorch's row is in it."""
+    for each in REFERENCE.counts:
+        (rate,) = [
+            rate
+            for rate in REFERENCE.rates
+            if (rate.figure, rate.framework, rate.device) == ("table-1", each.framework, each.device)
+        ]
+        for printed, count in (
+            (rate.pass_pct, each.success),
+            (rate.partial_pct, each.partial),
+            (rate.complete_pct, each.complete),
+        ):
+            assert abs(printed - 100 * count / each.total) <= 0.6
+
+
+class TestErrorsInItsOwnFigures:
+    def test_a_row_adds_up_to_64_of_63(self) -> None:
+        sums = {(each.framework, each.device): each.failed + each.success - each.total for each in REFERENCE.counts}
+        assert {where: over for where, over in sums.items() if over} == {("torch", "tpu-v3-8"): 1}
+        assert any("64 of 63" in each for each in TABLES["counts"].notes)
+
+    def test_a_row_adds_up_to_101_percent(self) -> None:
+        rates = [each for each in REFERENCE.rates if each.figure == "table-1"]
+        sums = {(each.framework, each.device): each.pass_pct + each.partial_pct + each.complete_pct for each in rates}
+        assert {where: total for where, total in sums.items() if total != 100} == {("torch", "tpu-v3-8"): 101}
+        assert any("101 %" in each for each in TABLES["portability"].notes)
+
+    def test_rates_over_all_functions_differ_between_two_tables(self) -> None:
+        sums = {
+            (each.framework, each.device): each.partial_pct + each.complete_pct
+            for each in REFERENCE.rates
+            if each.figure == "table-1"
+        }
+        differ = {
+            (each.framework, each.device): (each.failed_pct, sums[each.framework, each.device])
+            for each in REFERENCE.failures
+            if each.stratum == "all" and each.failed_pct != sums[each.framework, each.device]
+        }
+        assert differ == {
+            ("torch", "gpu-t4"): (10, 8),
+            ("tensorflow", "tpu-v3-8"): (30, 29),
+            ("jax", "tpu-v3-8"): (4, 3),
+        }
+        assert any("(8, 29 and 3 %)" in each for each in TABLES["top20"].notes)
+
+    def test_table_5_is_ordered_by_tpu_over_gpu(self) -> None:
+        times = {
+            (each.function, each.device): each.milliseconds
+            for each in REFERENCE.latencies
+            if each.framework == "torch" and each.milliseconds is not None
+        }
+        names = dict.fromkeys(function for function, _ in times)
+        ratios = [times[name, "tpu-v3-8"] / times[name, "gpu-t4"] for name in names]
+        assert ratios == sorted(ratios, reverse=True)
+        assert any("ordered by TPU/GPU" in each for each in TABLES["latencies"].notes)
+
+    def test_names_are_as_printed(self) -> None:
+        names = {each.function for each in REFERENCE.functions}
+        assert {"torch.von_mises.VonMises", "torch.range", "torch.saddmm"} < names
+        for prefix in ("tf.contrib.", "tf.estimator."):
+            assert any(each.startswith(prefix) for each in names)
+        assert any("which is a finding" in each for each in TABLES["latencies"].notes)
+
+    def test_the_top_20_of_tensorflow_are_14(self) -> None:
+        top = [each for each in REFERENCE.functions if each.framework == "tensorflow" and TOP in each.strata]
+        assert len(top) == 14
+        printed = {
+            each.failed_pct for each in REFERENCE.failures if (each.framework, each.stratum) == ("tensorflow", TOP)
+        }
+        possible = {n: {round(100 * count / n) for count in range(n + 1)} for n in (14, 15)}
+        assert not printed & possible[14]
+        assert printed < possible[15]
+        assert any("5 and 4 of 15" in each for each in TABLES["top20"].notes)
+
+    def test_a_share_is_smaller_than_one_function(self) -> None:
+        tiny = [each for each in REFERENCE.speedups if 0 < each.functions_pct < 100 / 63]
+        assert {(each.framework, each.functions_pct) for each in tiny} == {("jax", 0.05), ("jax", 0.02)}
+        assert any("less than one function of 63" in each for each in TABLES["faster"].notes)
+
+    def test_no_sentence_is_in_vain(self) -> None:
+        said = {note for each in TABLES.values() for note in each.notes}
+        assert [each.sentence for each in REFERENCE.caveats if each.sentence not in said] == []
+
+    def test_errors_of_a_framework_are_not_said_where_it_does_not_stand(self) -> None:
+        assert not REFERENCE.sentences(frozenset({"table-8"}), frozenset({"jax"}))
+
+
+def test_what_it_did_not_publish_says_so() -> None:
+    assert set(TABLES["failures_in_top20"].column("partial")) == {Missing.not_published}
+    assert set(TABLES["failures_by_decile"].column("complete")) == {Missing.not_published}
+    assert set(TABLES["causes"].column("functions")) == {Missing.not_published}
+    assert row(TABLES["top20"], target="torch@1.12.0/gpu-a100")["all_failed"] == "not published"
+
+
+def test_a_function_without_a_published_latency_has_a_row_without_a_figure() -> None:
+    """Nothing is inferred from its absence: neither a verdict nor a latency."""
+    absent = {each.function for each in REFERENCE.latencies if each.milliseconds is None}
+    assert "torch.nn.SmoothL1Loss" in absent
+    assert not absent & set(TABLES["latencies"].column("function"))
+    assert {field.name for field in fields(PublishedFunction)} == {"framework", "function", "strata", "subtests"}
+
+
+def test_the_reference_is_what_the_files_hold_and_changes_with_them() -> None:
+    assert REFERENCE.name == "paper-2023"
+    assert len(reader.digest()) == 64
+    assert {each.name for each in reader.DATA.iterdir()} == {*reader.NAMES, "README.md"}

@@ -1,0 +1,68 @@
+"""A campaign small enough to count by hand, as reports see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coordinator.reference.models import Reference
+from coordinator.reports.models import CaseLatency, Charted, FunctionVerdict, Queries, Target
+
+
+def target(
+    id: int,
+    device: str,
+    device_class: str,
+    *,
+    framework: str = "torch",
+    version: str = "2.9.0",
+    hardware: str | None = None,
+    environment: str = "abc123",
+    simulated: bool = False,
+) -> Target:
+    return Target(
+        id=id,
+        framework=framework,
+        version=version,
+        device=device,
+        device_class=device_class,
+        hardware=hardware or {"cpu": "a CPU", "gpu": "NVIDIA T4"}.get(device_class, "a device"),
+        environment=environment,
+        simulated=simulated,
+        notes=(),
+        suite="paper",
+        revision="r1",
+    )
+
+
+CPU, XLA, CUDA = target(1, "cpu", "cpu"), target(2, "xla", "cpu"), target(3, "cuda", "gpu")
+
+
+def verdict(
+    on: Target,
+    function: str,
+    word: str,
+    on_device: str | None = "as the verdict",
+    *,
+    cause: str | None = None,
+    cause_on_device: str | None = None,
+) -> FunctionVerdict:
+    on_device = word if on_device == "as the verdict" else on_device
+    return FunctionVerdict(on.id, function, word, on_device, cause, cause_on_device or cause)
+
+
+def measured(on: Target, function: str, *milliseconds: float, host_only: bool = False) -> list[CaseLatency]:
+    """One case for each figure."""
+    return [
+        CaseLatency(on.id, function, f"{function}/{number}", host_only, each)
+        for number, each in enumerate(milliseconds)
+    ]
+
+
+def charted(
+    targets: Sequence[Target],
+    verdicts: Sequence[FunctionVerdict] = (),
+    latencies: Sequence[CaseLatency] = (),
+    reference: Reference | None = None,
+) -> Charted:
+    queries = Queries("SELECT verdicts", "SELECT latencies", "SELECT placements", "SELECT first calls")
+    return Charted("campaign 1", tuple(targets), tuple(verdicts), tuple(latencies), "steady", reference, queries)
