@@ -24,7 +24,7 @@ from coordinator.dispatch.machine import Key, Lease, RunnerMachine
 from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.errors import RunnerError, RunnerIncompatibleError
 from coordinator.fleet import store
-from coordinator.fleet.client import RunnerClient
+from coordinator.fleet.client import EventsTrimmedError, RunnerClient
 from coordinator.fleet.service import refresh
 from coordinator.fleet.store import OwnedRunner
 from coordinator.outcomes.records import overdue, record, record_without_report
@@ -95,6 +95,9 @@ class RunnerLink:
                 retry_s, offline = FIRST_RETRY_S, False
                 await self._converse(client)
                 reason = "the runner closed the stream"
+            except EventsTrimmedError as error:
+                reason = str(error)
+                await self._skip(error, client)
             except RunnerError as error:
                 reason = str(error)
             if self._machine.online:
@@ -147,6 +150,16 @@ class RunnerLink:
             raise _EndOfLinkError from ends
         except* RunnerError as errors:
             raise _first(errors) from errors
+
+    async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
+        """What somebody else acknowledged is lost, and with it what our attempts told: go on after it."""
+        if trimmed.acknowledged is None:
+            return
+        async with self._engine.begin() as connection:
+            await store.skip_to(connection, self.runner.id, self.runner.boot_id, trimmed.acknowledged)
+            held = await queue.held(connection, self.runner.id)
+        self._adopt(m.Connected(_now(), False, self._leases(held)))
+        await self._carry_out_pending(client)
 
     async def _listen(self, client: RunnerClient) -> None:
         after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)

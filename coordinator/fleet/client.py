@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TypeVar
 
 import httpx
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from coordinator.errors import (
     RunnerError,
@@ -42,7 +42,12 @@ class RunnerChangedError(RunnerError):
 
 
 class EventsTrimmedError(RunnerError):
-    """The runner no longer has the events after the one asked for."""
+    """The runner no longer has the events after the one asked for: somebody else acknowledged them."""
+
+    def __init__(self, message: str, acknowledged: int | None) -> None:
+        super().__init__(message)
+        self.acknowledged = acknowledged
+        """Up to where, if the runner says; its stream can be read from there."""
 
 
 @cache
@@ -146,7 +151,11 @@ class RunnerClient:
         if response.status_code == 409:
             raise RunnerChangedError(f"the runner at {self.url} is another boot or revision: {response.text[:200]}")
         if response.status_code == 410:
-            raise EventsTrimmedError(f"the runner at {self.url} no longer has those events")
+            raise EventsTrimmedError(
+                f"somebody else acknowledged events of the runner at {self.url}: what they told is lost; "
+                "a runner serves one coordinator's database at a time",
+                _acknowledged(response),
+            )
         raise RunnerIncompatibleError(
             f"what answers at {self.url} is not a runner: {response.request.method} {response.request.url.path} "
             f"gave {response.status_code}; check the URL"
@@ -179,6 +188,18 @@ class RunnerClient:
 
 def _told(error: Exception) -> str:
     return str(error) or type(error).__name__
+
+
+def _acknowledged(response: httpx.Response) -> int | None:
+    """The ``acknowledged`` of a 410, as far as it makes sense."""
+
+    class Trimmed(BaseModel):
+        acknowledged: int = Field(ge=0, lt=2**63)
+
+    try:
+        return Trimmed.model_validate_json(response.content).acknowledged
+    except ValidationError:
+        return None
 
 
 def _spoken_protocol(body: bytes) -> int | None:

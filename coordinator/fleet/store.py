@@ -18,6 +18,8 @@ from protocol.runner import Fingerprint, RunnerInfo
 
 OWNERSHIP_S = 30
 """An owner that has not renewed for this long has lost its runners."""
+LATELY = 20_000
+"""Outcomes, of the jobs that were queued last, among which a runner's are looked for."""
 
 
 Address = tuple[str, str]
@@ -208,6 +210,67 @@ async def list_runners(connection: AsyncConnection, runner_id: int | None = None
     return (await connection.execute(text(_LISTED), {"id": runner_id})).all()
 
 
+async def jobs_waiting(connection: AsyncConnection) -> dict[int, int]:
+    """By runner: jobs of its target that nobody has been given yet. From counters, so cheap however many they are."""
+    rows = await connection.execute(
+        text("""
+        SELECT r.id, greatest(0, sum(ct.total - ct.done - ct.cancelled)
+                   - (SELECT count(*) FROM jobs j JOIN runners all_ ON all_.id = j.runner_id
+                       WHERE all_.target_id = r.target_id AND j.lease_until IS NOT NULL)) AS waiting
+          FROM runners r
+          JOIN campaign_targets ct ON ct.target_id = r.target_id
+          JOIN campaigns c ON c.id = ct.campaign_id AND c.state = 'running'
+         WHERE r.state <> 'removed' GROUP BY r.id, r.target_id
+        """)
+    )
+    return {row.id: int(row.waiting) for row in rows}
+
+
+async def in_flight(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
+    """The jobs that the runner has now, those that run first."""
+    rows = await connection.execute(
+        text("""
+        SELECT j.id AS job_id, j.campaign_id, c.name AS "case", j.run, j.attempt, j.state, a.started_at
+          FROM jobs j
+          JOIN cases c ON c.id = j.case_id
+          LEFT JOIN attempts a ON a.job_id = j.id AND a.attempt = j.attempt
+         WHERE j.runner_id = :id AND j.lease_until IS NOT NULL
+         ORDER BY a.started_at NULLS LAST, j.priority, j.id LIMIT CAST(:most AS int)
+        """),
+        {"id": runner_id, "most": most},
+    )
+    return rows.all()
+
+
+async def recent_outcomes(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
+    """What the runner did last, newest first. Nothing finds outcomes by runner, so only the newest of all are read."""
+    rows = await connection.execute(
+        text(f"""
+        WITH newest AS (
+            SELECT job_id, runner_id, finished_at FROM outcomes ORDER BY job_id DESC LIMIT {LATELY}
+        ), its AS (
+            SELECT job_id FROM newest WHERE runner_id = :id ORDER BY finished_at DESC LIMIT CAST(:most AS int)
+        )
+        SELECT o.job_id, o.campaign_id, c.name AS "case", o.run, o.verdict, o.cause, o.placement, o.finished_at
+          FROM its JOIN outcomes o ON o.job_id = its.job_id JOIN cases c ON c.id = o.case_id
+         ORDER BY o.finished_at DESC, o.job_id DESC
+        """),
+        {"id": runner_id, "most": most},
+    )
+    return rows.all()
+
+
+async def registered_as(connection: AsyncConnection, url: str, boot_id: str) -> int | None:
+    """Which runner, not removed, has this URL or is this very boot."""
+    found = await connection.execute(
+        select(runners.c.id)
+        .where(or_(runners.c.url == url, runners.c.boot_id == boot_id), runners.c.state != "removed")
+        .order_by(runners.c.url != url, runners.c.id)
+        .limit(1)
+    )
+    return found.scalar_one_or_none()
+
+
 async def remove_runner(connection: AsyncConnection, runner_id: int, reason: str = "removed") -> bool:
     """Take the runner off the chart; its queued jobs go back, a started one counts as lost."""
     removed = await connection.execute(
@@ -327,6 +390,15 @@ async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) ->
     """A new boot numbers its events from 1 again."""
     await connection.execute(
         update(runners).where(runners.c.id == runner_id).values(boot_id=boot_id, cursor=0, last_seen=func.now())
+    )
+
+
+async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: int) -> None:
+    """Read this boot's events on after ``n``: what came before can no longer be had."""
+    await connection.execute(
+        update(runners)
+        .where(runners.c.id == runner_id, runners.c.boot_id == boot_id, runners.c.cursor < n)
+        .values(cursor=n)
     )
 
 

@@ -20,6 +20,18 @@ from tests.runner_process import RunnerProcess, until
 RUNS = 12
 
 
+def cursor(dsn: str) -> int:
+    """Up to where the only runner's events are stored."""
+
+    async def read() -> int:
+        connection = await asyncpg.connect(dsn)
+        n: int = await connection.fetchval("SELECT cursor FROM runners")
+        await connection.close()
+        return n
+
+    return asyncio.run(read())
+
+
 def attempts(dsn: str) -> Counter[tuple[str, str | None]]:
     """How the attempts ended, and why, with their count."""
 
@@ -137,6 +149,31 @@ def test_a_removed_runner_takes_no_more_jobs(coordinator: CoordinatorProcess, ru
     answer = coordinator.http.post("/campaigns", json={"suite": "hazards"})
     assert answer.status_code == 422
     assert "matches no live runner" in answer.json()["detail"]
+
+
+def test_a_runner_whose_events_somebody_else_acknowledged_serves_on(
+    coordinator: CoordinatorProcess, start_runner: Callable[..., RunnerProcess]
+) -> None:
+    runner = start_runner()
+    runner.run("add/0")
+    assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+    one_outcome_each(coordinator, coordinator.submit("hazards.add", runs=1))
+
+
+def test_what_somebody_else_acknowledged_in_mid_campaign_is_run_again(
+    coordinator: CoordinatorProcess, runner: RunnerProcess
+) -> None:
+    campaign = coordinator.submit("hazards.nap", runs=RUNS)
+    coordinator.wait_done(campaign, 1)
+    coordinator.kill()
+    after = cursor(coordinator.dsn)
+    with runner.stream(after=after) as events:
+        unread = next(event for event in events if event.type == "finished")
+    runner.acknowledge(unread.n)
+    coordinator.start()
+    one_outcome_each(coordinator, campaign)
+    ended = attempts(coordinator.dsn)
+    assert sum(ended.values()) > ended["finished", None], "an attempt whose end nobody can tell is made again"
 
 
 def test_a_runner_that_falls_silent_loses_its_attempts_and_comes_back_later(
