@@ -2,19 +2,24 @@
 
 PYTHON ?= python3
 TARGETS ?=
+IMAGES ?=
 BENCH ?=
 FRAMEWORKS := jax tensorflow torch
+# What compose.yaml serves unless a profile is chosen.
+CONTAINERS := jax/cpu tensorflow/cpu tensorflow/xla torch/cpu torch/xla
 
 BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo images demo-docker test lint bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make setup                     .venv with the command line and the development tools'
 	@echo 'make demo [TARGETS=torch/cpu]  set up, start, chart this machine, show the matrix'
+	@echo 'make images [IMAGES=jax-cpu]   build the images of the containers (docker/bake.hcl)'
+	@echo 'make demo-docker [TARGETS=…]   the same chart from containers: PostgreSQL, coordinator, runners'
 	@echo 'make test                      all set-up and all tests'
 	@echo 'make lint                      ruff, mypy and the directions of imports'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
@@ -28,6 +33,14 @@ setup: $(STAMP)
 demo: $(STAMP)
 	@$(BIN)/portolan demo $(if $(TARGETS),--targets "$(TARGETS)")
 
+images: $(STAMP)
+	@$(BIN)/python scripts/images.py $(IMAGES)
+
+# The containers go on afterwards; `docker compose down` ends them and keeps the data.
+demo-docker: images
+	docker compose up --detach --wait
+	@$(BIN)/portolan demo --url "http://127.0.0.1:$${PORTOLAN_PORT:-8642}" --targets "$(or $(TARGETS),$(CONTAINERS))"
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -37,11 +50,13 @@ lint: $(STAMP)
 # A framework's own tests run where it is installed, the others beside the coordinator.
 test: lint
 	set -e; for framework in $(FRAMEWORKS); do $(BIN)/portolan-runner setup "$$framework"; done
-	$(BIN)/python -m pytest tests/unit tests/integration tests/acceptance tests/faults
+	$(BIN)/python -m pytest tests/unit tests/integration tests/acceptance tests/faults tests/containers
 	set -e; for framework in $(FRAMEWORKS); do \
 		environment="$$($(BIN)/portolan-runner setup "$$framework")"; tests="tests/$$framework"; \
 		PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c "$$tests/pytest.ini" "$$tests"; \
 	done
+	set -e; toy="$$($(BIN)/portolan-runner setup torch --with ./examples/accelerator)"; \
+		PYTHONPATH="$(CURDIR)" "$$toy/bin/python" -m pytest -c tests/toy/pytest.ini tests/toy
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(BENCH)

@@ -79,6 +79,17 @@ class TimingPolicy(StrEnum):
     """The study's rule: one call, one case per process; the mean is taken over runs."""
 
 
+class ConformanceTag(StrEnum):
+    """Marks the cases of which it is known beforehand what they do, so that a runner can be held to its contract."""
+
+    passes = "conformance:passes"
+    slow = "conformance:slow"
+    """Takes 2 to 6 seconds, and passes."""
+    hangs = "conformance:hangs"
+    prints = "conformance:prints"
+    """Prints more than 1 MiB, then the line ``conformance: the end``, and passes."""
+
+
 class DeviceClass(StrEnum):
     cpu = "cpu"
     gpu = "gpu"

@@ -99,6 +99,8 @@ class Case:
     tags: tuple[str, ...] = ()
     looked_up: str = ""
     """The name under which the framework has the function: ``function``, unless that is an alias."""
+    given: Callable[..., Any] | None = None
+    """The function itself, where no framework has it."""
     not_applicable: Callable[[On], str | None] | None = None
     """Says why there is nothing to test here (fewer devices than a collective needs), or None."""
 
@@ -129,6 +131,8 @@ class Function:
     alias_of: str | None = None
     """The name under which the framework has it, where the paper printed it misspelled. A function
     that has moved, or is gone, is no alias: it is removed under its own name."""
+    given: Callable[..., Any] | None = None
+    """The function itself, where no framework has it: the runner's own (``conformance.py``)."""
     cases: list[Case] = field(default_factory=list)
 
     def value(
@@ -208,6 +212,7 @@ class Function:
                 check=check,
                 host_only=self.host_only,
                 looked_up=self.alias_of or self.name,
+                given=self.given,
                 tags=(kind, dtype, *tags),
             )
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.catalogue import CONFORMANCE_SUITE, Catalogue, CatalogueCase, CatalogueSuite
 
 if TYPE_CHECKING:
     from runners.cases import Case, Function
@@ -21,7 +21,10 @@ _SHARED = (_HERE / "cases.py", _HERE / "checks.py")
 
 
 def revision(framework: Framework) -> str:
-    """Changes when a case of the framework, or what every case is judged by, changes."""
+    """Changes when a case of the framework, or what every case is judged by, changes.
+
+    That of the conformance suite is its own, so that the framework's does not change with it.
+    """
     folder = Path(framework.__file__).parent / "cases"
     content = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".json"))
     return _digest([*content, *_SHARED])
@@ -37,6 +40,20 @@ def _digest(paths: Iterable[Path]) -> str:
     return hasher.hexdigest()[:12]
 
 
+_CONFORMANCE_REVISION = _digest([_HERE / "conformance.py", *_SHARED])
+
+
+def suites_of(framework: Framework) -> dict[str, Sequence[Function]]:
+    """The framework's own suites, and the one that every runner offers. Imports the framework."""
+    own = dict(framework.suites())
+    # NumPy comes with it: that it is missing is for the framework's own module to say.
+    from runners import conformance
+
+    if CONFORMANCE_SUITE in own:
+        raise ValueError(f"the suite {CONFORMANCE_SUITE!r} is every runner's own; give it another name")
+    return own | {CONFORMANCE_SUITE: conformance.FUNCTIONS}
+
+
 def offer(suites: Mapping[str, Sequence[Function]], revision: str) -> Catalogue:
     """The suites in the words of the protocol. An id that occurs twice in a suite is a mistake."""
     for name, functions in suites.items():
@@ -49,7 +66,7 @@ def offer(suites: Mapping[str, Sequence[Function]], revision: str) -> Catalogue:
         suites=[
             CatalogueSuite(
                 name=name,
-                revision=revision,
+                revision=_CONFORMANCE_REVISION if name == CONFORMANCE_SUITE else revision,
                 cases=[
                     CatalogueCase(id=case.id, function=case.function, host_only=case.host_only, tags=list(case.tags))
                     for function in functions

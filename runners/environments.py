@@ -1,8 +1,9 @@
 """Environments: a framework's own installation, keyed by its lock and set up once.
 
 A lock is everything that decides what gets installed: the framework's constraints, the
-project's requirements, the Python and the machine. Targets with one lock share one
-environment. It holds third-party packages only; the project itself comes by PYTHONPATH.
+project's requirements, the Python and the machine, and the packages that bring further
+devices. Targets with one lock share one environment. It holds third-party packages only;
+the project itself comes by PYTHONPATH.
 Standard library only: this runs before anything is installed.
 """
 
@@ -20,13 +21,18 @@ import sys
 import time
 import tomllib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
+
+from runners.frameworks import DEVICE_GROUP
 
 PROJECT = Path(__file__).resolve().parent.parent
 COMPLETE = "portolan-complete.json"
 """Written last: an environment without it was interrupted, and is made again."""
 PROGRESS_EVERY_S = 5.0
+_BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
+"""What comes and goes in a package's folder without being a part of it."""
 EXTRA = "probe"
 """Installed beside the framework: what the project's tests need inside its environment."""
 
@@ -43,7 +49,7 @@ def extra(framework: str, device: str = "") -> str:
     return own if own in _project()["optional-dependencies"] else framework
 
 
-def key(framework: str, device: str = "") -> str:
+def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
     """12 hex digits over the lock."""
     project = _project()
     lock = {
@@ -54,53 +60,105 @@ def key(framework: str, device: str = "") -> str:
         "extras": [project["optional-dependencies"].get(name, []) for name in (extra(framework, device), EXTRA)],
         "constraints": constraints(framework).read_bytes().hex() if constraints(framework).exists() else "",
     }
+    if added:
+        lock["added"] = sorted(map(_content, added))
     return hashlib.sha256(json.dumps(lock, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _content(package: str) -> str:
+    """What a package to add is: its files where it is a folder or a file here, else the requirement as written."""
+    source = Path(package).expanduser()
+    if not source.exists():
+        return package
+    files = [source] if source.is_file() else sorted(each for each in source.rglob("*") if each.is_file())
+    hasher = hashlib.sha256()
+    for file in files:
+        within = file.relative_to(source).as_posix()
+        if not any(part in _BUILT or part.endswith(".egg-info") for part in within.split("/")):
+            content = file.read_bytes()
+            hasher.update(f"{within}:{len(content)}\n".encode() + content)
+    return hasher.hexdigest()
 
 
 def constraints(framework: str) -> Path:
     return PROJECT / "runners" / framework / "constraints.txt"
 
 
-def path(framework: str, device: str = "") -> Path:
+def path(framework: str, device: str = "", added: Sequence[str] = ()) -> Path:
     """Where the environment of the present lock is, or will be."""
-    return _cache() / "portolan" / "environments" / f"{extra(framework, device)}-{key(framework, device)}"
+    return _folder() / f"{extra(framework, device)}-{key(framework, device, added)}"
 
 
 def find(framework: str, device: str = "") -> Path | None:
-    """The environment for a device of the framework, if it is set up completely."""
+    """The environment for a device of the framework, if it is set up completely.
+
+    For a device that a package brings it is the one with that package, the latest set up of several.
+    """
     try:
-        found = path(framework, device)
+        found = _bringing(framework, device) or path(framework, device)
     except (OSError, KeyError):
         # Without the project's own files there is no lock, and nothing that could match it.
         return None
-    return found if (found / COMPLETE).exists() and (found / "bin" / "python").exists() else None
+    return found if _is_complete(found) else None
 
 
-def set_up(framework: str, device: str = "", say: Say | None = None) -> Path:
-    """Install the environment for a device of the framework unless it is there; its path."""
+def _is_complete(environment: Path) -> bool:
+    return (environment / COMPLETE).exists() and (environment / "bin" / "python").exists()
+
+
+def _bringing(framework: str, device: str) -> Path | None:
+    plain = key(framework, device)
+    marks = []
+    for mark in _folder().glob(f"{extra(framework, device)}-*/{COMPLETE}"):
+        with contextlib.suppress(ValueError, OSError):
+            said = json.loads(mark.read_text())
+            if said.get("plain") == plain and f"{framework}.{device}" in said["brought"]:
+                marks.append(mark)
+    return max(marks, key=lambda mark: mark.stat().st_mtime).parent if marks else None
+
+
+def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequence[str] = ()) -> Path:
+    """Install the environment for a device of the framework unless it is there; its path.
+
+    ``added`` are packages that bring further devices: requirements, or folders and files of this machine.
+    """
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     _require_extra(framework)
-    target = path(framework, device)
     what = extra(framework, device)
-    if find(framework, device):
-        say(f"{what}: its environment is ready in {target}")
-        return target
-    uv = _find_uv()
     try:
+        packages = [_requirement(each) for each in added]
+        target = path(framework, device, packages)
+        if _is_complete(target):
+            say(f"{what}: its environment is ready in {target}")
+            # Of several that bring a device, the one asked for last is the one that serves it.
+            (target / COMPLETE).touch()
+            return target
+        uv = _find_uv()
         target.parent.mkdir(parents=True, exist_ok=True)
         with _lock(target.with_name(f"{target.name}.lock"), what, say):
-            if not find(framework, device):
-                _build(framework, what, target, uv, say)
+            if not _is_complete(target):
+                _build(framework, device, packages, target, uv, say)
     except OSError as error:
         raise SetupFailedError(
-            f"{what}: {target} cannot be written ({error.strerror or error}); "
-            "make room there, or name another place in PORTOLAN_CACHE"
+            f"{what}: {error.filename or _folder()}: {(error.strerror or str(error)).lower()}; "
+            "make room there, or name another place for environments in PORTOLAN_CACHE"
         ) from error
     return target
 
 
-def _build(framework: str, what: str, target: Path, uv: str, say: Say) -> None:
+def _requirement(package: str) -> str:
+    """As uv is to be told of it: a folder or file of this machine by its whole path."""
+    source = Path(package).expanduser()
+    if package and source.exists():
+        return str(source.resolve())
+    if not package or package.startswith((".", "~", os.sep)):
+        raise SetupFailedError(f"--with {package}: there is no such folder or file; give one, or a requirement")
+    return package
+
+
+def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: str, say: Say) -> None:
     began = time.monotonic()
+    what = extra(framework, device)
     # In place, not beside it: an environment's scripts hold its path and cannot be moved.
     if target.exists():
         say(f"{what}: an earlier set-up was interrupted; starting again")
@@ -113,11 +171,38 @@ def _build(framework: str, what: str, target: Path, uv: str, say: Say) -> None:
     ]
     if constraints(framework).exists():
         command += ["-c", str(constraints(framework))]
+    for package in added:
+        command += [package, *_unseen(Path(package))]
     _call(command, variables, what, began, say)
     _check(framework, target, uv, variables, what, began, say)
+    brought = _brought(framework, target)
+    if added and not brought:
+        raise SetupFailedError(
+            f"{what}: {', '.join(added)} brings no device: it needs an entry point {framework}.NAME "
+            f"in the group {DEVICE_GROUP}"
+        )
     took = time.monotonic() - began
-    (target / COMPLETE).write_text(json.dumps({"extra": what, "seconds": round(took, 1)}) + "\n")
-    say(f"{what}: environment ready after {took:.0f} s in {target}")
+    mark = {"extra": what, "seconds": round(took, 1), "plain": key(framework, device), "brought": brought}
+    (target / COMPLETE).write_text(json.dumps(mark) + "\n")
+    devices = f" with {', '.join(each.replace('.', '/', 1) for each in brought)}" if brought else ""
+    say(f"{what}: environment ready{devices} after {took:.0f} s in {target}")
+
+
+def _unseen(package: Path) -> list[str]:
+    """Has uv build a folder anew: it would take what it built before unless pyproject.toml itself has changed."""
+    try:
+        return ["--refresh-package", tomllib.loads((package / "pyproject.toml").read_text())["project"]["name"]]
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def _brought(framework: str, environment: Path) -> list[str]:
+    """The devices of the framework that packages of the environment bring, as their entry points name them."""
+    packages = [str(each) for each in environment.glob("lib/python*/site-packages")]
+    entries = [entry for each in metadata.distributions(path=packages) for entry in each.entry_points]
+    return sorted(
+        entry.name for entry in entries if entry.group == DEVICE_GROUP and entry.name.startswith(f"{framework}.")
+    )
 
 
 def _check(
@@ -222,6 +307,10 @@ def _project() -> Mapping[str, dict[str, list[str]]]:
     with (PROJECT / "pyproject.toml").open("rb") as file:
         project: Mapping[str, dict[str, list[str]]] = tomllib.load(file)["project"]
     return project
+
+
+def _folder() -> Path:
+    return _cache() / "portolan" / "environments"
 
 
 def _cache() -> Path:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
 from protocol.runner import Fingerprint
+
+IMAGE_VARIABLE = "PORTOLAN_IMAGE"
 
 
 def environment_hash(distributions: Iterable[tuple[str, str]], python: str) -> str:
@@ -35,6 +38,7 @@ def fingerprint(description: dict[str, Any]) -> Fingerprint:
     return Fingerprint(
         hardware=description["hardware"],
         environment=environment_hash(installed(), python),
+        image=os.environ.get(IMAGE_VARIABLE) or None,
         host=platform.node(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=python,

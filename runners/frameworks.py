@@ -1,8 +1,9 @@
-"""Frameworks: finding the module that forces a framework's devices and holds its cases.
+"""Frameworks and devices: finding the module that forces a framework's devices and holds its cases.
 
 A framework is a package ``runners.<name>``, or else an entry point of that name in the
-group ``portolan.frameworks``. Its module imports nothing heavy until ``device`` or
-``suites`` is called, and offers what ``Framework`` says.
+group ``portolan.frameworks``. A device of it is one of its module's ``DEVICES``, or else an
+entry point ``<framework>.<device>`` in the group ``portolan.devices``. Modules import nothing
+heavy until they are called, and offer what ``Framework`` and ``Accelerator`` say.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from runners.devices import Device
 
 GROUP = "portolan.frameworks"
+DEVICE_GROUP = "portolan.devices"
 
 
 class Framework(Protocol):
@@ -37,6 +39,16 @@ class Framework(Protocol):
         """The suites and their functions. Imports the framework."""
 
 
+class Accelerator(Protocol):
+    """What the module of a device that is not the framework's own offers."""
+
+    VARIABLES: Mapping[str, str]
+    """The environment variables to set before the framework is imported."""
+
+    def device(self) -> Device:
+        """The device, forced. Imports the framework and must not touch the device yet."""
+
+
 class UnknownFrameworkError(Exception):
     """There is no framework, or no device of it, by this name; the message is one line."""
 
@@ -52,21 +64,61 @@ def load(framework: str) -> Framework:
     if is_ours(framework):
         return cast(Framework, importlib.import_module(f"runners.{framework}"))
     (entry, *_) = metadata.entry_points(group=GROUP, name=framework)
-    try:
-        return cast(Framework, entry.load())
-    except (ImportError, AttributeError) as error:
-        raise UnknownFrameworkError(
-            f"framework {framework!r}: its entry point {entry.value!r} cannot be loaded ({error}); reinstall it"
-        ) from error
+    return cast(Framework, _loaded(entry, f"framework {framework!r}"))
 
 
 def variables(framework: Framework, device: str) -> Mapping[str, str]:
     """What the environment must say before the framework is imported for this device."""
-    if device not in framework.DEVICES:
+    if device in framework.DEVICES:
+        return framework.DEVICES[device]
+    return _accelerator(framework, device).VARIABLES
+
+
+def device(framework: Framework, name: str) -> Device:
+    """The device of that word. Imports the framework, and touches no device."""
+    if name in framework.DEVICES:
+        return framework.device(name)
+    return _accelerator(framework, name).device()
+
+
+def devices(framework: Framework) -> list[str]:
+    """Every device that can be asked for, the framework's own first. Whether it is there is another question."""
+    prefix = f"{framework.NAME}."
+    added = {entry.name.removeprefix(prefix) for entry in _device_entries() if entry.name.startswith(prefix)}
+    return [*framework.DEVICES, *sorted(added - set(framework.DEVICES))]
+
+
+def _accelerator(framework: Framework, device: str) -> Accelerator:
+    """The module of a device that a package adds."""
+    known = devices(framework)
+    if device not in known:
         raise UnknownFrameworkError(
-            f"framework {framework.NAME!r} has no device {device!r}; it has {', '.join(framework.DEVICES)}"
+            f"framework {framework.NAME!r} has no device {device!r}; it has {', '.join(known)}, and "
+            f"'portolan-runner setup {framework.NAME} --with PACKAGE' adds what a package brings"
         )
-    return framework.DEVICES[device]
+    entry = next(each for each in _device_entries() if each.name == f"{framework.NAME}.{device}")
+    module = _loaded(entry, f"device {framework.NAME}/{device}")
+    missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]
+    if missing:
+        raise UnknownFrameworkError(
+            f"device {framework.NAME}/{device}: {entry.value!r} has no {' and no '.join(missing)}; "
+            "what it must offer stands in runners/frameworks.py"
+        )
+    return cast(Accelerator, module)
+
+
+def _device_entries() -> metadata.EntryPoints:
+    return metadata.entry_points(group=DEVICE_GROUP)
+
+
+def _loaded(entry: metadata.EntryPoint, what: str) -> object:
+    try:
+        found: object = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise UnknownFrameworkError(
+            f"{what}: its entry point {entry.value!r} cannot be loaded ({error}); reinstall it"
+        ) from error
+    return found
 
 
 def is_ours(framework: str) -> bool:

@@ -11,7 +11,6 @@ Whoever writes a case runs it here, in one process and without isolation:
 from __future__ import annotations
 
 import fnmatch
-import importlib
 import os
 import random
 import sys
@@ -27,6 +26,7 @@ import numpy as np
 
 from protocol.outcomes import Evidence, Outcome, PlacementProof, Timing
 from protocol.words import Ending, Placement, TimingPolicy, Verdict
+from runners import frameworks
 from runners import timing as clock
 from runners.cases import Case, On
 from runners.checks import Leaf, Mismatch, compare, leaves
@@ -116,7 +116,7 @@ class _Attempt:
     def run(self) -> tuple[Ending, Evidence | None]:
         case, device = self.case, self.device
         try:
-            function = device.lookup(case.looked_up)
+            function = case.given or device.lookup(case.looked_up)
         except LookupError as error:
             return Ending.removed, Evidence(stage=self.stage, reason=printable(str(error)))
         on = On(
@@ -281,9 +281,9 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) < 2:
         print("usage: python -m runners.harness FRAMEWORK DEVICE [CASE-GLOB ...]", file=sys.stderr)
         return 2
-    framework = importlib.import_module(f"runners.{arguments[0]}")
-    os.environ.update(framework.DEVICES[arguments[1]])
-    device: Device = framework.device(arguments[1])
+    framework = frameworks.load(arguments[0])
+    os.environ.update(frameworks.variables(framework, arguments[1]))
+    device = frameworks.device(framework, arguments[1])
     globs = arguments[2:] or ["*"]
     started = time.perf_counter()
     device.prime()

@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import math
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +33,9 @@ PRIME_LIMIT_S = 120.0
 MEMORY_POLL_S = 0.25
 EXIT_GRACE_S = 1.0
 """A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
+
+THREADS = 4
+"""Of the loop: memory is measured in one while another kills; name look-ups may take the rest."""
 
 CLOSED = "the case closed the channel to its runner"
 
@@ -68,6 +73,7 @@ class Supervisor:
 
     async def open(self) -> Message:
         """Import the framework; returns its catalogue. The device is not touched."""
+        await _start_threads()
         return await self._nursery.start()
 
     async def look(self) -> dict[str, Any]:
@@ -331,6 +337,14 @@ class Supervisor:
     def _zygote_died(self) -> None:
         """Found by the next task, which starts it anew; the child of this one has ended already."""
         self._child = None
+
+
+async def _start_threads() -> None:
+    """Every thread that the loop will need: a case that forks without end leaves room for none, and must be killed."""
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, "loop"))
+    together = threading.Barrier(THREADS)
+    await asyncio.gather(*(loop.run_in_executor(None, together.wait) for _ in range(THREADS)))
 
 
 def _is_fit(child: Child) -> bool:

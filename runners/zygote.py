@@ -48,8 +48,8 @@ class Zygote:
 
     def __init__(self, channel: Channel, module: frameworks.Framework, device: str) -> None:
         self._channel = channel
-        self._device = module.device(device)
-        suites = module.suites()
+        self._device = frameworks.device(module, device)
+        suites = catalogue.suites_of(module)
         self._cases = catalogue.by_id(suites)
         offer = catalogue.offer(suites, catalogue.revision(module))
         # Imported here, so that no child pays for it.

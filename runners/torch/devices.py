@@ -1,7 +1,8 @@
 """PyTorch's devices: how each is forced, filled, waited for and watched.
 
-What all of them share is in ``TorchDevice``; a subclass says what its device adds. A new
-accelerator is a subclass here, its word in ``BY_NAME`` and its variables in ``DEVICES``.
+What all of them share is in ``TorchDevice``; a subclass says what its device adds. One of ours
+is a subclass here, its word in ``BY_NAME`` and its variables in ``DEVICES``; any other is a
+subclass in a package of its own, as ``frameworks.py`` finds it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,22 @@
+"""The device under test: the toy accelerator, found as every device that a package brings is found."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from runners import frameworks
+from runners.devices import Device
+
+pytest_plugins = ["tests.framework.plugin"]
+
+torch = frameworks.load("torch")
+os.environ.update(frameworks.variables(torch, "toy"))
+
+
+@pytest.fixture(scope="session")
+def toy() -> Device:
+    device = frameworks.device(torch, "toy")
+    device.prime()
+    return device
