@@ -1,0 +1,72 @@
+"""``portolan runner check``: holds a runner, in any language, to the runner API."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from coordinator import conformance
+from coordinator.cli.client import CoordinatorError
+from coordinator.cli.options import AsJson, SecretFile, SecretStdin, read_secret
+from coordinator.conformance.report import Finding, shown
+from coordinator.conformance.restart import START_S, Restart
+from coordinator.conformance.subject import NotRunError
+
+
+def check(
+    address: Annotated[str, typer.Argument(metavar="URL", help="Where the runner listens.")],
+    secret_file: SecretFile = None,
+    secret_stdin: SecretStdin = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Only what needs no long waiting.")] = False,
+    restart_command: Annotated[
+        str | None,
+        typer.Option(help="For the shell: ends the runner and starts it anew; returns when the old one is gone."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check what a runner promises. Not one that is registered: both would take its events."""
+    if probe and restart_command is not None:
+        raise CoordinatorError("--probe leaves the restart out: give --restart-command without it")
+    report = asyncio.run(
+        conformance.check(
+            address,
+            read_secret(secret_file, secret_stdin),
+            level=conformance.Level.probe if probe else conformance.Level.full,
+            restart=None if restart_command is None else restarting(restart_command),
+            told=_quiet if as_json else _tell,
+        )
+    )
+    print(report.model_dump_json(indent=2) if as_json else report.summary)
+    if not report.conforms:
+        raise typer.Exit(1)
+
+
+def restarting(command: str) -> Restart:
+    """Has the shell carry out the command. What it prints goes to standard error."""
+
+    async def restart() -> None:
+        process = await asyncio.create_subprocess_shell(
+            command, stdin=asyncio.subprocess.DEVNULL, stdout=sys.stderr.fileno()
+        )
+        try:
+            async with asyncio.timeout(START_S):
+                code = await process.wait()
+        except TimeoutError:
+            process.kill()
+            raise NotRunError(f"--restart-command did not end within {START_S:g} s") from None
+        if code != 0:
+            raise NotRunError(f"--restart-command ended with exit code {code}")
+
+    return restart
+
+
+def _tell(finding: Finding) -> None:
+    for line in shown(finding):
+        print(line, flush=True)
+
+
+def _quiet(finding: Finding) -> None:
+    """JSON comes in one piece."""

@@ -1,0 +1,99 @@
+"""The kit: begins with a runner, goes through the contract clause by clause, leaves it as it was.
+
+    report = await check("http://gpu-box:8790", secret)
+
+A runner that a coordinator serves must not be checked: both would acknowledge its events.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import httpx
+
+from coordinator.conformance import access, endings, events, jobs, outcomes, requests, restart
+from coordinator.conformance.contract import CLAUSES, Clause, Level
+from coordinator.conformance.report import Finding, Report, Result
+from coordinator.conformance.restart import Restart
+from coordinator.conformance.start import begin, clients
+from coordinator.conformance.subject import BrokenError, NotRunError, Subject
+
+Check = Callable[[Subject], Awaitable[None]]
+Told = Callable[[Finding], None]
+
+
+async def check(
+    url: str,
+    secret: str,
+    *,
+    level: Level = Level.full,
+    restart: Restart | None = None,
+    told: Told = lambda finding: None,
+) -> Report:
+    """Hold the runner to its contract; ``told`` hears each finding as it is made.
+
+    Raises a ``RunnerError`` if the check cannot begin: nobody answers, the secret is refused,
+    or the runner is at work for somebody else.
+    """
+    async with clients(url, secret) as (http, stranger):
+        subject = await begin(http, stranger)
+        run = checks(restart)
+        findings: list[Finding] = []
+        lost: str | None = None
+        try:
+            for clause in CLAUSES:
+                if level == Level.probe and clause.level is Level.full:
+                    continue
+                finding, lost = await _find(clause, run[clause.id], subject, lost)
+                findings.append(finding)
+                told(finding)
+        finally:
+            await subject.abandon()
+    return Report(url=url, level=level, runner=_called(subject.info), findings=findings)
+
+
+def checks(restarting: Restart | None) -> Mapping[str, Check]:
+    """The check of every clause, by its id."""
+    return {
+        **access.CHECKS,
+        **requests.CHECKS,
+        **jobs.CHECKS,
+        **events.CHECKS,
+        **endings.CHECKS,
+        **outcomes.CHECKS,
+        **restart.checks(restarting),
+    }
+
+
+async def _find(clause: Clause, run: Check, subject: Subject, lost: str | None) -> tuple[Finding, str | None]:
+    """One finding, and why nothing more can be found after it, if so."""
+    began = time.monotonic()
+    result, detail = (Result.not_run, lost) if lost else (Result.passed, None)
+    if lost is None:
+        try:
+            await run(subject)
+        except NotRunError as error:
+            result, detail = Result.not_run, str(error)
+        except BrokenError as error:
+            result, detail = Result.failed, str(error)
+        except httpx.HTTPError as error:
+            result, detail = Result.failed, f"a call was not answered: {error or type(error).__name__}"
+        lost = await _settled(clause, subject)
+    seconds = round(time.monotonic() - began, 2)
+    return Finding(id=clause.id, sentence=clause.sentence, result=result, detail=detail, seconds=seconds), lost
+
+
+async def _settled(clause: Clause, subject: Subject) -> str | None:
+    try:
+        free = await subject.settle()
+    except httpx.HTTPError as error:
+        return f"it no longer answers since {clause.id} ({error or type(error).__name__})"
+    return None if free else f"it runs no job any more since {clause.id}"
+
+
+def _called(info: Mapping[str, Any]) -> str:
+    fingerprint = info.get("fingerprint")
+    hardware = fingerprint.get("hardware", "?") if isinstance(fingerprint, dict) else "?"
+    return f"{info.get('framework', '?')}@{info.get('version', '?')}/{info.get('device', '?')} on {hardware}"

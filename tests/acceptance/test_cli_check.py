@@ -1,0 +1,122 @@
+"""``portolan runner check`` as whoever writes a runner uses it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.acceptance.test_registration import answering
+from tests.coordinator_process import free_port
+from tests.faults.conformance.toy import SECRET, Toy, served_beside
+from tests.portolan_process import Portolan
+from tests.runner_process import environment, until
+
+KEEPER = """
+while :; do
+  cd "$FOLDER"
+  "$PYTHON" -m runners serve "$FRAMEWORK" cpu --port "$PORT" --secret-file secret --ready-file ready &
+  echo $! > pid.new; mv pid.new pid
+  wait
+done
+"""
+"""What keeps a runner running elsewhere (systemd, Docker), in four lines."""
+RESTART = 'pid=$(cat "$FOLDER/pid"); kill $pid; while kill -0 $pid 2> /dev/null; do sleep 0.05; done'
+
+
+@pytest.fixture
+def portolan(tmp_path: Path) -> Portolan:
+    return Portolan(tmp_path / "data")
+
+
+@contextmanager
+def kept(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """A runner that is started again whenever it ends: its URL, and what the restart must know."""
+    (folder / "secret").write_text("a secret\n")
+    port = free_port()
+    variables = {"PYTHON": sys.executable, "FRAMEWORK": framework, "PORT": str(port), "FOLDER": str(folder)}
+    keeper = subprocess.Popen(
+        ["sh", "-c", KEEPER], env=environment(**variables), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        until((folder / "ready").exists, f"the runner of {framework} is ready", limit_s=120)
+        yield f"http://127.0.0.1:{port}", variables
+    finally:
+        family = psutil.Process(keeper.pid).children()
+        keeper.kill()
+        keeper.wait()
+        for each in family:
+            each.terminate()
+        psutil.wait_procs(family, timeout=20)
+
+
+@pytest.mark.parametrize("framework", ["hazards", "jax"])
+def test_a_runner_of_ours_passes_every_check_over_a_restart(framework: str, portolan: Portolan, place: Path) -> None:
+    with kept(framework, place) as (url, variables):
+        portolan.variables |= variables
+        done = portolan.call(
+            "runner", "check", url, "--secret-file", str(place / "secret"), "--restart-command", RESTART, "--json"
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        report = json.loads(done.stdout)
+    assert {each["id"]: each["detail"] for each in report["findings"] if each["result"] != "passed"} == {}
+    assert report["level"] == "full"
+    assert report["runner"].startswith(f"{framework}@")
+
+
+def test_each_finding_is_a_line_with_its_sentence_and_a_broken_promise_is_exit_code_1(portolan: Portolan) -> None:
+    with served_beside(Toy("queues a case that it does not have")) as url:
+        done = portolan.call("runner", "check", url, "--secret-stdin", "--probe", stdin=f"{SECRET}\n")
+    assert done.returncode == 1, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "passed   access.healthz         GET /healthz answers 200, without a secret too."
+    (broken,) = [number for number, line in enumerate(lines) if line.startswith("FAILED")]
+    assert "jobs.receipts" in lines[broken]
+    assert "POST /v1/jobs answers one status a job" in lines[broken]
+    assert "names an unknown case" in lines[broken + 1]
+    assert lines[-1].startswith("toy@1/none on toy: ")
+    assert "1 failed, 0 not run" in lines[-1]
+
+
+def test_a_restart_command_that_fails_is_no_fault_of_the_runner(portolan: Portolan) -> None:
+    with served_beside(Toy()) as url:
+        done = portolan.call(
+            "runner", "check", url, "--secret-stdin", "--restart-command", "exit 3", "--json", stdin=SECRET
+        )
+    (finding,) = [each for each in json.loads(done.stdout)["findings"] if each["result"] != "passed"]
+    assert (finding["id"], finding["result"]) == ("restart.boot", "not run")
+    assert "exit code 3" in finding["detail"]
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["http://127.0.0.1:1"], "is it running"),
+        (["127.0.0.1:8790"], "is it running, and the URL right"),
+        (["http://"], "URL"),
+        (["http://[::1"], "URL"),
+        (["http://127.0.0.1:1", "--secret-file", "nowhere"], "no such file"),
+        (["http://127.0.0.1:1", "--secret-file", "nowhere", "--secret-stdin"], "exclude each other"),
+        (["http://127.0.0.1:1", "--probe", "--restart-command", "true"], "--restart-command without it"),
+    ],
+)
+def test_what_cannot_begin_is_one_line(portolan: Portolan, arguments: list[str], words: str) -> None:
+    assert words in portolan.refused("runner", "check", *arguments)
+
+
+@pytest.mark.parametrize("body", [b"<html>a web page</html>", b'{"hello": "world"}', b"", b"[]"])
+def test_what_is_no_runner_is_refused_in_one_line(portolan: Portolan, body: bytes) -> None:
+    with answering(body) as url:
+        assert "is no runner" in portolan.refused("runner", "check", url)
+
+
+def test_a_refused_secret_is_one_line(portolan: Portolan) -> None:
+    with served_beside(Toy()) as url:
+        assert "refused the secret" in portolan.refused("runner", "check", url)

@@ -1,0 +1,105 @@
+"""The kit on runners that die under it, belong to somebody else, or tell little; and the kit itself, interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from coordinator.conformance import Finding, Level, Result, check
+from coordinator.conformance.contract import CLAUSES
+from coordinator.errors import RunnerError
+from protocol.words import ConformanceTag
+from tests.faults.conformance.toy import REVISION, SECRET, Toy, served
+from tests.runner_process import RunnerProcess, until
+
+NEEDS_A_TAG = {
+    "jobs.newer": ConformanceTag.hangs,
+    "stopping.running": ConformanceTag.hangs,
+    "stopping.queued": ConformanceTag.hangs,
+    "deadline.kills": ConformanceTag.hangs,
+    "outcomes.output": ConformanceTag.prints,
+}
+
+
+async def _until(condition: Callable[[], object], what: str) -> None:
+    await asyncio.to_thread(until, condition, what)
+
+
+async def test_what_a_catalogue_offers_no_case_for_is_not_run_and_says_which_tag_is_missing() -> None:
+    async with served(Toy(tagged=False)) as url:
+        report = await check(url, SECRET, level=Level.probe)
+    not_run = {each.id: each.detail or "" for each in report.findings if each.result is not Result.passed}
+    assert not_run.keys() == NEEDS_A_TAG.keys()
+    assert all(NEEDS_A_TAG[id] in detail for id, detail in not_run.items())
+    assert {each.result for each in report.findings} == {Result.passed, Result.not_run}
+
+
+async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> None:
+    runner = RunnerProcess()
+    try:
+
+        def kill(finding: Finding) -> None:
+            if finding.id == "jobs.runs":
+                runner.process.kill()
+                runner.process.wait()
+
+        report = await check(runner.ready["url"], runner.ready["secret"], level=Level.probe, told=kill)
+    finally:
+        runner.stop()
+    results = [each.result for each in report.findings]
+    died = [each.id for each in report.findings].index("jobs.runs") + 1
+    assert results[:died] == [Result.passed] * died
+    assert results[died] is Result.failed
+    assert set(results[died + 1 :]) == {Result.not_run}
+    assert "no longer answers" in (report.findings[-1].detail or "")
+    assert len(report.findings) == sum(clause.level is Level.probe for clause in CLAUSES)
+
+
+async def test_a_runner_with_somebody_elses_events_is_refused_and_they_stay() -> None:
+    toy = Toy()
+    async with (
+        served(toy) as url,
+        httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {SECRET}"}) as owner,
+    ):
+        job = {"id": "17", "attempt": 1, "case": "passes", "run": 1, "timeout_s": 5, "timing": "off"}
+        body = {"boot_id": toy.boot_id, "suite": "toy", "revision": REVISION, "jobs": [job]}
+        assert (await owner.post("/v1/jobs", json=body)).is_success
+        await _until(lambda: toy.last == 2, "its job is finished")
+        with pytest.raises(RunnerError, match=r"job 17, which is somebody else's"):
+            await check(url, SECRET)
+        assert [event["id"] for _, event in toy.events] == ["17", "17"]
+        assert toy.acknowledged == 0
+
+
+async def test_a_runner_that_runs_a_job_of_somebody_else_is_refused() -> None:
+    toy = Toy()
+    async with (
+        served(toy) as url,
+        httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {SECRET}"}) as owner,
+    ):
+        job = {"id": "17", "attempt": 1, "case": "hangs", "run": 1, "timeout_s": 60, "timing": "off"}
+        body = {"boot_id": toy.boot_id, "suite": "toy", "revision": REVISION, "jobs": [job]}
+        assert (await owner.post("/v1/jobs", json=body)).is_success
+        await _until(lambda: toy.last == 1, "its job runs")
+        # Its owner has stored that it started, so that only the heartbeat tells of it.
+        assert (await owner.post("/v1/events/ack", json={"boot_id": toy.boot_id, "n": 1})).is_success
+        with pytest.raises(RunnerError, match=r"job 17, which is somebody else's"):
+            await check(url, SECRET)
+        assert toy.current is not None
+        assert toy.current["id"] == "17"
+
+
+async def test_an_interrupted_check_leaves_nothing_running_and_the_next_one_passes() -> None:
+    toy = Toy()
+    async with served(toy) as url:
+        checking = asyncio.create_task(check(url, SECRET, level=Level.probe))
+        await _until(lambda: toy.current is not None and toy.current["case"] == "hangs", "a case hangs")
+        checking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await checking
+        await _until(lambda: toy.current is None and not toy.queue, "nothing runs")
+        report = await check(url, SECRET, level=Level.probe)
+    assert {each.id: each.detail for each in report.findings if each.result is not Result.passed} == {}

@@ -1,0 +1,100 @@
+"""The conformance kit finds each broken promise, by the check that holds it and by no other.
+
+One runner for each fault, all of them at once: most of the time is waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from coordinator.conformance import Report, Result, check
+from coordinator.conformance.contract import CLAUSES
+from tests.faults.conformance.toy import SECRET, Toy, served
+
+AT_ONCE = 8
+
+FAULTS: dict[str, set[str]] = {
+    # These make the kit wait longest, so they begin.
+    "sends no heartbeat": {"events.idle", "events.running"},
+    "leaves the older attempt running": {"jobs.newer"},
+    "lets go on what runs": {"stopping.running"},
+    "lets go on what waits": {"stopping.queued"},
+    "does not kill at the deadline": {"deadline.kills"},
+    # In the order of the contract.
+    "keeps its health secret": {"access.healthz"},
+    "wants no secret": {"access.secret"},
+    "says more of itself than it may": {"identity.runner"},
+    "offers two cases of one id": {"identity.catalogue"},
+    "overlooks unknown fields": {"requests.strict"},
+    "answers errors as plain JSON": {"requests.problem"},
+    "takes jobs of any boot": {"requests.boot"},
+    "takes jobs of any revision": {"requests.revision"},
+    "says that what passes failed": {"jobs.runs"},
+    "queues a case that it does not have": {"jobs.receipts"},
+    "runs a known job again": {"jobs.known"},
+    "takes an older attempt": {"jobs.stale"},
+    "runs the last job first": {"jobs.order"},
+    "takes more than its queue_limit": {"jobs.full"},
+    "skips a number": {"events.numbered"},
+    "has one stream at a time": {"events.streams"},
+    "answers for events that never were": {"events.bounds"},
+    "gives a heartbeat a number": {"events.idle"},
+    "names nothing in its heartbeats": {"events.running"},
+    "forgets what it has sent": {"events.resume", "events.streams", "acknowledging.keeps"},
+    "answers for events that are gone": {"acknowledging.trims"},
+    "forgets everything with any acknowledgement": {"acknowledging.keeps"},
+    "never forgets an id": {"acknowledging.forgets"},
+    "takes any acknowledgement": {"acknowledging.bounds"},
+    "answers 404 for a job that is not there": {"stopping.always"},
+    "kills before a short deadline": {"deadline.kills"},
+    "charges the waiting in its queue": {"deadline.waiting"},
+    "counts only what it keeps": {"outcomes.output"},
+    "keeps the beginning of the log": {"outcomes.output"},
+    "puts two events on one line": {"outcomes.lines"},
+    "has NaN in an outcome": {"outcomes.valid"},
+    "has NUL in an outcome": {"outcomes.valid"},
+    "leaves out duration_s": {"outcomes.valid"},
+    "keeps its boot_id over a restart": {"restart.boot"},
+    "goes on numbering over a restart": {"restart.boot"},
+}
+
+
+async def _checked(fault: str | None, room: asyncio.Semaphore) -> Report:
+    toy = Toy(fault)
+    async with room, served(toy) as url:
+        return await check(url, SECRET, restart=toy.restart)
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str | None, Report]:
+    async def all_of_them() -> list[Report]:
+        room = asyncio.Semaphore(AT_ONCE)
+        return await asyncio.gather(*(_checked(fault, room) for fault in (None, *FAULTS)))
+
+    return dict(zip((None, *FAULTS), asyncio.run(all_of_them()), strict=True))
+
+
+def _of(report: Report, result: Result) -> set[str]:
+    return {each.id for each in report.findings if each.result is result}
+
+
+def test_a_runner_that_keeps_every_promise_passes_every_check(reports: dict[str | None, Report]) -> None:
+    assert {each.id: each.detail for each in reports[None].findings if each.result is not Result.passed} == {}
+    assert [each.id for each in reports[None].findings] == [clause.id for clause in CLAUSES]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_by_the_check_that_it_breaks_and_by_no_other(
+    reports: dict[str | None, Report], fault: str
+) -> None:
+    report = reports[fault]
+    told = {each.id: each.detail for each in report.findings if each.result is not Result.passed}
+    assert _of(report, Result.failed) == FAULTS[fault], told
+    assert _of(report, Result.not_run) == set(), told
+    assert all(told.values()), "each finding says what was seen"
+
+
+def test_every_clause_is_broken_by_some_fault() -> None:
+    assert {clause.id for clause in CLAUSES} - set().union(*FAULTS.values()) == set()
