@@ -34,3 +34,11 @@ def test_docker_is_the_wheel() -> None:
     assert (ROOT / "docker").is_dir()
     assert Path(file).is_relative_to(metadata.distribution("docker").locate_file("docker"))
     assert version == metadata.version("docker")
+
+
+def test_where_the_sdk_is_not_installed_as_in_the_coordinators_image_one_line_says_so() -> None:
+    without = "import sys; sys.modules['requests'] = None; "
+    code = f"{without}from coordinator.cli import main; sys.exit(main(['fleet', 'status']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "portolan: requests is not installed here: call this on the host, not in a container\n"

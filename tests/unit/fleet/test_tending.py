@@ -63,6 +63,20 @@ def test_one_that_cannot_be_killed_is_replaced_and_its_registration_moves() -> N
     assert decided(stuck, new, memory=memory, registered={new.url}) == []
 
 
+def test_one_that_cannot_be_killed_does_not_keep_another_from_being_removed() -> None:
+    stuck, dead, new = container(), container(State.dead, generation=2), container(generation=3)
+    memory = Memory(unkillable={stuck.id: 1000.0 - tending.TRIED_AGAIN_AFTER_S - 1})
+    assert decided(stuck, dead, new, memory=memory, registered={new.url}) == [Remove(dead)]
+
+
+def test_one_that_lost_its_port_is_replaced_at_another_and_removed_after_that() -> None:
+    ended, new = container(State.exited, Health.none), container(generation=2)
+    memory = tending.lost_its_port(Memory(), ended)
+    assert decided(ended, memory=memory) == [Create("torch/cpu", 2)]
+    assert decided(ended, new, memory=memory, registered={ended.url}) == [Register(new, (ended.url,))]
+    assert decided(ended, new, memory=memory, registered={new.url}) == [Remove(ended)]
+
+
 def test_while_nobody_knows_the_chart_nothing_is_registered_and_nothing_superseded_forgotten() -> None:
     both = [container(health=Health.unhealthy), container(generation=2)]
     for memory in (Memory(), Memory(owed=True)):
@@ -122,11 +136,12 @@ class World:
         return actions
 
     def carry_out(self, action: Action, wanted: dict[str, Wanted], fails: bool) -> None:
-        target = action.target if isinstance(action, Create) else action.container.target
+        target = tending.target_of(action)
         memory = self.memory[target]
-        ending = isinstance(action, Restart | Remove)
-        if ending and not isinstance(action, Create) and action.container.id in self.unkillable:
+        if isinstance(action, Restart | Remove) and action.container.id in self.unkillable:
             self.memory[target] = tending.could_not_end(memory, action.container, self.now)
+        elif fails and isinstance(action, Start):
+            self.memory[target] = tending.lost_its_port(memory, action.container)
         elif fails:
             self.memory[target] = tending.failed(memory, self.now)
         else:
@@ -188,7 +203,7 @@ def test_whatever_happens_each_target_ends_with_one_healthy_runner_on_the_chart(
         for index, (trouble, state, health) in troubles:
             disturb(world, index, trouble, state, health)
         actions = world.turn(aims, fails, away)
-        targets = [each.target if isinstance(each, Create) else each.container.target for each in actions]
+        targets = [tending.target_of(each) for each in actions]
         assert len(targets) == len(set(targets)), "one action for a target and turn"
         world.now += waited
 

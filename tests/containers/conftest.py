@@ -1,0 +1,48 @@
+"""A real engine for the tests of this folder: skipped by name without one, unless one was promised."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REQUIRED = "PORTOLAN_REQUIRE_ENGINE"
+ROOT = Path(__file__).resolve().parents[2]
+HAZARDS = "portolan/runner-hazards:test"
+
+
+@pytest.fixture(scope="session")
+def docker() -> list[str]:
+    """The client's command, for the engine of this machine."""
+    command = ["docker"]
+    try:
+        answered = subprocess.run([*command, "info"], capture_output=True, text=True, timeout=60, check=False)
+        why = answered.stderr.strip().splitlines()[-1] if answered.returncode else None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        why = str(error)
+    if why is not None:
+        if os.environ.get(REQUIRED) == "1":
+            pytest.fail(f"an engine was promised with {REQUIRED}=1, and none answers: {why}")
+        pytest.skip(f"no Docker Engine answers here: {why}")
+    return command
+
+
+@pytest.fixture(scope="session")
+def images(docker: list[str]) -> None:
+    """The coordinator, a runner without a framework, and on it the hazards: small, and soon built."""
+    subprocess.run([sys.executable, "scripts/images.py", "coordinator", "runner"], cwd=ROOT, check=True)
+    build = ["build", "--quiet", "--tag", HAZARDS, "--file", "tests/containers/hazards.Dockerfile", "tests/frameworks"]
+    subprocess.run([*docker, *build], cwd=ROOT, check=True)
+    inspect = [*docker, "image", "inspect", "--format", "{{.Id}}", HAZARDS]
+    os.environ["PORTOLAN_IMAGE_HAZARDS"] = subprocess.run(
+        inspect, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def default_images(docker: list[str]) -> None:
+    """All that compose.yaml starts unless a profile is chosen; torch-xla alone is 8 GB, and minutes."""
+    subprocess.run([sys.executable, "scripts/images.py"], cwd=ROOT, check=True)

@@ -1,0 +1,408 @@
+"""``portolan fleet`` on a real engine, with a real coordinator and real runners in containers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.containers.inspection import look_inside, shortcomings
+from tests.coordinator_process import CoordinatorProcess, free_port
+from tests.portolan_process import COMMAND, Portolan
+from tests.runner_process import ROOT, until
+
+HAZARDS = "portolan/runner-hazards:test"
+UP_WITHIN_S = 180.0
+NUMBERS = itertools.count(1)
+
+_HEALTH = (
+    "HEALTHCHECK --interval=1s --timeout=2s --start-period=60s --retries=2 "
+    'CMD ["python", "-ISc", "import socket; s = socket.create_connection((\'127.0.0.1\', 8790), 1); '
+    "s.sendall(b'GET /healthz HTTP/1.0\\\\r\\\\n\\\\r\\\\n'); s.settimeout(1); assert b' 200 ' in s.recv(64)\"]\n"
+)
+
+
+Build = Callable[[str, str], str]
+
+
+@pytest.fixture(scope="session")
+def build(docker: list[str]) -> Iterator[Build]:
+    """Builds an image out of a Dockerfile's text; they go with the session."""
+    tags = []
+
+    def build(name: str, dockerfile: str) -> str:
+        tag = f"portolan/fleet-{name}:test"
+        done = subprocess.run(
+            [*docker, "build", "-q", "-t", tag, "-"], input=dockerfile, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        tags.append(tag)
+        return tag
+
+    yield build
+    subprocess.run([*docker, "image", "rm", *tags], capture_output=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def hazards(docker: list[str]) -> str:
+    """The image of the hazards, built if it is not there."""
+    if subprocess.run([*docker, "image", "inspect", HAZARDS], capture_output=True, check=False).returncode:
+        for command in (
+            [*docker, "buildx", "bake", "-f", "docker/bake.hcl", "runner"],
+            [*docker, "build", "-t", HAZARDS, "-f", "tests/containers/hazards.Dockerfile", "tests/frameworks"],
+        ):
+            subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return HAZARDS
+
+
+@pytest.fixture(scope="session")
+def quick(build: Build, hazards: str) -> str:
+    """The same, asked for its health every second, so that a test need not wait a minute for it to be missed."""
+    return build("quick", f"FROM {hazards}\n{_HEALTH}")
+
+
+class Fleet:
+    """One fleet with a coordinator of its own, and what a person on the host does with it."""
+
+    def __init__(self, docker: Sequence[str], directory: Path, coordinator: CoordinatorProcess) -> None:
+        self.name = f"test-{os.getpid()}-{next(NUMBERS)}"
+        self.docker = docker
+        self.coordinator = coordinator
+        self.first_port = free_port()
+        self.url = str(coordinator.http.base_url).removesuffix("/api/v1/")
+        self.portolan = Portolan(directory, PORTOLAN_URL=self.url)
+
+    def call(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.portolan.call("fleet", command, "--name", self.name, *arguments)
+
+    def up_words(self, image: str, *more: str) -> list[str]:
+        return ["--image", f"hazards/cpu={image}", "--first-port", str(self.first_port), *more]
+
+    def up(self, image: str, *more: str) -> str:
+        done = self.call("up", *self.up_words(image, *more))
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    def refused(self, command: str, *arguments: str) -> str:
+        return self.portolan.refused("fleet", command, "--name", self.name, *arguments)
+
+    def status(self) -> list[dict[str, Any]]:
+        done = self.call("status", "--json")
+        assert done.returncode == 0, done.stderr
+        return list(json.loads(done.stdout))
+
+    def one(self) -> dict[str, Any]:
+        (row,) = self.status()
+        return row
+
+    def runners(self) -> list[dict[str, Any]]:
+        return [each for each in self.coordinator.http.get("/runners").json()["runners"] if each["state"] != "removed"]
+
+    def containers(self) -> list[str]:
+        """Ids, whatever their state."""
+        return self.ask("ps", "-aq", "--no-trunc", "--filter", f"label=org.portolan.fleet={self.name}").split()
+
+    def ask(self, *words: str) -> str:
+        return subprocess.run([*self.docker, *words], capture_output=True, text=True, check=True).stdout
+
+    def inspect(self, container: str, path: str) -> str:
+        return self.ask("inspect", "--format", f"{{{{{path}}}}}", container).strip()
+
+    def background(self, command: str, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*COMMAND, "fleet", command, "--name", self.name, *arguments],
+            env=self.portolan.variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def wipe(self) -> None:
+        for each in self.containers():
+            subprocess.run([*self.docker, "rm", "-f", each], capture_output=True, check=False)
+        for kind, what in (("network", f"portolan-{self.name}"), ("volume", f"portolan-{self.name}-timing")):
+            subprocess.run([*self.docker, kind, "rm", what], capture_output=True, check=False)
+
+
+@pytest.fixture
+def fleet(docker: list[str], place: Path, database: str) -> Iterator[Fleet]:
+    coordinator = CoordinatorProcess(database)
+    fleet = Fleet(docker, place / "data", coordinator)
+    yield fleet
+    fleet.wipe()
+    coordinator.stop()
+
+
+def test_up_puts_a_hardened_runner_on_the_chart_that_charts(fleet: Fleet, hazards: str) -> None:
+    said = fleet.up(hazards)
+
+    row = fleet.one()
+    assert (row["state"], row["health"], row["runner_state"]) == ("running", "healthy", "online"), said
+    inside = look_inside(fleet.docker, row["container"], "1.1.1.1:443", "172.17.0.1:8642")
+    # Its network is not an internal one, which would publish no port; but nothing answers beyond it.
+    assert shortcomings(inside) == ["there is a way out"]
+    assert fleet.inspect(row["container"], '(index (index .NetworkSettings.Ports "8790/tcp") 0).HostIp') == "127.0.0.1"
+    assert inside.is_mounted("/var/lib/portolan-timing")
+    assert len(inside.secrets) == 1
+
+    (runner,) = fleet.runners()
+    assert runner["fingerprint"]["image"] == fleet.ask("image", "inspect", "--format", "{{.Id}}", hazards).strip()
+    campaign = fleet.coordinator.submit("hazards.add", timing="steady")
+    assert fleet.coordinator.wait_ended(campaign)["counters"]["passed"] > 0
+
+
+def test_up_again_changes_nothing_and_another_limit_replaces_the_container_alone(fleet: Fleet, quick: str) -> None:
+    fleet.up(quick)
+    (container,) = fleet.containers()
+    (runner,) = fleet.runners()
+
+    fleet.up(quick)
+    assert fleet.containers() == [container]
+    assert [each["id"] for each in fleet.runners()] == [runner["id"]]
+
+    assert "replacing it" in fleet.up(quick, "--memory", "2G", "--pids", "300")
+    (replaced,) = fleet.containers()
+    assert replaced != container
+    assert fleet.inspect(replaced, ".HostConfig.Memory") == str(2 << 30)
+    assert fleet.inspect(replaced, ".HostConfig.PidsLimit") == "300"
+    assert [(each["id"], each["url"]) for each in fleet.runners()] == [(runner["id"], runner["url"])]
+
+
+def test_each_runner_has_a_secret_of_its_own_that_no_other_user_of_the_host_can_read(fleet: Fleet, quick: str) -> None:
+    fleet.up(quick)
+    (secret,) = (fleet.portolan.directory / "fleet").rglob("secret")
+    assert secret.parent.stat().st_mode & 0o077 == 0
+    assert secret.read_text().strip() not in json.dumps(json.loads(fleet.ask("inspect", fleet.containers()[0])))
+
+
+def test_down_takes_the_runner_off_the_chart_and_leaves_nothing_but_the_volume(fleet: Fleet, quick: str) -> None:
+    fleet.up(quick)
+    done = fleet.call("down")
+    assert done.returncode == 0, done.stderr
+    assert (fleet.containers(), fleet.runners(), fleet.status()) == ([], [], [])
+    assert f"portolan-{fleet.name}" not in fleet.ask("network", "ls", "--format", "{{.Name}}").split()
+    volumes = ["volume", "ls", "--format", "{{.Name}}"]
+    assert f"portolan-{fleet.name}-timing" in fleet.ask(*volumes).split()
+    assert not list((fleet.portolan.directory / "fleet").rglob("secret"))
+
+    assert fleet.call("down", "--volumes").returncode == 0
+    assert f"portolan-{fleet.name}-timing" not in fleet.ask(*volumes).split()
+
+
+def test_down_ends_the_containers_of_a_coordinator_that_is_gone(fleet: Fleet, quick: str) -> None:
+    fleet.up(quick)
+    fleet.coordinator.kill()
+    done = fleet.call("down")
+    assert done.returncode == 2
+    assert "its chart still has them" in done.stderr
+    assert fleet.containers() == []
+
+
+def test_restart_and_logs_speak_of_the_runner(fleet: Fleet, quick: str) -> None:
+    fleet.up(quick)
+    (runner,) = fleet.runners()
+    began = fleet.inspect(fleet.containers()[0], ".State.StartedAt")
+    done = fleet.call("restart", "hazards/cpu")
+    assert done.returncode == 0, done.stderr
+    assert fleet.inspect(fleet.containers()[0], ".State.StartedAt") != began
+    assert [each["id"] for each in fleet.runners()] == [runner["id"]]
+    said = fleet.call("logs", "hazards/cpu").stdout
+    assert [json.loads(line)["framework"] for line in said.splitlines()] == ["hazards", "hazards"]
+
+
+def test_a_container_that_never_gets_healthy_is_told_with_its_log_and_the_others_go_on(
+    fleet: Fleet, build: Build, quick: str
+) -> None:
+    absent = build("absent", f"FROM {quick}\nLABEL org.portolan.device=absent\n")
+    done = fleet.call("up", *fleet.up_words(quick), "--image", f"hazards/absent={absent}")
+    assert done.returncode == 2
+    assert "hazards/absent: it ends as soon as it starts" in done.stderr
+    assert "no hazard was found on the bus" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("1 of 2 targets did not come up: hazards/absent")
+    assert [each["target"] for each in fleet.runners()] == ["hazards@1.0/cpu"]
+    states = {each["target"]: (each["state"], each["runner"] is None) for each in fleet.status()}
+    assert states == {"hazards/cpu": ("running", False), "hazards/absent": ("exited", True)}
+
+
+def test_an_image_of_another_protocol_is_refused_and_its_container_removed_again(
+    fleet: Fleet, build: Build, quick: str
+) -> None:
+    other = build(
+        "other",
+        f"FROM {quick}\nUSER root\nRUN sed -i 's/^PROTOCOL_VERSION = .*/PROTOCOL_VERSION = 99/' "
+        "/opt/portolan/protocol/__init__.py && rm -rf /opt/portolan/protocol/__pycache__\nUSER portolan\n",
+    )
+    done = fleet.call("up", *fleet.up_words(other))
+    assert done.returncode == 2
+    assert "speaks protocol 99" in done.stderr
+    assert "its container was removed again" in done.stderr
+    assert (fleet.containers(), fleet.runners()) == ([], [])
+
+
+def test_a_port_that_another_program_has_is_passed_over_and_left_when_it_is_lost(fleet: Fleet, quick: str) -> None:
+    with socket.create_server(("127.0.0.1", fleet.first_port)):
+        fleet.up(quick)
+    (runner,) = fleet.runners()
+    port = int(runner["url"].rsplit(":", 1)[1])
+    assert port != fleet.first_port
+
+    fleet.ask("stop", *fleet.containers())
+    with socket.create_server(("127.0.0.1", port)):
+        assert "taking another" in fleet.up(quick)
+        (moved,) = fleet.runners()
+        assert moved["url"] != runner["url"]
+        assert len(fleet.containers()) == 1
+
+
+def test_two_calls_at_the_same_time_make_one_fleet(fleet: Fleet, quick: str) -> None:
+    both = [fleet.background("up", *fleet.up_words(quick)) for _ in range(2)]
+    said = [each.communicate(timeout=UP_WITHIN_S)[0] for each in both]
+    assert [each.returncode for each in both] == [0, 0], said
+    assert len(fleet.containers()) == 1
+    assert len(fleet.runners()) == 1
+
+
+def test_a_call_that_is_killed_in_the_middle_is_healed_by_the_next(fleet: Fleet, quick: str) -> None:
+    first = fleet.background("up", *fleet.up_words(quick))
+    until(fleet.containers, "a container is made", UP_WITHIN_S)
+    first.kill()
+    first.communicate()
+    made = fleet.containers()
+    fleet.up(quick)
+    assert fleet.containers() == made
+    assert [each["state"] for each in fleet.runners()] == ["online"]
+
+
+@pytest.fixture
+def watching(fleet: Fleet) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    begun: list[subprocess.Popen[str]] = []
+
+    def watch() -> subprocess.Popen[str]:
+        begun.append(fleet.background("watch", "--first-port", str(fleet.first_port)))
+        return begun[-1]
+
+    yield watch
+    for each in begun:
+        each.send_signal(signal.SIGINT)
+        said, _ = each.communicate(timeout=90)
+        print(said)
+        assert each.returncode == 0
+
+
+def _shim(pid: int) -> int:
+    """The process between engine and container; while it stands still, the engine can end nothing in there."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def test_watch_restarts_an_unhealthy_runner_and_replaces_one_that_cannot_be_killed(
+    fleet: Fleet, quick: str, watching: Callable[[], subprocess.Popen[str]]
+) -> None:
+    fleet.up(quick)
+    (first,) = fleet.runners()
+    (container,) = fleet.containers()
+    began = fleet.inspect(container, ".State.StartedAt")
+    watching()
+
+    os.kill(int(fleet.inspect(container, ".State.Pid")), signal.SIGSTOP)
+    until(lambda: fleet.inspect(container, ".State.StartedAt") != began, "it was restarted", UP_WITHIN_S)
+    until(lambda: fleet.one()["health"] == "healthy", "it is healthy again", UP_WITHIN_S)
+    assert [each["id"] for each in fleet.runners()] == [first["id"]]
+
+    pid = int(fleet.inspect(container, ".State.Pid"))
+    shim = _shim(pid)
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: fleet.one()["health"] == "unhealthy", "it is unhealthy again", UP_WITHIN_S)
+    os.kill(shim, signal.SIGSTOP)
+    try:
+        until(lambda: len(fleet.containers()) == 2, "another one was started", UP_WITHIN_S)
+
+        def moved() -> bool:
+            return [each["url"] for each in fleet.runners()] not in ([], [first["url"]])
+
+        until(moved, "the chart has the new one alone", UP_WITHIN_S)
+        (second,) = fleet.runners()
+        assert second["target"] == first["target"]
+        rows = {each["superseded"]: each for each in fleet.status()}
+        assert rows[False]["url"] == second["url"]
+        assert rows[True]["url"] == first["url"]
+    finally:
+        os.kill(shim, signal.SIGCONT)
+
+
+def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, build: Build) -> None:
+    bare = build("bare", "FROM scratch\nLABEL a=b\n")
+    for arguments, words in (
+        (["--targets", "torch"], "write framework/device"),
+        (["--targets", "hazard/cpu"], "did you mean hazards/cpu?"),
+        (["--targets", "hazards@9/cpu"], "did you mean hazards@1.0/cpu?"),
+        (["--image", "hazards/cpu=portolan/nothing:here"], "there is no image 'portolan/nothing:here'"),
+        (["--image", f"hazards/cpu={bare}"], "is no runner's"),
+        (["--image", f"hazards/broken={hazards}"], "does not serve hazards/broken"),
+        (["--image", "hazards/cpu"], "write TARGET=IMAGE"),
+        (["--targets", "hazards/cpu", "--memory", "lots"], "is not a size"),
+        (["--targets", "hazards/cpu", "--url", "http://127.0.0.1:9"], "no coordinator answers"),
+    ):
+        assert words in fleet.refused("up", *arguments)
+    assert "no name for a fleet" in fleet.portolan.refused("fleet", "status", "--name", "A b")
+    for command in ("restart", "watch"):
+        assert "has no container" in fleet.refused(command)
+    assert "has no container of torch/cpu" in fleet.refused("logs", "torch/cpu")
+    assert fleet.containers() == []
+
+
+def test_an_engine_that_does_not_answer_is_told(fleet: Fleet, place: Path) -> None:
+    fleet.portolan.variables["DOCKER_HOST"] = f"unix://{place}/nothing.sock"
+    assert "no Docker Engine answers" in fleet.refused("status")
+
+
+def test_an_engine_that_this_user_may_not_use_is_told(fleet: Fleet, place: Path) -> None:
+    path = place / "docker.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        path.chmod(0o000)
+        fleet.portolan.variables["DOCKER_HOST"] = f"unix://{path}"
+        # Root may use any socket; without this one capability it is as anybody else.
+        unprivileged = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
+        done = subprocess.run(
+            [*(unprivileged if os.geteuid() == 0 else []), *COMMAND, "fleet", "status", "--name", fleet.name],
+            env=fleet.portolan.variables,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "may not use the Docker Engine's socket" in done.stderr
+
+
+def test_a_device_that_vanished_is_told_and_leaves_no_container(fleet: Fleet, quick: str, place: Path) -> None:
+    from coordinator.fleet.containers import Limits, Wanted
+    from coordinator.fleet.docker import Engine
+    from coordinator.fleet.engine_errors import EngineError
+    from coordinator.fleet.inventory import Access
+
+    secret = place / "secret"
+    secret.write_text("abc")
+    with Engine(fleet.name) as engine:
+        wanted = Wanted(
+            target="hazards/cpu",
+            image=engine.image(quick).id,
+            image_name=quick,
+            image_digest="",
+            framework="hazards",
+            device="cpu",
+            limits=Limits(1 << 30, 1.0, 100, 1 << 20),
+            access=Access(paths=("/dev/portolan-vanished",)),
+        )
+        with pytest.raises(EngineError, match="cannot have its device"):
+            engine.create(wanted, 1, fleet.first_port, secret)
+    assert fleet.containers() == []
