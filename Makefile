@@ -12,7 +12,7 @@ BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker test lint bench clean
+.PHONY: help setup demo images demo-docker test test-processes test-containers lint bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -47,16 +47,23 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# A framework's own tests run where it is installed, the others beside the coordinator.
+# The tests of containers mostly wait, so they run beside the others.
 test: lint
 	set -e; for framework in $(FRAMEWORKS); do $(BIN)/portolan-runner setup "$$framework"; done
-	$(BIN)/python -m pytest tests/unit tests/integration tests/acceptance tests/faults tests/containers
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-processes test-containers
+
+# A framework's own tests run where it is installed, the others beside the coordinator.
+test-processes:
+	$(BIN)/python -m pytest tests/unit tests/integration tests/acceptance tests/faults
 	set -e; for framework in $(FRAMEWORKS); do \
 		environment="$$($(BIN)/portolan-runner setup "$$framework")"; tests="tests/$$framework"; \
 		PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c "$$tests/pytest.ini" "$$tests"; \
 	done
 	set -e; toy="$$($(BIN)/portolan-runner setup torch --with ./examples/accelerator)"; \
 		PYTHONPATH="$(CURDIR)" "$$toy/bin/python" -m pytest -c tests/toy/pytest.ini tests/toy
+
+test-containers:
+	$(BIN)/python -m pytest tests/containers
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(BENCH)

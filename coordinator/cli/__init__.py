@@ -8,7 +8,21 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from coordinator.cli import bundles, campaigns, database, demo, results, review, runners, up
+from coordinator.cli import (
+    bundles,
+    campaigns,
+    compare,
+    database,
+    demo,
+    fleet,
+    history,
+    report,
+    results,
+    review,
+    runners,
+    serve,
+    up,
+)
 from coordinator.errors import PortolanError
 
 INTERRUPTED = 130
@@ -22,14 +36,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.up)
+app.command("serve")(serve.serve)
 app.command("submit")(campaigns.submit)
 app.command("status")(campaigns.status)
 app.command("results")(results.results)
+app.command("table")(report.table)
+app.command("figure")(report.figure)
+app.command("report")(report.report)
+app.command("compare")(compare.compare)
+app.command("history")(history.history)
 app.command("cancel")(campaigns.cancel)
 app.command("import")(bundles.import_)
 app.command("reclassify")(review.reclassify)
 app.command("override")(review.override)
 app.add_typer(runners.app, name="runner")
+app.add_typer(fleet.app, name="fleet")
 app.add_typer(database.app, name="db")
 app.command("demo")(demo.demo)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 from pydantic import BaseModel, ValidationError
 
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
+from coordinator.changes.models import Compared
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import PortolanError
 from coordinator.fleet.models import Runner, RunnerList
+from coordinator.matrix.models import History
 from coordinator.outcomes.models import Matrix, OutcomePage
 from coordinator.review.models import Override, OverrideList, Reclassified
 from protocol.problems import Problem
@@ -93,6 +96,12 @@ class Client:
     def matrix(self, campaign_id: int) -> Matrix:
         return self._read(Matrix, self._call("GET", f"/campaigns/{campaign_id}/functions"))
 
+    def compare(self, a: str, b: str, by: str) -> Compared:
+        return self._read(Compared, self._call("GET", "/compare", params={"a": a, "b": b, "by": by}))
+
+    def history(self, framework: str, function: str) -> History:
+        return self._read(History, self._call("GET", f"/history/{quote(framework)}/{quote(function)}"))
+
     def outcomes(self, campaign_id: int, filters: Query, page: int = 1000) -> Iterator[dict[str, Any]]:
         """All outcomes that the filters let through, page by page."""
         after: int | None = 0
@@ -146,6 +155,20 @@ class Client:
 
     def remove(self, runner_id: int) -> None:
         self._call("DELETE", f"/runners/{runner_id}")
+
+    def get_json(self, path: str, query: Query) -> dict[str, Any]:
+        """What a call answers that has no model here."""
+        answer = self.get_bytes(path, query)
+        try:
+            said: dict[str, Any] = json.loads(answer)
+        except ValueError as error:
+            raise self._stranger() from error
+        return said
+
+    def get_bytes(self, path: str, query: Query) -> bytes:
+        """A file that is made while we wait."""
+        timeout = httpx.Timeout(EXPORT_SILENCE_S, connect=5.0)
+        return self._call("GET", path, params=query, timeout=timeout).content
 
     def _events(self, campaign_id: int) -> Iterator[CampaignDetail]:
         with self._stream(f"/campaigns/{campaign_id}/events", {}, SILENCE_S) as pieces:

@@ -1,6 +1,8 @@
-"""``portolan db``: the way into the database for psql and pandas."""
+"""``portolan db``: the way into the database for psql and pandas, and bringing it up to date."""
 
 from __future__ import annotations
+
+import asyncio
 
 import typer
 
@@ -8,12 +10,12 @@ from coordinator.cli.directory import DataDirectory
 from coordinator.cli.options import DataDir
 from coordinator.errors import DatabaseError
 
-app = typer.Typer(no_args_is_help=True, help="The database behind the local instance.")
+app = typer.Typer(no_args_is_help=True, help="The database.")
 
 
 @app.callback()
 def _group() -> None:
-    """The database behind the local instance."""
+    """The database."""
 
 
 @app.command("url")
@@ -24,3 +26,13 @@ def url(data_dir: DataDir = None) -> None:
     if running is None:
         raise DatabaseError(f"no portolan runs in {directory.path}: start it with `portolan up`")
     print(running.dsn)
+
+
+@app.command("upgrade")
+def upgrade() -> None:
+    """Bring the database of $PORTOLAN_DATABASE_URL to this version's schema; `portolan up` does so by itself."""
+    from coordinator.database import migration
+    from coordinator.settings import Settings
+
+    asyncio.run(migration.upgrade(Settings.from_environment().database_url))
+    print(f"the database is at revision {migration.head()}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,52 +18,27 @@ from typing import Annotated, Literal
 
 import typer
 
-from coordinator.campaigns.models import CampaignDetail
+from coordinator.cli import elsewhere
 from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory
-from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, stoppable
+from coordinator.cli.elsewhere import NAME, Follower, cancel_leftovers
+from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, Say, stoppable
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import DataDir
 from coordinator.cli.processes import Child
-from coordinator.cli.progress import Bar, Board, Watch
+from coordinator.cli.progress import Bar, Board
+from coordinator.cli.report import write_report
 from coordinator.cli.tables import console, duration, plural
 from coordinator.cli.up import TEND_EVERY_S, targets_of
 from coordinator.errors import PortolanError
+from coordinator.outcomes.models import Matrix
 
-NAME = "demo"
 HOPELESS_STARTS = 5
 """A runner that ended this often in a row takes its campaign with it."""
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
 """Frameworks whose environment we know how to set up; others are there or are not."""
 
 Stage = Literal["waiting", "setting up", "starting", "charting", "charted", "left out"]
-
-
-class Follower:
-    """Follows one campaign in a thread; ``latest`` is what it knows."""
-
-    def __init__(self, url: str, campaign: CampaignDetail) -> None:
-        self.latest = campaign
-        self.watch = Watch()
-        self.error: PortolanError | None = None
-        self._url = url
-        self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._thread.start()
-
-    @property
-    def ended(self) -> bool:
-        return not self._thread.is_alive()
-
-    def bars(self) -> list[Bar]:
-        return self.watch.bars(self.latest, time.monotonic())
-
-    def _follow(self) -> None:
-        try:
-            with Client(self._url) as client:
-                for campaign in client.follow(self.latest.id):
-                    self.latest = campaign
-        except PortolanError as error:
-            self.error = error
 
 
 @dataclass
@@ -107,7 +81,8 @@ class Demo:
 
     def run(self) -> None:
         """Until every environment is charted or left out."""
-        self._cancel_leftovers()
+        with Client(self._instance.url) as client:
+            cancel_leftovers(client, NAME, self._board.say)
         try:
             while not all(each.over for each in self._environments):
                 self._begin_next_setup()
@@ -120,14 +95,6 @@ class Demo:
             for environment in self._environments:
                 if environment.setup is not None:
                     environment.setup.stop()
-
-    def _cancel_leftovers(self) -> None:
-        """What an interrupted demo left queued would go before ours."""
-        with Client(self._instance.url) as client:
-            for campaign in client.campaigns().campaigns:
-                if campaign.name == NAME and campaign.state == "running":
-                    client.cancel(campaign.id)
-                    self._board.say(f"campaign {campaign.id}, of a demo that was interrupted: cancelled")
 
     def _begin_next_setup(self) -> None:
         """One at a time: the first chart comes soonest if the first environment has the network to itself."""
@@ -211,9 +178,17 @@ def demo(
         list[str] | None, typer.Option(help=f"Such as torch/cpu; unless given {' '.join(KNOWN_TARGETS)}.")
     ] = None,
     runs: Annotated[int, typer.Option(min=1, max=100, help="How often each case runs; a real campaign takes 3.")] = 1,
+    url: Annotated[
+        str | None, typer.Option(help="A coordinator that runs already: chart its runners instead of this machine.")
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Set up, start, chart every function on this machine's targets, show the matrix, stop."""
+    if url is not None:
+        if data_dir is not None:
+            raise InstanceError("--url and --data-dir exclude each other: what is elsewhere keeps its own data")
+        _demo_elsewhere(url.rstrip("/"), targets_of(targets) if targets is not None else None, runs)
+        return
     wanted = targets_of(targets)
     directory = DataDirectory(data_dir)
     environments = by_environment(wanted)
@@ -229,10 +204,43 @@ def demo(
                     raise InstanceError("none of these targets can be served here, for the reasons above")
                 with Client(instance.url) as client:
                     matrices = [client.matrix(each.latest.id) for each in followers]
+                    reports = _reports(client, [each.latest.id for each in followers], directory, board.say)
                 board.say("stopping")
     except KeyboardInterrupt:
         print(f"interrupted; the data stay in {directory.path}, and the next demo starts over", file=sys.stderr)
         raise
+    _show(matrices, began)
+    for path in reports:
+        console().print(f"report: {path}", soft_wrap=True)
+    console().print(_further([each.latest.id for each in followers], data_dir), soft_wrap=True)
+
+
+def _demo_elsewhere(url: str, targets: Sequence[str] | None, runs: int) -> None:
+    began = time.monotonic()
+    try:
+        with stoppable(), Board() as board, Client(url) as client:
+            charted = elsewhere.chart(client, targets, runs, board)
+            matrices = [client.matrix(each) for each in charted]
+    except KeyboardInterrupt:
+        print(f"interrupted; what was submitted goes on at {url}, and the next demo cancels it", file=sys.stderr)
+        raise
+    _show(matrices, began)
+    shown = "\n".join(f"  {_program()} results {each} --url {url}   every failure" for each in charted)
+    console().print(f"To look further:\n{shown}", soft_wrap=True)
+
+
+def _reports(client: Client, campaigns: Sequence[int], directory: DataDirectory, say: Say) -> list[Path]:
+    """A file a campaign, in the data directory; a chart without one is still a chart."""
+    written = []
+    for campaign in campaigns:
+        try:
+            written.append(write_report(client, campaign, directory.report(campaign)))
+        except (PortolanError, OSError) as error:
+            say(f"the report of campaign {campaign} could not be written: {error}")
+    return written
+
+
+def _show(matrices: Sequence[Matrix], began: float) -> None:
     out = console()
     for matrix in matrices:
         print_matrix(matrix, out)
@@ -240,7 +248,6 @@ def demo(
         for line in summary(matrix):
             out.print(line, soft_wrap=True)
     out.print(f"\ndone after {duration(time.monotonic() - began)}")
-    out.print(_further([each.latest.id for each in followers], data_dir), soft_wrap=True)
 
 
 def by_environment(targets: Sequence[str]) -> list[Environment]:

@@ -6,6 +6,7 @@
     runners/torch-cpu/  of each local runner its port, its secret and its log
     coordinator.json    where the coordinator answers, and its database; for other commands to find
     coordinator.log     what it logs, one JSON object a line
+    report-3.html       of each campaign of a demo
     lock                held while the instance runs
 """
 
@@ -55,6 +56,9 @@ class DataDirectory:
     @property
     def log(self) -> Path:
         return self.path / "coordinator.log"
+
+    def report(self, campaign: int) -> Path:
+        return self.path / f"report-{campaign}.html"
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import typer
 
 from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.files import writing, writing_text
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console, plural
@@ -50,14 +50,14 @@ def results(
         raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
     with connect(url, data_dir) as client:
         if format is Form.table:
-            with _text(output) as out:
+            with writing_text(output) as out:
                 _print_table(client, campaign_id, filters, out)
             return
         if format is Form.json:
             pieces = _json(client.outcomes(campaign_id, filters))
         else:
             pieces = client.export(campaign_id, format, filters)
-        with _bytes(output) as sink:
+        with writing(output) as sink:
             for piece in pieces:
                 sink.write(piece)
 
@@ -112,33 +112,3 @@ def _json(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
         yield f"{opening}\n{json.dumps(row, ensure_ascii=False)}".encode()
         opening = ","
     yield b"[]\n" if opening == "[" else b"\n]\n"
-
-
-@contextmanager
-def _bytes(output: Path | None) -> Iterator[BinaryIO]:
-    """Stdout, or a file that appears only once it is whole."""
-    if output is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    part = output.with_name(f"{output.name}.part")
-    try:
-        with part.open("wb") as sink:
-            yield sink
-        part.replace(output)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextmanager
-def _text(output: Path | None) -> Iterator[Any]:
-    if output is None:
-        yield sys.stdout
-        return
-    with _bytes(output) as sink:
-        import io
-
-        with io.TextIOWrapper(sink, encoding="utf-8") as text:
-            yield text
-            text.flush()
-            text.detach()

@@ -12,6 +12,8 @@ import pytest
 REQUIRED = "PORTOLAN_REQUIRE_ENGINE"
 ROOT = Path(__file__).resolve().parents[2]
 HAZARDS = "portolan/runner-hazards:test"
+LARGE = os.environ.get("PORTOLAN_TEST_LARGE_IMAGES") == "1"
+"""torch-xla alone is 8 GB: minutes to build, and as many again to store."""
 
 
 @pytest.fixture(scope="session")
@@ -44,5 +46,6 @@ def images(docker: list[str]) -> None:
 
 @pytest.fixture(scope="session")
 def default_images(docker: list[str]) -> None:
-    """All that compose.yaml starts unless a profile is chosen; torch-xla alone is 8 GB, and minutes."""
-    subprocess.run([sys.executable, "scripts/images.py"], cwd=ROOT, check=True)
+    """All that compose.yaml starts unless a profile is chosen."""
+    wanted = ["coordinator", "runner", "jax-cpu", "tensorflow-cpu", "torch-cpu", *(["torch-xla"] if LARGE else [])]
+    subprocess.run([sys.executable, "scripts/images.py", *wanted], cwd=ROOT, check=True)

@@ -1,0 +1,62 @@
+"""``portolan serve``: the coordinator alone, over a database of one's own, for containers and services."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from coordinator.cli.local import InstanceError, JsonLines, listening_on
+from coordinator.errors import DatabaseError
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option(help="Where the coordinator listens. It has no password: whoever reaches it can use it.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8642,
+) -> None:
+    """Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners."""
+    import uvicorn
+
+    from coordinator.app import create_app
+    from coordinator.settings import Settings
+
+    settings = Settings.from_environment()
+    with listening_on(host, port) as listener:
+        asyncio.run(_require_upgraded(settings.database_url))
+        _log_to_stdout()
+        logging.getLogger("coordinator").info("listening on %s:%s", *listener.getsockname()[:2])
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(settings),
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                timeout_graceful_shutdown=2,
+            )
+        )
+        server.run([listener])
+    if not server.started:
+        raise InstanceError("the coordinator does not start: its log, above, says why")
+
+
+async def _require_upgraded(dsn: str) -> None:
+    from coordinator.database import migration
+
+    found = await migration.current(dsn)
+    if found != migration.head():
+        raise DatabaseError(
+            f"the database is at revision {found or 'none'}, and this Portolan needs {migration.head()}: "
+            "run `portolan db upgrade` of this version, or use the version that made it"
+        )
+
+
+def _log_to_stdout() -> None:
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(JsonLines())
+    logging.getLogger().addHandler(handler)
+    logging.getLogger("coordinator").setLevel(logging.INFO)

@@ -1,0 +1,157 @@
+// Every image, and what differs between them. `make images` builds those of this machine's CPU;
+// `docker buildx bake -f docker/bake.hcl torch-cuda` builds one. `--print` shows what would be done.
+
+variable "PORTOLAN_VERSION" { default = "" }
+variable "PYTHON" { default = "python:3.11-slim-bookworm" }
+
+// Package indexes: none is named here. Left out, pip's own default holds.
+variable "PIP_INDEX_URL" { default = null }
+variable "PIP_EXTRA_INDEX_URL" { default = null }
+
+// Revisions of the suites, as scripts/images.py finds them in the checkout. Left out, the label is empty.
+variable "REVISION_JAX" { default = "" }
+variable "REVISION_TENSORFLOW" { default = "" }
+variable "REVISION_TORCH" { default = "" }
+
+// Said of an image that could not be made of CPU packages alone.
+variable "NOTE_CUDA" {
+  default = "holds CUDA packages without using them, because the package index has no CPU build of torch 2.9.0"
+}
+
+group "default" {
+  targets = ["coordinator", "torch-cpu", "torch-xla", "tensorflow-cpu", "jax-cpu"]
+}
+
+group "cuda" {
+  targets = ["torch-cuda", "tensorflow-gpu", "jax-cuda"]
+}
+
+group "tpu" {
+  targets = ["torch-tpu", "tensorflow-tpu", "jax-tpu"]
+}
+
+target "base" {
+  args = {
+    PYTHON              = PYTHON
+    PORTOLAN_VERSION    = PORTOLAN_VERSION
+    PIP_INDEX_URL       = PIP_INDEX_URL
+    PIP_EXTRA_INDEX_URL = PIP_EXTRA_INDEX_URL
+  }
+}
+
+target "coordinator" {
+  inherits   = ["base"]
+  dockerfile = "docker/coordinator.Dockerfile"
+  tags       = ["portolan/coordinator:latest"]
+}
+
+// A runner without a framework: what an image with a framework of your own begins with.
+target "runner" {
+  inherits   = ["base"]
+  dockerfile = "docker/runner.Dockerfile"
+  tags       = ["portolan/runner:latest"]
+}
+
+target "torch" {
+  inherits = ["runner"]
+  args = {
+    FRAMEWORK   = "torch"
+    EXTRA       = "torch"
+    CONSTRAINTS = "runners/torch/constraints.txt"
+    VERSION     = "2.9.0"
+    REVISION    = REVISION_TORCH
+  }
+}
+
+target "torch-cpu" {
+  inherits = ["torch"]
+  tags     = ["portolan/torch-cpu:latest"]
+  args = {
+    DEVICE      = "cpu"
+    WITHOUT     = "torch-xla"
+    CONSTRAINTS = "runners/torch/constraints-2.13.txt"
+    VERSION     = "2.13.0"
+  }
+}
+
+target "torch-cuda" {
+  inherits = ["torch"]
+  tags     = ["portolan/torch-cuda:latest"]
+  args     = { DEVICE = "cuda", WITHOUT = "torch-xla" }
+}
+
+target "torch-xla" {
+  inherits = ["torch"]
+  tags     = ["portolan/torch-xla:latest"]
+  args     = { DEVICE = "xla", NOTE = NOTE_CUDA }
+}
+
+target "torch-tpu" {
+  inherits = ["torch"]
+  tags     = ["portolan/torch-tpu:latest"]
+  args = {
+    DEVICE = "tpu"
+    // What torch-xla asks for on a TPU, pinned here: the constraints are those of torch's environment on the host.
+    ALSO = join(" ", [
+      "torch-xla[tpu]==2.9.0", "libtpu==0.0.21", "tpu-info==0.14.2", "grpcio==1.85.1", "immutabledict==4.3.1",
+      "markdown-it-py==4.3.0", "mdurl==0.1.2", "prometheus-client==0.26.0", "protobuf==7.36.2", "rich==15.0.0",
+    ])
+    NOTE = NOTE_CUDA
+  }
+}
+
+target "tensorflow" {
+  inherits = ["runner"]
+  args = {
+    FRAMEWORK   = "tensorflow"
+    CONSTRAINTS = "runners/tensorflow/constraints.txt"
+    VERSION     = "2.21.0"
+    REVISION    = REVISION_TENSORFLOW
+  }
+}
+
+target "tensorflow-cpu" {
+  inherits = ["tensorflow"]
+  tags     = ["portolan/tensorflow-cpu:latest"]
+  args     = { DEVICE = "cpu", EXTRA = "tensorflow" }
+}
+
+target "tensorflow-gpu" {
+  inherits = ["tensorflow"]
+  tags     = ["portolan/tensorflow-gpu:latest"]
+  args     = { DEVICE = "gpu", EXTRA = "tensorflow-gpu" }
+}
+
+target "tensorflow-tpu" {
+  inherits = ["tensorflow"]
+  tags     = ["portolan/tensorflow-tpu:latest"]
+  args     = { DEVICE = "tpu", EXTRA = "tensorflow-tpu", VERSION = "2.20.0" }
+}
+
+target "jax" {
+  inherits = ["runner"]
+  args = {
+    FRAMEWORK   = "jax"
+    CONSTRAINTS = "runners/jax/constraints.txt"
+    VERSION     = "0.10.2"
+    REVISION    = REVISION_JAX
+  }
+}
+
+target "jax-cpu" {
+  inherits = ["jax"]
+  tags     = ["portolan/jax-cpu:latest"]
+  args     = { DEVICE = "cpu", EXTRA = "jax" }
+}
+
+target "jax-cuda" {
+  inherits = ["jax"]
+  tags     = ["portolan/jax-cuda:latest"]
+  args     = { DEVICE = "cuda", EXTRA = "jax-cuda" }
+}
+
+target "jax-tpu" {
+  inherits = ["jax"]
+  tags     = ["portolan/jax-tpu:latest"]
+  args     = { DEVICE = "tpu", EXTRA = "jax-tpu" }
+}

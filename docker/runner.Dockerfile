@@ -1,0 +1,72 @@
+# The image of a runner: one framework for one device, and nothing of the coordinator's.
+# What differs between frameworks and devices are the arguments; docker/bake.hcl has a set for each.
+ARG PYTHON=python:3.11-slim-bookworm
+
+FROM ${PYTHON} AS requirements
+ARG EXTRA=""
+ARG WITHOUT=""
+ARG ALSO=""
+WORKDIR /requirements
+COPY pyproject.toml docker/requirements.py ./
+RUN python3 requirements.py --extra ${EXTRA} --without ${WITHOUT} --also ${ALSO} >requirements.txt
+
+FROM ${PYTHON} AS installed
+# Which package index: none is named here, so pip's own default holds unless an argument names another.
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
+ARG CONSTRAINTS=coordinator/constraints.txt
+# Without a pip of its own: nothing is installed into a finished image, which its root's being read-only forbids too.
+RUN python3 -m venv --without-pip /opt/venv
+COPY --from=requirements /requirements/requirements.txt /requirements/
+COPY ${CONSTRAINTS} /requirements/constraints.txt
+RUN --mount=type=cache,target=/root/.cache/pip \
+    python3 -m pip --python /opt/venv/bin/python install -r /requirements/requirements.txt -c /requirements/constraints.txt \
+    && python3 -m pip --python /opt/venv/bin/python check
+COPY docker/strip.py /requirements/
+RUN python3 /requirements/strip.py /opt/venv
+
+FROM ${PYTHON} AS project
+COPY protocol /opt/portolan/protocol
+COPY runners /opt/portolan/runners
+# By content, because what a checkout says of times is no measure of age; and the root is read-only later.
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/portolan
+
+FROM ${PYTHON} AS runner
+# One user for all runners: their lock for timed sections is on a volume that they share.
+RUN useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin portolan \
+    && install -d -o portolan -g portolan /var/lib/portolan-timing
+COPY --from=installed /opt/venv /opt/venv
+COPY --from=project /opt/portolan /opt/portolan
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONPATH=/opt/portolan:/opt/framework \
+    PYTHONSAFEPATH=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    HOME=/tmp \
+    TMPDIR=/tmp \
+    PORTOLAN_TIMING_LOCK=/var/lib/portolan-timing/lock
+WORKDIR /tmp
+USER portolan
+EXPOSE 8790
+STOPSIGNAL SIGTERM
+# By socket alone: importing an HTTP client would cost a busy host more than the question does.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=300s --retries=6 \
+    CMD ["python", "-ISc", "import socket; s = socket.create_connection(('127.0.0.1', 8790), 4); s.sendall(b'GET /healthz HTTP/1.0\\r\\n\\r\\n'); assert b' 200 ' in s.recv(64)"]
+ENTRYPOINT ["python", "-m", "runners"]
+CMD ["--help"]
+# Last, so that a new label makes no layer anew. VERSION and REVISION are checked against what is in the image.
+ARG FRAMEWORK=""
+ARG DEVICE=""
+ARG VERSION=""
+ARG REVISION=""
+ARG PORTOLAN_VERSION=""
+ARG NOTE=""
+RUN --mount=type=bind,source=docker/check.py,target=/check.py ["python", "/check.py"]
+LABEL org.opencontainers.image.title="Portolan runner" \
+      org.opencontainers.image.version="${PORTOLAN_VERSION}" \
+      org.portolan.role="runner" \
+      org.portolan.framework="${FRAMEWORK}" \
+      org.portolan.version="${VERSION}" \
+      org.portolan.device="${DEVICE}" \
+      org.portolan.revision="${REVISION}" \
+      org.portolan.note="${NOTE}"

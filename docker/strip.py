@@ -1,0 +1,37 @@
+"""Takes out of an installed environment what no case needs: packages' own tests, headers, static libraries.
+
+``strip.py FOLDER``. Versions, and so the environment hash, stay as they are.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+TESTED = ("jax", "mpmath", "networkx", "numpy", "pyarrow", "scipy", "sympy")
+"""Packages whose ``tests`` folders only test the package itself; torch's ``testing`` is needed by cases."""
+HEADERS = ("torch/include", "tensorflow/include", "pyarrow/include", "numpy/_core/include")
+"""For compiling extensions, and there is no compiler in the image."""
+
+
+def main(environment: Path) -> None:
+    (packages,) = environment.glob("lib/python*/site-packages")
+    before = size(environment)
+    for name in TESTED:
+        for folder in [*(packages / name).rglob("tests")]:
+            shutil.rmtree(folder, ignore_errors=True)
+    for name in HEADERS:
+        shutil.rmtree(packages / name, ignore_errors=True)
+    for pattern in ("*.a", "*.pdb"):
+        for file in packages.rglob(pattern):
+            file.unlink()
+    print(f"stripped {(before - size(environment)) / 1e6:.0f} MB of {before / 1e6:.0f} MB")
+
+
+def size(folder: Path) -> int:
+    return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

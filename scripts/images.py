@@ -1,0 +1,98 @@
+"""Builds the images of the containers, and writes what ``compose.yaml`` is given. ``make images`` calls it.
+
+Of each image built, ``.env`` gets the digest, which the runner then says in its fingerprint. What stands there
+of others, and what a person wrote, stays. Runs in ``.venv``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import secret_files
+
+ROOT = Path(__file__).resolve().parent.parent
+ENV = ROOT / ".env"
+LOCAL_REVISIONS = ("jax", "tensorflow", "torch")
+
+
+def main(wanted: list[str]) -> None:
+    began = time.monotonic()
+    secret_files.make(secret_files.folder())
+    bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", *wanted]
+    variables = {**os.environ, **labels()}
+    try:
+        planned = subprocess.run(
+            [*bake, "--print"], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        sys.exit("images: docker is not installed; without it, `make demo` charts this machine as processes")
+    if planned.returncode != 0:
+        sys.exit(f"images: {(planned.stderr.strip().splitlines() or ['docker buildx does not work here'])[-1]}")
+    targets: dict[str, dict[str, list[str]]] = json.loads(planned.stdout)["target"]
+    print(f"images: building {', '.join(targets)}", flush=True)
+    if subprocess.run(bake, cwd=ROOT, env=variables).returncode != 0:
+        sys.exit(
+            "images: the build failed, for the reason above; what was built stays, and the next call goes on from there"
+        )
+    digests = {}
+    for name, target in targets.items():
+        (tag, *_) = target["tags"]
+        image = inspected(tag)
+        digests[variable(name)] = digest(image)
+        note = (image["Config"]["Labels"] or {}).get("org.portolan.note")
+        print(f"images: {tag}  {image['Size'] / 1e9:.2f} GB  {image['Id'][:19]}" + (f"  ({note})" if note else ""))
+    write_env(ENV, digests)
+    print(f"images: ready after {time.monotonic() - began:.0f} s; {ENV.name} has their digests")
+
+
+def labels() -> dict[str, str]:
+    """What the labels say, found in this checkout: the version, and the revision of each framework's suites."""
+    sys.path.insert(0, str(ROOT))
+    from runners import catalogue, frameworks
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    revisions = {name: catalogue.revision(frameworks.load(name)) for name in LOCAL_REVISIONS}
+    return {"PORTOLAN_VERSION": project["version"]} | {
+        f"REVISION_{name.upper()}": revision for name, revision in revisions.items()
+    }
+
+
+def variable(name: str) -> str:
+    return f"PORTOLAN_IMAGE_{name.upper().replace('-', '_')}"
+
+
+def inspected(tag: str) -> dict[str, Any]:
+    (image,) = json.loads(
+        subprocess.run(["docker", "image", "inspect", tag], stdout=subprocess.PIPE, check=True).stdout
+    )
+    return image
+
+
+def digest(image: dict[str, Any]) -> str:
+    """Of the registry that has it, else the image's id: both are the SHA-256 of a manifest or configuration."""
+    for reference in image["RepoDigests"] or ():
+        return reference.partition("@")[2]
+    return image["Id"]
+
+
+def write_env(path: Path, new: dict[str, str]) -> None:
+    """Replaces the lines of these variables and keeps all others."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    kept = [line for line in lines if line.partition("=")[0] not in new]
+    draft = path.with_name(f"{path.name}.part")
+    draft.write_text("".join(f"{line}\n" for line in [*kept, *(f"{name}={value}" for name, value in new.items())]))
+    draft.replace(path)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit("images: interrupted; call make again, it goes on from here")

@@ -1,0 +1,179 @@
+"""Deploys compose.yaml with docker/stack.yaml as a stack on this engine's swarm, and says what waits for a node.
+
+``stack.py [NAME] [--file MORE.yaml]…``. Standard library only, so that a manager needs no set-up.
+Swarm reads an older dialect than Compose does: what it has another word for is translated here, what
+differs in a stack stands in docker/stack.yaml, and what it has no word for is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import ipaddress
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = ("compose.yaml", "docker/stack.yaml")
+UNREAD = frozenset(
+    {"build", "depends_on", "devices", "memswap_limit", "profiles", "pull_policy", "restart", "security_opt"}
+)
+TRANSLATED = frozenset({"ports", "shm_size", "tmpfs"})
+LIMITS = {"mem_limit": "memory", "cpus": "cpus", "pids_limit": "pids"}
+UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+LABELLED = re.compile(r"node\.labels\.(?P<label>\S+) == (?P<value>\S+)")
+
+Config = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("name", metavar="NAME", nargs="?", default="portolan", help="of the stack (%(default)s)")
+    parser.add_argument("--file", metavar="YAML", action="append", default=[], help="one more, over the two others")
+    parser.add_argument(
+        "--resolve-image",
+        choices=("always", "changed", "never"),
+        default="never",
+        help="ask a registry for digests; %(default)s suits images that every node has already",
+    )
+    options = parser.parse_args()
+    nodes = nodes_of_the_swarm()
+    files = [*(str(ROOT / each) for each in FILES), *options.file]
+    config = json.loads(
+        called("docker", "compose", "--project-name", options.name, *(f"--file={each}" for each in files),
+               "config", "--format", "json")
+    )  # fmt: skip
+    stack = as_stack(config)
+    stack["secrets"] = {name: with_content_in_name(name, each) for name, each in stack.get("secrets", {}).items()}
+    deploy = ["docker", "stack", "deploy", "--detach=true", f"--resolve-image={options.resolve_image}"]
+    if subprocess.run([*deploy, "--compose-file=-", options.name], input=json.dumps(stack).encode()).returncode:
+        give_up("the stack was not deployed: see above")
+    for line in waiting(stack["services"], nodes):
+        print(line)
+
+
+def as_stack(config: Config) -> Config:
+    """What ``docker stack deploy`` reads, of what ``docker compose config`` prints."""
+    stack = {
+        part: {name: {key: value for key, value in each.items() if key != "ipam" or value} for name, each in of.items()}
+        for part, of in config.items()
+        if part in ("networks", "volumes", "secrets", "configs")
+    }
+    return {"version": "3.9", **stack, "services": {name: service(each) for name, each in config["services"].items()}}
+
+
+def service(given: Mapping[str, Any]) -> Config:
+    kept = {
+        key: value
+        for key, value in given.items()
+        if value is not None and key not in UNREAD | TRANSLATED | LIMITS.keys()
+    }
+    scratches = [*given.get("tmpfs", ()), *(f"/dev/shm:size={given[key]}" for key in ("shm_size",) if key in given)]
+    volumes = [*map(volume, given.get("volumes", ())), *map(scratch, scratches)]
+    ports = [{**each, "published": int(each["published"])} for each in given.get("ports", ()) if not is_loopback(each)]
+    if "healthcheck" in kept:
+        kept["healthcheck"] = {key: value for key, value in kept["healthcheck"].items() if key != "start_interval"}
+    kept["deploy"] = deployment(given)
+    return kept | ({"volumes": volumes} if volumes else {}) | ({"ports": ports} if ports else {})
+
+
+def deployment(given: Mapping[str, Any]) -> Config:
+    deploy = {key: value for key, value in given.get("deploy", {}).items() if value is not None}
+    resources = deploy.get("resources", {})
+    limits = {word: given[key] for key, word in LIMITS.items() if key in given} | resources.get("limits", {})
+    reserved = dict(resources.get("reservations", {}))
+    reserved.pop("devices", None)  # a stack has them by the node's own runtime, or by generic resources
+    for each in (limits, reserved):
+        if "cpus" in each:
+            each["cpus"] = str(each["cpus"])
+    kinds = {"limits": limits, "reservations": reserved}
+    deploy["resources"] = {kind: each for kind, each in kinds.items() if each}
+    return deploy
+
+
+def volume(given: Mapping[str, Any]) -> Config:
+    if given["type"] != "tmpfs":
+        return dict(given)
+    size = given.get("tmpfs", {}).get("size")
+    if size is None:
+        give_up(f"the tmpfs on {given['target']} has no size: give it one, or it may fill the node's memory")
+    return {"type": "tmpfs", "target": given["target"], "tmpfs": {"size": in_bytes(str(size))}}
+
+
+def scratch(given: str) -> Config:
+    """``/tmp:size=1g,mode=1777``, which Swarm does not read, as the volume that it does."""
+    target, _, options = given.partition(":")
+    says = dict(each.partition("=")[::2] for each in options.split(",") if each)
+    return volume({"type": "tmpfs", "target": target, "tmpfs": {"size": says.get("size")}})
+
+
+def in_bytes(size: str) -> int:
+    match = re.fullmatch(r"(\d+)([bkmg]?)b?", size.lower())
+    if match is None:
+        give_up(f"'{size}' is no size: write it like 512m")
+    return int(match[1]) * UNITS[match[2]]
+
+
+def is_loopback(port: Mapping[str, Any]) -> bool:
+    """Swarm opens a port on every interface of every node, so one for this host alone is not opened at all."""
+    return bool(port.get("host_ip")) and ipaddress.ip_address(port["host_ip"]).is_loopback
+
+
+def with_content_in_name(name: str, secret: Mapping[str, Any]) -> Config:
+    """A secret of a swarm never changes; one with new content is another, and its services follow it."""
+    if "file" not in secret:
+        return dict(secret)
+    try:
+        content = Path(secret["file"]).read_bytes()
+    except OSError as error:
+        give_up(f"secret {name}: {error.strerror} ({secret['file']}); scripts/secret_files.py makes it")
+    return {**secret, "name": f"{secret.get('name', name)}-{hashlib.sha256(content).hexdigest()[:12]}"}
+
+
+def waiting(services: Mapping[str, Config], nodes: Iterable[Mapping[str, str]]) -> list[str]:
+    """A line for every label that a service wants of its node, and no node has."""
+    wanted: dict[tuple[str, str], list[str]] = {}
+    for name, each in services.items():
+        for constraint in each["deploy"].get("placement", {}).get("constraints", ()):
+            if match := LABELLED.fullmatch(constraint):
+                wanted.setdefault((match["label"], match["value"]), []).append(name)
+    labels = list(nodes)
+    return [
+        f"{', '.join(names)} waits for a node: docker node update --label-add {label}={value} NODE"
+        for (label, value), names in wanted.items()
+        if not any(each.get(label) == value for each in labels)
+    ]
+
+
+def nodes_of_the_swarm() -> list[dict[str, str]]:
+    """The labels of each node."""
+    ids = called("docker", "node", "ls", "--quiet").split()
+    return [each["Spec"].get("Labels") or {} for each in json.loads(called("docker", "node", "inspect", *ids))]
+
+
+def called(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        give_up(f"{command[0]}: {error.strerror}")
+    if done.returncode:
+        give_up(last_line(done.stderr.splitlines()) or f"{' '.join(command[:3])} failed")
+    return done.stdout
+
+
+def last_line(lines: Sequence[str]) -> str:
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def give_up(why: str) -> NoReturn:
+    print(f"stack: {why}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

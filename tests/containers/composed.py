@@ -1,0 +1,134 @@
+"""A project of ``compose.yaml`` of a test's own, with a runner of the hazards, driven as a user would."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.coordinator_process import free_port
+from tests.runner_process import ROOT, until
+
+FILES = ("compose.yaml", "tests/containers/compose.yaml")
+"""The second adds the hazards."""
+UP_LIMIT_S = 600
+COMMAND_LIMIT_S = 180.0
+CAMPAIGN_LIMIT_S = 300.0
+PLAIN = ("postgres", "migrate", "coordinator", "hazards")
+"""Without a framework: enough for whatever is not about one."""
+
+
+class Composed:
+    """``with Composed(docker, folder) as composed: composed.up()``; what it made goes with it."""
+
+    def __init__(
+        self, docker: list[str], folder: Path, name: str = "portolan-test", files: tuple[str, ...] = FILES
+    ) -> None:
+        self.docker = docker
+        self._files = files
+        self.name = name
+        self.port = free_port()
+        self.secrets = folder / "secrets"
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.http = httpx.Client(base_url=f"{self.url}/api/v1", timeout=30.0)
+        self.variables = {**os.environ, "PORTOLAN_PORT": str(self.port), "PORTOLAN_SECRETS": str(self.secrets)}
+
+    def __enter__(self) -> Composed:
+        make = [sys.executable, "scripts/secret_files.py"]
+        subprocess.run(make, cwd=ROOT, env=self.variables, check=True, capture_output=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+        self.compose("down", "--volumes", "--remove-orphans", "--timeout", "20")
+
+    def compose(self, *arguments: str, limit_s: float = COMMAND_LIMIT_S) -> subprocess.CompletedProcess[str]:
+        files = [part for file in self._files for part in ("-f", file)]
+        return subprocess.run(
+            [*self.docker, "compose", "-p", self.name, *files, *arguments],
+            cwd=ROOT,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=False,
+        )
+
+    def up(self, *services: str) -> None:
+        done = self.compose("up", "--detach", "--wait", *services, limit_s=UP_LIMIT_S)
+        assert done.returncode == 0, done.stderr + self.compose("logs", "--tail", "20").stdout
+
+    def container(self, service: str) -> str:
+        """Its id; it must be there."""
+        done = self.compose("ps", "--all", "--quiet", service)
+        assert done.stdout.strip(), (service, done.stderr)
+        return done.stdout.strip()
+
+    def inspected(self, service: str) -> dict[str, Any]:
+        done = subprocess.run([*self.docker, "inspect", self.container(service)], capture_output=True, check=True)
+        (container,) = json.loads(done.stdout)
+        return dict(container)
+
+    def address(self, service: str) -> str:
+        (address, *_) = [each["IPAddress"] for each in self.inspected(service)["NetworkSettings"]["Networks"].values()]
+        return str(address)
+
+    def run_in(self, service: str, code: str) -> subprocess.CompletedProcess[str]:
+        """Python inside a container, as its user."""
+        return subprocess.run(
+            [*self.docker, "exec", self.container(service), "python", "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_LIMIT_S,
+            check=False,
+        )
+
+    def runner(self, name: str) -> dict[str, Any] | None:
+        """The registration of that name, while the coordinator answers."""
+        try:
+            answer = self.http.get("/runners")
+        except httpx.TransportError:
+            return None
+        found = answer.json()["runners"] if answer.is_success else []
+        return next((each for each in found if each["name"] == name), None)
+
+    def wait_online(self, *names: str) -> None:
+        for name in names:
+            until(lambda name=name: (self.runner(name) or {}).get("state") == "online", f"{name} is online", 120.0)
+
+    def submit(self, **request: Any) -> int:
+        answer = self.http.post("/campaigns", json={"timing": "off"} | request)
+        assert answer.status_code == 201, answer.text
+        return int(answer.json()["id"])
+
+    def campaign(self, campaign: int) -> dict[str, Any]:
+        """As it stands; {} while nobody answers."""
+        try:
+            answer = self.http.get(f"/campaigns/{campaign}")
+        except httpx.TransportError:
+            return {}
+        return dict(answer.json()) if answer.is_success else {}
+
+    def done(self, campaign: int) -> int:
+        return int(self.campaign(campaign).get("counters", {}).get("done", 0))
+
+    def wait_ended(self, campaign: int) -> dict[str, Any]:
+        until(
+            lambda: self.campaign(campaign).get("state", "running") != "running",
+            "the campaign ended",
+            CAMPAIGN_LIMIT_S,
+        )
+        return self.campaign(campaign)
+
+    def outcomes(self, campaign: int) -> list[dict[str, Any]]:
+        answer = self.http.get(f"/campaigns/{campaign}/outcomes", params={"limit": 5000})
+        assert answer.status_code == 200, answer.text
+        return list(answer.json()["outcomes"])
+
+    def verdicts(self, campaign: int) -> dict[str, str]:
+        return {each["case"]: each["verdict"] for each in self.outcomes(campaign)}

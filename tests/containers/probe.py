@@ -1,0 +1,143 @@
+"""Runs inside a container, over ``docker exec``: what holds there, as JSON. Standard library only.
+
+Everything is read from the kernel or tried, nothing from what the container was asked to be.
+Arguments: addresses, ``host:port``, that it tries to reach.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+CONNECTS_WITHIN_S = 3.0
+WRITTEN_TO = ("/", "/etc", "/usr/lib", "/opt", "/home", "/root")
+GROUPS_1 = {
+    "memory": "memory/memory.limit_in_bytes",
+    "memory_and_swap": "memory/memory.memsw.limit_in_bytes",
+    "pids": "pids/pids.max",
+    "quota": "cpu/cpu.cfs_quota_us",
+    "period": "cpu/cpu.cfs_period_us",
+}
+GROUPS_2 = {"memory": "memory.max", "swap": "memory.swap.max", "pids": "pids.max", "cpu": "cpu.max"}
+UNLIMITED_BYTES = 1 << 60
+"""The first version of control groups has a number for *no limit*, and it is a large one."""
+
+
+def processes() -> list[dict[str, Any]]:
+    """Every process of the container but this one."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            status = (folder / "status").read_text()
+        except OSError:
+            continue
+        says = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        found.append(
+            {
+                "pid": int(folder.name),
+                "parent": int(says["PPid"]),
+                "name": says["Name"].strip(),
+                "uid": int(says["Uid"].split()[1]),
+                "may": int(says["CapEff"], 16) | int(says["CapPrm"], 16) | int(says["CapBnd"], 16),
+                "no_new_privileges": says["NoNewPrivs"].strip() == "1",
+                "seccomp": says["Seccomp"].strip() == "2",
+            }
+        )
+    return found
+
+
+def mounts() -> list[dict[str, Any]]:
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        here, _, below = line.partition(" - ")
+        target, options = here.split()[4:6]
+        kind, _, of_filesystem = below.split()[:3]
+        found.append(
+            {"target": target, "kind": kind, "options": options.split(","), "of_filesystem": of_filesystem.split(",")}
+        )
+    return found
+
+
+def limits() -> dict[str, float | None]:
+    """Bytes of memory and of swap beyond it, processors and processes that the kernel grants; null is *no limit*."""
+    root = Path("/sys/fs/cgroup")
+    if (root / "cgroup.controllers").exists():
+        says = {name: (root / path).read_text().split() for name, path in GROUPS_2.items()}
+        quota, period = says["cpu"]
+        return {
+            "memory": None if says["memory"] == ["max"] else float(says["memory"][0]),
+            "swap": None if says["swap"] == ["max"] else float(says["swap"][0]),
+            "pids": None if says["pids"] == ["max"] else float(says["pids"][0]),
+            "cpus": None if quota == "max" else float(quota) / float(period),
+        }
+    first = {name: (root / path).read_text().strip() for name, path in GROUPS_1.items()}
+    memory, both = int(first["memory"]), int(first["memory_and_swap"])
+    return {
+        "memory": float(memory) if memory < UNLIMITED_BYTES else None,
+        "swap": float(both - memory) if both < UNLIMITED_BYTES else None,
+        "pids": None if first["pids"] == "max" else float(first["pids"]),
+        "cpus": float(first["quota"]) / float(first["period"]) if int(first["quota"]) > 0 else None,
+    }
+
+
+def writable() -> list[str]:
+    """Those of the image's folders that take a new file."""
+    found = []
+    for folder in WRITTEN_TO:
+        path = Path(folder) / ".written-by-a-test"
+        try:
+            path.write_text("")
+            path.unlink()
+        except OSError:
+            continue
+        found.append(folder)
+    return found
+
+
+def reached(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), CONNECTS_WITHIN_S):
+            return True
+    except OSError:
+        return False
+
+
+def secrets() -> dict[str, bool]:
+    """The files of secrets, and whether the words of one stand in the environment as well."""
+    folder = Path("/run/secrets")
+    found = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        try:
+            word = path.read_text().strip()
+        except OSError:
+            word = ""
+        found[path.name] = bool(word) and any(word in value for value in os.environ.values())
+    return found
+
+
+def main(addresses: list[str]) -> None:
+    found = {
+        "processes": processes(),
+        "mounts": mounts(),
+        "limits": limits(),
+        "writable": writable(),
+        "secrets": secrets(),
+        "default_route": any(line.split()[1] == "00000000" for line in _routes()),
+        "reached": {address: reached(address) for address in addresses},
+    }
+    print(json.dumps(found))
+
+
+def _routes() -> list[str]:
+    return Path("/proc/net/route").read_text().splitlines()[1:]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,167 @@
+"""A real swarm of several engines on one machine, and a stack on it, driven as a user would.
+
+``PORTOLAN_SWARM`` is the path of a program that makes the swarm, for there is no portable way to it:
+
+- ``up N [IMAGE…]``: N engines, the first is the manager; each has a copy of these images of this machine's engine
+- ``host I``: prints the DOCKER_HOST of engine I, from 1
+- ``ip I``: prints the address of engine I, which this machine reaches
+- ``kill I``: ends engine I and all that runs on it at once, as a power cut would
+- ``down``: ends everything, and leaves nothing behind
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.runner_process import ROOT, until
+
+PROGRAM = "PORTOLAN_SWARM"
+ENGINES = 3
+UP_LIMIT_S = 1_200.0
+COMMAND_LIMIT_S = 180.0
+COORDINATOR = "portolan/coordinator:latest"
+
+
+def called(*command: str, limit_s: float = COMMAND_LIMIT_S, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=limit_s,
+        check=False,
+    )
+
+
+def said(*command: str, limit_s: float = COMMAND_LIMIT_S, **variables: str) -> str:
+    done = called(*command, limit_s=limit_s, **variables)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout.strip()
+
+
+class Swarm:
+    """``with Swarm(images) as swarm``; engines count from 1."""
+
+    def __init__(self, images: Sequence[str]) -> None:
+        self._program = os.environ[PROGRAM]
+        self._images = images
+        self.alive = set(range(1, ENGINES + 1))
+
+    def __enter__(self) -> Swarm:
+        # What a test that was killed left behind is in the way.
+        self.down()
+        try:
+            said(self._program, "up", str(ENGINES), *self._images, limit_s=UP_LIMIT_S)
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.down()
+
+    def down(self) -> None:
+        called(self._program, "down", limit_s=UP_LIMIT_S)
+
+    def host(self, engine: int) -> str:
+        return said(self._program, "host", str(engine))
+
+    def address(self, engine: int) -> str:
+        return said(self._program, "ip", str(engine))
+
+    def docker(self, engine: int) -> list[str]:
+        """The client's command for this engine."""
+        return ["docker", "--host", self.host(engine)]
+
+    def label(self, engine: int, *labels: str) -> None:
+        node = said(*self.docker(engine), "info", "--format", "{{.Swarm.NodeID}}")
+        added = [f"--label-add=portolan.{each}=true" for each in labels]
+        said(*self.docker(1), "node", "update", *added, node)
+
+    def kill(self, engine: int) -> None:
+        """Tried until it is so: on a busy machine processes vanish while the program looks for them."""
+        until(lambda: called(self._program, "kill", str(engine)).returncode == 0, f"engine {engine} is killed", 120.0)
+        assert called(*self.docker(engine), "info").returncode != 0
+        self.alive.discard(engine)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A running container and the engine that has it."""
+
+    engine: int
+    docker: list[str]
+    container: str
+
+
+class Stack:
+    """``compose.yaml`` with its overlay on a swarm, and a container from which a person speaks to it."""
+
+    def __init__(self, swarm: Swarm, folder: Path, name: str = "charts") -> None:
+        self.swarm = swarm
+        self.name = name
+        self.secrets = folder / "secrets"
+        self.manager = swarm.docker(1)
+
+    def deploy(self, *files: str) -> str:
+        """What the command said."""
+        variables = {"PORTOLAN_SECRETS": str(self.secrets), "DOCKER_HOST": self.swarm.host(1)}
+        said(sys.executable, "scripts/secret_files.py", **variables)
+        more = [f"--file={each}" for each in files]
+        return said(sys.executable, "scripts/stack.py", self.name, *more, **variables)
+
+    def open_console(self) -> None:
+        joined = ["--network", f"{self.name}_outside", "--env", "PORTOLAN_URL=http://coordinator:8642"]
+        sleeping = ["--entrypoint", "sleep", COORDINATOR, "infinity"]
+        said(*self.manager, "run", "--detach", "--rm", "--name", "console", *joined, *sleeping)
+
+    def portolan(self, *arguments: str) -> str:
+        return said(*self.manager, "exec", "console", "python", "-m", "coordinator", *arguments)
+
+    def runners(self) -> dict[str, dict[str, Any]]:
+        """Name → registration, once the coordinator answers; nothing before."""
+        done = called(*self.manager, "exec", "console", "python", "-m", "coordinator", "runner", "list", "--json")
+        return {each["name"]: each for each in json.loads(done.stdout)} if done.returncode == 0 else {}
+
+    def online(self, name: str) -> bool:
+        runner = self.runners().get(name)
+        return runner is not None and runner["state"] == "online"
+
+    def submit(self, *options: str) -> int:
+        return int(self.portolan("submit", *options))
+
+    def campaign(self, campaign: int) -> dict[str, Any]:
+        return dict(json.loads(self.portolan("status", str(campaign), "--json")))
+
+    def has_ended(self, campaign: int) -> bool:
+        """As far as can be told: perhaps the coordinator itself is on its way."""
+        done = called(
+            *self.manager, "exec", "console", "python", "-m", "coordinator", "status", str(campaign), "--json"
+        )
+        return done.returncode == 0 and json.loads(done.stdout)["state"] != "running"
+
+    def outcomes(self, campaign: int) -> list[dict[str, Any]]:
+        return list(json.loads(self.portolan("results", str(campaign), "--format", "json")))
+
+    def places(self, service: str) -> list[Place]:
+        """Where it runs, on the engines that are alive."""
+        found = []
+        for engine in sorted(self.swarm.alive):
+            docker = self.swarm.docker(engine)
+            of_service = f"label=com.docker.swarm.service.name={self.name}_{service}"
+            ids = said(*docker, "ps", "--quiet", "--filter", of_service).split()
+            found += [Place(engine, docker, each) for each in ids]
+        return found
+
+    def place(self, service: str) -> Place:
+        (only,) = self.places(service)
+        return only

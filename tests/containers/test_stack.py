@@ -1,0 +1,176 @@
+"""``compose.yaml`` as a stack on a real swarm of three engines: held in as under Compose; a dead engine loses nothing.
+
+The swarm is made by the program that ``PORTOLAN_SWARM`` names; what it must do stands in ``swarm.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from scripts.stack import service
+from tests.containers.inspection import look_inside, shortcomings
+from tests.containers.swarm import COORDINATOR, ENGINES, PROGRAM, Stack, Swarm, said
+from tests.runner_process import ROOT, until
+
+IMAGES = (COORDINATOR, "postgres:17-trixie", "portolan/runner-hazards:test", "portolan/jax-cpu:latest")
+STARTS_WITHIN_S = 400.0
+MOVES_WITHIN_S = 400.0
+ENDS_WITHIN_S = 400.0
+RUNNERS = ("hazards", "jax-cpu")
+NAMES = {"replica-1-hazards-cpu", "replica-1-jax-cpu"}
+
+
+@pytest.fixture(scope="module")
+def swarm(docker: list[str]) -> Iterator[Swarm]:
+    if not os.environ.get(PROGRAM):
+        pytest.skip(f"{PROGRAM} names no program that makes a swarm of several engines here")
+    # Not before: without a swarm they are not needed.
+    subprocess.run([sys.executable, "scripts/images.py", "coordinator", "runner", "jax-cpu"], cwd=ROOT, check=True)
+    hazards = ["--tag", IMAGES[2], "--file", "tests/containers/hazards.Dockerfile", "tests/frameworks"]
+    subprocess.run([*docker, "build", "--quiet", *hazards], cwd=ROOT, check=True)
+    with Swarm(IMAGES) as swarm:
+        yield swarm
+
+
+@pytest.fixture(scope="module")
+def stack(swarm: Swarm, tmp_path_factory: pytest.TempPathFactory) -> Stack:
+    swarm.label(1, "database")
+    swarm.label(2, "coordinator")
+    swarm.label(3, *RUNNERS)
+    stack = Stack(swarm, tmp_path_factory.mktemp("stack"))
+    waiting = stack.deploy("tests/containers/compose.yaml", "tests/containers/stack.yaml")
+    assert "torch-cpu waits for a node: docker node update --label-add portolan.torch-cpu=true NODE" in waiting
+    assert "jax-cpu waits" not in waiting
+    stack.open_console()
+    until(lambda: all(map(stack.online, NAMES)), "both runners are online", STARTS_WITHIN_S)
+    return stack
+
+
+def test_every_service_has_its_place_in_the_stack_and_gives_privileges_up(docker: list[str]) -> None:
+    """But those of TPUs, whose device files Swarm does not pass on."""
+    files = ["--file=compose.yaml", "--file=docker/stack.yaml"]
+    profiles = ["--profile=gpu", "--profile=versions"]
+    config = json.loads(said(*docker, "compose", *files, *profiles, "config", "--format=json"))
+    services = {name: service(each) for name, each in config["services"].items()}
+    assert {"postgres", "migrate", "coordinator", "torch-cpu", "torch-cpu-older", "jax-cuda"} <= services.keys()
+    for name, each in services.items():
+        assert each["entrypoint"][:3] == ["setpriv", "--no-new-privs", "--"], name
+        label = "database" if name == "postgres" else name
+        placed = [f"node.labels.portolan.{label} == true"] if name != "migrate" else None
+        assert each["deploy"].get("placement", {}).get("constraints") == placed, name
+
+
+def test_services_run_where_their_label_is_and_the_others_wait(stack: Stack) -> None:
+    services = ("postgres", "coordinator", *RUNNERS)
+    assert [stack.place(each).engine for each in services] == [1, 2, 3, 3]
+    assert stack.places("torch-cpu") == []
+
+
+def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
+    """The kernel is asked, in each container, and the ways out are tried: the coordinator has them, no runner has."""
+    database = stack.place("postgres")
+    network = f'{{{{(index .NetworkSettings.Networks "{stack.name}_database").IPAddress}}}}'
+    address = said(*database.docker, "inspect", "--format", network, database.container)
+    with socket.create_server((_own_address(stack.swarm), 0)) as listener:
+        host, port = listener.getsockname()
+        ways = [f"{address}:5432", "postgres:5432", f"{host}:{port}"]
+        coordinator = stack.place("coordinator")
+        there = look_inside(coordinator.docker, coordinator.container, *ways)
+        assert there.reached == dict.fromkeys(ways, True), "each is there to be reached"
+        assert shortcomings(there) == ["there is a way out", "an address that it must not reach answers"]
+        for each in RUNNERS:
+            runner = stack.place(each)
+            inside = look_inside(runner.docker, runner.container, *ways)
+            assert shortcomings(inside) == []
+            assert inside.scratch == {"/tmp": True}
+            assert inside.is_mounted("/var/lib/portolan-timing")
+            assert list(inside.secrets) == ["enrolment"]
+            assert inside.kind("/run/secrets/enrolment") == "tmpfs"
+            assert inside.swap != 0, "Swarm has no word for it"
+
+
+def test_the_runners_of_one_engine_share_the_timing_lock(stack: Stack) -> None:
+    """By a volume of each engine: machines do not time each other."""
+    for each in RUNNERS:
+        runner = stack.place(each)
+        mounted = (
+            '{{range .Mounts}}{{if eq .Destination "/var/lib/portolan-timing"}}{{.Name}} {{.Driver}}{{end}}{{end}}'
+        )
+        volume = said(*runner.docker, "inspect", "--format", mounted, runner.container)
+        assert volume == f"{stack.name}_timing local"
+
+
+def test_no_port_is_open_on_any_engine(stack: Stack) -> None:
+    for engine in range(1, ENGINES + 1):
+        for port in (8642, 8790, 5432):
+            with pytest.raises(OSError, match="refused"):
+                socket.create_connection((stack.swarm.address(engine), port), 5.0)
+
+
+def test_an_engine_that_dies_in_mid_campaign_loses_nothing(stack: Stack) -> None:
+    """Its runners come back on another engine, under the same names and at other addresses."""
+    stack.swarm.label(2, *RUNNERS)
+    before = stack.runners()
+    campaigns = _two_campaigns(stack)
+    stack.swarm.kill(3)
+    assert stack.campaign(campaigns[0])["state"] == "running", "it was in mid-campaign"
+    until(lambda: _moved(stack, before), "the runners are back at other addresses", MOVES_WITHIN_S)
+    assert [stack.place(each).engine for each in RUNNERS] == [2, 2]
+    _nothing_is_lost(stack, campaigns)
+
+
+def test_the_engine_of_the_coordinator_dies_with_its_runners_and_nothing_is_lost(stack: Stack) -> None:
+    """All that is left is the database; everything else comes back beside it."""
+    stack.swarm.label(1, "coordinator", *RUNNERS)
+    before = stack.runners()
+    campaigns = _two_campaigns(stack)
+    stack.swarm.kill(2)
+    until(lambda: _moved(stack, before), "the runners are back at other addresses", MOVES_WITHIN_S)
+    assert [stack.place(each).engine for each in ("coordinator", *RUNNERS)] == [1, 1, 1]
+    _nothing_is_lost(stack, campaigns)
+
+
+def _two_campaigns(stack: Stack) -> tuple[int, int]:
+    """One on each runner; that of the hazards is under way, and has a while to go."""
+    many = ["--timing", "off", "--runs", "100"]
+    functions = "hazards.nap,hazards.process_id"
+    hazards = stack.submit("--suite", "hazards", "--targets", "hazards/cpu", "--functions", functions, *many)
+    jax = stack.submit("--targets", "jax/cpu", "--functions", "jax.numpy.sum", "--timing", "off", "--runs", "5")
+    until(lambda: stack.campaign(hazards)["counters"]["done"] >= 5, "the campaign is under way", 120.0)
+    return hazards, jax
+
+
+def _moved(stack: Stack, before: dict[str, dict[str, Any]]) -> bool:
+    """Each is online elsewhere, and still the same runner."""
+    now = stack.runners()
+    return now.keys() == before.keys() and all(
+        now[name]["state"] == "online" and now[name]["url"] != was["url"] and now[name]["id"] == was["id"]
+        for name, was in before.items()
+    )
+
+
+def _nothing_is_lost(stack: Stack, campaigns: tuple[int, int]) -> None:
+    for campaign in campaigns:
+        until(lambda campaign=campaign: stack.has_ended(campaign), "it has ended", ENDS_WITHIN_S)  # type: ignore[misc]
+        ended = stack.campaign(campaign)
+        jobs = [each["job_id"] for each in stack.outcomes(campaign)]
+        assert ended["state"] == "done"
+        assert len(jobs) == len(set(jobs)) == ended["counters"]["total"] == ended["counters"]["passed"]
+    again = [each for each in stack.outcomes(campaigns[0]) if each["attempt"] > 1]
+    assert again, "what the engine took with it ran again"
+
+
+def _own_address(swarm: Swarm) -> str:
+    """Of this machine, where the engines reach it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as towards:
+        towards.connect((swarm.address(1), 9))
+        host: str = towards.getsockname()[0]
+        return host

@@ -1,0 +1,31 @@
+"""Settings: a password from a file reaches the DSN unchanged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from coordinator.errors import DatabaseError
+from coordinator.settings import with_password
+
+
+@pytest.mark.parametrize("password", ["plain", "p@ss:w/ord?#%", "ä b"])
+def test_any_password_can_stand_in_a_file(tmp_path: Path, password: str) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{password}\n")
+    parts = urlsplit(with_password("postgresql://me@db:5433/portolan?sslmode=require", str(file)))
+    assert (parts.username, unquote(parts.password or "")) == ("me", password)
+    assert (parts.hostname, parts.port, parts.path, parts.query) == ("db", 5433, "/portolan", "sslmode=require")
+
+
+def test_without_a_file_the_dsn_stays() -> None:
+    assert with_password("postgresql://me:secret@db/portolan", None) == "postgresql://me:secret@db/portolan"
+
+
+def test_a_dsn_without_a_user_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("secret")
+    with pytest.raises(DatabaseError, match="names no user"):
+        with_password("postgresql://db/portolan", str(file))
