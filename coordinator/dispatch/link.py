@@ -141,15 +141,19 @@ class RunnerLink:
         self._adopt(m.Connected(_now(), True, self._leases(kept)))
 
     async def _converse(self, client: RunnerClient) -> None:
+        ended: Exception | None = None
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(client))
                 group.create_task(self._carry_out(client))
                 group.create_task(self._keep_claiming())
-        except* _EndOfLinkError as ends:
-            raise _EndOfLinkError from ends
+        except* _EndOfLinkError:
+            ended = _EndOfLinkError()
         except* RunnerError as errors:
-            raise _first(errors) from errors
+            ended = ended or _first(errors)
+        # Not raised above: some releases of Python 3.11 wrap what leaves an `except*` in a group again.
+        if ended is not None:
+            raise ended
 
     async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
         """What somebody else acknowledged is lost, and with it what our attempts told: go on after it."""
