@@ -13,11 +13,13 @@ from coordinator import problems
 from coordinator.bundles.api import router as bundles
 from coordinator.campaigns.api import router as campaigns
 from coordinator.catalog.api import router as catalogue
+from coordinator.changes.api import router as changes
 from coordinator.context import Shared
 from coordinator.database.connection import engine as make_engine
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.fleet.api import router as runners
-from coordinator.matrix import service as matrix
+from coordinator.matrix import service as matrices
+from coordinator.matrix.api import router as matrix
 from coordinator.outcomes.api import router as outcomes
 from coordinator.reports.api import router as reports
 from coordinator.reports.drawing import Drawer
@@ -36,7 +38,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         dispatcher = Dispatcher(engine, settings.database_url, settings.identity)
         drawer = Drawer(settings.figures)
         app.state.shared = Shared(engine, dispatcher, settings.database_url, settings.enrolment_secret_file, drawer)
-        working = [asyncio.create_task(each) for each in (dispatcher.run(), matrix.keep(engine))]
+        working = [asyncio.create_task(each) for each in (dispatcher.run(), matrices.keep(engine))]
         try:
             yield
         finally:
@@ -55,7 +57,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     problems.install(app)
     api = APIRouter(prefix="/api/v1")
-    for router in (campaigns, bundles, outcomes, reports, review, runners, catalogue):
+    for router in (campaigns, bundles, outcomes, matrix, changes, reports, review, runners, catalogue):
         api.include_router(router)
     app.include_router(api)
     site.install(app)

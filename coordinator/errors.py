@@ -53,6 +53,11 @@ class UnknownNameError(RequestError):
 
     title = "Unknown name"
 
+    def __init__(self, message: str | None = None, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+        """In which field of the request it stands."""
+
 
 class QueryError(RequestError):
     """The query cannot be read."""

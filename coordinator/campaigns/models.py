@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from protocol.words import TimingPolicy
@@ -18,7 +18,7 @@ class Rerun(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    campaign: int
+    campaign: int = Field(ge=1, le=2**31 - 1)
     which: Literal["failed", "incomplete"]
 
 
@@ -36,6 +36,13 @@ class CampaignRequest(BaseModel):
     timing: TimingPolicy = TimingPolicy.steady
     rerun: Rerun | None = None
     dry_run: bool = False
+
+    @field_validator("name")
+    @classmethod
+    def _can_be_stored(cls, name: str | None) -> str | None:
+        if name is not None and "\0" in name:
+            raise ValueError("must not hold a NUL character")
+        return name
 
 
 class Counters(BaseModel):
@@ -57,6 +64,7 @@ class Estimate(BaseModel):
 
 
 class CampaignTarget(BaseModel):
+    id: int
     target: str
     framework: str
     version: str
@@ -94,6 +102,15 @@ class CampaignDetail(Campaign):
     by_target: list[CampaignTarget]
 
 
+class PlannedTarget(BaseModel):
+    """A target's part of what would be planned."""
+
+    target: str
+    jobs: int
+    functions: int
+    estimate: Estimate
+
+
 class DryRun(BaseModel):
     """What a submission would plan."""
 
@@ -103,6 +120,36 @@ class DryRun(BaseModel):
     targets: list[str]
     estimate: Estimate
     """The slowest target's time: targets run side by side."""
+    by_target: list[PlannedTarget]
+
+
+class Verdicts(BaseModel):
+    """Functions of one target that have the same verdicts and causes, by how many there are."""
+
+    target_id: int
+    verdict: str
+    verdict_on_device: str | None
+    cause: str | None
+    cause_on_device: str | None
+    not_counted_cause: str | None
+    functions: int
+
+
+class Failure(BaseModel):
+    """One outcome that did not pass."""
+
+    job_id: int
+    case: str
+    function: str
+    framework: str
+    version: str
+    device: str
+    run: int
+    verdict: str
+    cause: str | None
+    said: str | None
+    """The beginning of its evidence."""
+    finished_at: datetime
 
 
 class CampaignPage(BaseModel):

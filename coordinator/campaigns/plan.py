@@ -69,7 +69,7 @@ def make_plan(
     by_target = {offer.target.id: offer for offer in offers}
     without = [target for target in chosen if target.id not in by_target]
     if without:
-        raise UnknownNameError(f"no live runner of {without[0]} offers the suite '{suite}'")
+        raise UnknownNameError(f"no live runner of {without[0]} offers the suite '{suite}'", "suite")
     available = [case.function for target in chosen for case in by_target[target.id].cases]
     wanted = select_functions(functions, available)
     plans = []
@@ -97,7 +97,7 @@ def make_plan(
 def check_suite(suite: str, known: Sequence[str]) -> None:
     if suite not in known:
         there = ", ".join(known) or "none; register a runner first"
-        raise UnknownNameError(f"no suite '{suite}'{did_you_mean(suite, known)} (known: {there})")
+        raise UnknownNameError(f"no suite '{suite}'{did_you_mean(suite, known)} (known: {there})", "suite")
 
 
 def priority(campaign_id: int, run: int) -> int:

@@ -62,7 +62,8 @@ class Selector:
         if match is None:
             raise UnknownNameError(
                 f"'{text}' is not a target selector: write framework/device or framework@version/device, "
-                "such as torch/cpu or torch@2.9/*"
+                "such as torch/cpu or torch@2.9/*",
+                "targets",
             )
         return cls(match["framework"], match["version"], match["device"])
 
@@ -89,7 +90,7 @@ def select_targets(selectors: Sequence[str], live: Iterable[TargetName]) -> list
         matched = [target for target in live if Selector.parse(text).matches(target)]
         if not matched:
             there = ", ".join(sorted(str(target) for target in live)) or "none; register one first"
-            raise UnknownNameError(f"the selector '{text}' matches no live runner's target (live: {there})")
+            raise UnknownNameError(f"the selector '{text}' matches no live runner's target (live: {there})", "targets")
         chosen.update((target.id, target) for target in matched)
     return list(chosen.values())
 
@@ -104,7 +105,7 @@ def select_functions(globs: Sequence[str], functions: Iterable[str]) -> set[str]
     for glob in globs:
         matched = [name for name in known if fnmatchcase(name, glob)]
         if not matched:
-            raise UnknownNameError(f"no function matches '{glob}'{did_you_mean(glob, known)}")
+            raise UnknownNameError(f"no function matches '{glob}'{did_you_mean(glob, known)}", "functions")
         chosen.update(matched)
     return chosen
 

@@ -18,8 +18,11 @@ from coordinator.campaigns.models import (
     Counters,
     DryRun,
     Estimate,
+    Failure,
+    PlannedTarget,
+    Verdicts,
 )
-from coordinator.campaigns.plan import Plan, check_suite, make_plan
+from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan
 from coordinator.campaigns.selectors import select_targets, spelled
 from coordinator.errors import ConflictError, NotFoundError
 
@@ -44,6 +47,15 @@ async def dry_run(engine: AsyncEngine, request: CampaignRequest) -> DryRun:
         cases=len({case for each in plan.targets for case in each.case_ids}),
         targets=[str(each.target) for each in plan.targets],
         estimate=estimate_of_plan(plan, durations),
+        by_target=[
+            PlannedTarget(
+                target=str(each.target),
+                jobs=len(each.case_ids) * plan.runs,
+                functions=len(each.functions),
+                estimate=estimate_of_part(each, plan.runs, durations),
+            )
+            for each in plan.targets
+        ],
     )
 
 
@@ -92,6 +104,19 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     return CampaignDetail.model_validate({**whole, "by_target": by_target})
 
 
+async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[Verdicts]:
+    """What the functions are so far, as far as the campaign's matrix has been added up."""
+    async with engine.connect() as connection:
+        return [Verdicts.model_validate(dict(each._mapping)) for each in await store.verdicts(connection, campaign_id)]
+
+
+async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[Failure]:
+    """What failed lately, newest first."""
+    async with engine.connect() as connection:
+        rows = await store.failed_lately(connection, campaign_id, most)
+    return [Failure.model_validate(dict(each._mapping)) for each in rows]
+
+
 async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     async with engine.begin() as connection:
         row = await store.read_campaign(connection, campaign_id)
@@ -104,10 +129,20 @@ async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
 
 def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> Estimate:
     """From what the same cases took before; unknown if a target has run none of them."""
-    if any(each.target.id not in durations for each in plan.targets):
-        return Estimate(seconds=None, measured_jobs=sum(n for _, n in durations.values()))
-    seconds = [len(each.case_ids) * plan.runs * durations[each.target.id][0] for each in plan.targets]
-    return Estimate(seconds=max(seconds), measured_jobs=sum(n for _, n in durations.values()))
+    parts = [estimate_of_part(each, plan.runs, durations) for each in plan.targets]
+    seconds = [each.seconds for each in parts if each.seconds is not None]
+    return Estimate(
+        seconds=max(seconds) if len(seconds) == len(parts) else None,
+        measured_jobs=sum(each.measured_jobs for each in parts),
+    )
+
+
+def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[float, int]]) -> Estimate:
+    """One target's time, from what its cases took before."""
+    if part.target.id not in durations:
+        return Estimate(seconds=None, measured_jobs=0)
+    mean_s, measured = durations[part.target.id]
+    return Estimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=measured)
 
 
 def estimate_of_rest(counters: Counters, elapsed_s: float) -> Estimate:
@@ -137,6 +172,7 @@ def _campaign(row: Row[Any]) -> dict[str, Any]:
 def _target(row: Row[Any], elapsed_s: float) -> CampaignTarget:
     counters = _counters(row)
     return CampaignTarget(
+        id=row.target_id,
         target=spelled(row),
         framework=row.framework,
         version=row.version,

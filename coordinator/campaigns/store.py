@@ -13,6 +13,9 @@ from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase
 from coordinator.campaigns.selectors import TargetName
 from coordinator.database.tables import campaign_targets, campaigns, cases, suites
 
+LATELY = 20_000
+"""Outcomes, of the jobs that were queued last, among which recent failures are looked for."""
+
 
 async def live_targets(connection: AsyncConnection) -> list[TargetName]:
     rows = await connection.execute(
@@ -174,6 +177,43 @@ async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int
         if row.n:
             told[each.target.id] = (float(row.mean), row.n)
     return told
+
+
+async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
+    rows = await connection.execute(
+        text("""
+        SELECT target_id, verdict, verdict_on_device, cause, cause_on_device, not_counted_cause,
+               count(*) AS functions
+          FROM matrix_cells WHERE campaign_id = :id
+         GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY functions DESC, 1, 2, 3, 4, 5, 6
+        """),
+        {"id": campaign_id},
+    )
+    return rows.all()
+
+
+# By the newest jobs, which an index finds however large the campaign: nothing orders outcomes by their time.
+_FAILED_LATELY = text(f"""
+WITH newest AS (
+    SELECT job_id, target_id, case_id, run, verdict, cause, finished_at FROM outcomes
+     WHERE campaign_id = :campaign ORDER BY job_id DESC LIMIT {LATELY}
+), failed AS (
+    SELECT * FROM newest WHERE verdict = 'failed' ORDER BY finished_at DESC, job_id DESC LIMIT CAST(:most AS int)
+)
+SELECT f.job_id, f.run, f.verdict, f.cause, f.finished_at, c.name AS "case", c.function,
+       t.framework, t.version, t.device,
+       left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal', o.ending), 300)
+           AS said
+  FROM failed f
+  JOIN outcomes o ON o.job_id = f.job_id
+  JOIN cases c ON c.id = f.case_id
+  JOIN targets t ON t.id = f.target_id
+ ORDER BY f.finished_at DESC, f.job_id DESC
+""")
+
+
+async def failed_lately(connection: AsyncConnection, campaign_id: int, most: int) -> Sequence[Row[Any]]:
+    return (await connection.execute(_FAILED_LATELY, {"campaign": campaign_id, "most": most})).all()
 
 
 async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:

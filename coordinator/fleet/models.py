@@ -21,6 +21,16 @@ class RunnerRegistration(BaseModel):
     def _reachable_by_http(cls, url: str) -> str:
         return web_address(url)
 
+    @field_validator("secret")
+    @classmethod
+    def _fits_a_header(cls, secret: str) -> str:
+        # What does not fit would be quoted by whoever says so.
+        if not secret.isprintable():
+            raise ValueError(
+                "must be one line without control characters: give the one that the runner was started with"
+            )
+        return secret
+
 
 class Runner(BaseModel):
     id: int
@@ -44,6 +54,38 @@ class Runner(BaseModel):
     last_seen: datetime | None
     quarantined_until: datetime | None
     fingerprint: dict[str, Any]
+
+
+class JobInFlight(BaseModel):
+    """A job that a runner has now."""
+
+    job_id: int
+    campaign_id: int
+    case: str
+    run: int
+    attempt: int
+    state: str
+    started_at: datetime | None
+
+
+class RecentOutcome(BaseModel):
+    """An outcome of a runner's."""
+
+    job_id: int
+    campaign_id: int
+    case: str
+    run: int
+    verdict: str
+    cause: str | None
+    placement: str
+    finished_at: datetime
+
+
+class Work(BaseModel):
+    """What a runner does, and did lately."""
+
+    in_flight: list[JobInFlight]
+    recent: list[RecentOutcome]
 
 
 class RunnerList(BaseModel):

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.errors import NotFoundError
 from coordinator.fleet import store
 from coordinator.fleet.client import RunnerClient
-from coordinator.fleet.models import Runner, RunnerRegistration
+from coordinator.fleet.models import Runner, RunnerRegistration, Work
 from coordinator.fleet.store import OwnedRunner
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo
@@ -56,6 +56,23 @@ async def get(engine: AsyncEngine, runner_id: int) -> Runner:
     if not rows:
         raise NotFoundError(f"there is no runner {runner_id}: see GET /api/v1/runners")
     return _runner(rows[0])
+
+
+async def waiting(engine: AsyncEngine) -> dict[int, int]:
+    """How many jobs wait for each runner's target, by runner; nothing waits for one that is absent."""
+    async with engine.connect() as connection:
+        return await store.jobs_waiting(connection)
+
+
+async def work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
+    """What the runner does and did lately; at most so many of each."""
+    async with engine.connect() as connection:
+        return Work.model_validate(
+            {
+                "in_flight": [dict(row._mapping) for row in await store.in_flight(connection, runner_id, most)],
+                "recent": [dict(row._mapping) for row in await store.recent_outcomes(connection, runner_id, most)],
+            }
+        )
 
 
 async def remove(engine: AsyncEngine, runner_id: int) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel
+
+from protocol.outcomes import Evidence
 
 Format = Literal["json", "csv", "parquet"]
 
@@ -65,3 +68,100 @@ class Matrix(BaseModel):
     suite: str
     targets: list[MatrixTarget]
     functions: list[MatrixRow]
+
+
+class Attempt(BaseModel):
+    """One dispatch of a job, and how it ended."""
+
+    attempt: int
+    runner: str | None
+    leased_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    end: str | None
+    reason: str | None
+    late: bool
+    """A result of it came after the job had gone on without it."""
+
+
+class OtherRun(BaseModel):
+    job_id: int
+    run: int
+    verdict: str
+    placement: str
+    cause: str | None
+    steady_ms: float | None
+
+
+class OutcomeDetail(BaseModel):
+    """Everything of one outcome."""
+
+    row: dict[str, Any]
+    """As in `outcome_rows`, with the command that repeats it."""
+    target: str
+    sentences: list[str]
+    """What must stand beside any figure of its target."""
+    evidence: Evidence | None
+    samples_ms: list[float]
+    calls_per_sample: int | None
+    log: str
+    """All of it that the runner kept."""
+    host_only_because: str | None
+    timing: str
+    timeout_s: float
+    fingerprint_id: str | None
+    was: dict[str, str | None] | None
+    """What the rules had said, if a person said otherwise."""
+    attempts: list[Attempt]
+    runs: list[OtherRun]
+
+
+class RunDetail(BaseModel):
+    """One run of one case."""
+
+    job_id: int
+    run: int
+    verdict: str
+    ending: str
+    cause: str | None
+    rule: str | None
+    overridden_by: str | None
+    placement: str
+    fallbacks: dict[str, Any]
+    cold_ms: float | None
+    steady_ms: float | None
+    iqr_ms: float | None
+    samples_ms: list[float]
+    duration_s: float
+    said: str | None
+    """The beginning of its evidence."""
+    repeat: str
+
+
+class CaseDetail(BaseModel):
+    case: str
+    host_only: str | None
+    runs: list[RunDetail]
+
+
+class FunctionOnTarget(BaseModel):
+    target_id: int
+    target: str
+    hardware: str
+    environment: str
+    suite_revision: str
+    simulated: bool
+    sentences: list[str]
+    cases: list[CaseDetail]
+    fingerprints: dict[str, dict[str, Any]]
+
+
+class FunctionDetail(BaseModel):
+    """All outcomes of one function in one campaign."""
+
+    campaign_id: int
+    campaign: str
+    state: str
+    framework: str
+    function: str
+    targets: list[FunctionOnTarget]

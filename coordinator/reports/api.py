@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -37,11 +37,13 @@ def asked(
         float, Query(description="how many times slower a function may be before it is intolerable")
     ] = INTOLERABLE,
     measure: Annotated[
-        Measure | None, Query(description="which latency; unless it is said, as the campaign was timed")
+        str | None,
+        Query(max_length=20, description="steady, cold or paper; unless it is said, as the campaign was timed"),
     ] = None,
 ) -> Asked:
     # A form sends its empty fields too.
-    return Asked(None if reference == NO_REFERENCE else reference, reference_device or None, tolerable, measure)
+    which = cast(Measure | None, measure or None)
+    return Asked(None if reference == NO_REFERENCE else reference, reference_device or None, tolerable, which)
 
 
 AskedFor = Annotated[Asked, Depends(asked)]

@@ -21,6 +21,15 @@ class Chapter:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must stand beside its figures and tables, each said once."""
+        return tuple(dict.fromkeys(note for each in self.tables for note in each.notes))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.counting_rule for each in self.tables))
+
     def filled(self, tables: Sequence[Table], figures: Sequence[Figure]) -> Chapter:
         """With those of its figures and tables that there are."""
         return replace(

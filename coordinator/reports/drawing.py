@@ -46,6 +46,7 @@ class Drawer:
     def __init__(self, folder: Path) -> None:
         self._wanted = folder
         self._folder: Path | None = None
+        self._own: tempfile.TemporaryDirectory[str] | None = None
         self._waiting: dict[str, tuple[Spec | None, Made, asyncio.Future[None]]] = {}
         self._drawing: asyncio.Task[None] | None = None
 
@@ -82,6 +83,8 @@ class Drawer:
             self._drawing.cancel()
             with suppress(asyncio.CancelledError):
                 await self._drawing
+        if self._own is not None:
+            self._own.cleanup()
 
     async def _file(self, spec: Spec | None, made: Made) -> Path:
         name = key(spec, made)
@@ -157,7 +160,8 @@ class Drawer:
                 tempfile.TemporaryFile(dir=self._wanted).close()
                 self._folder = self._wanted
             except OSError:
-                self._folder = Path(tempfile.mkdtemp(prefix="portolan-figures-"))
+                self._own = tempfile.TemporaryDirectory(prefix="portolan-figures-")
+                self._folder = Path(self._own.name)
         return self._folder
 
 

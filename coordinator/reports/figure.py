@@ -128,12 +128,15 @@ def figure(
     silent: str = "",
     title: str | None = None,
 ) -> Figure:
-    """``drawing`` is a specification without its frame; ``counted`` says over what, and how, in a sentence."""
+    """``drawing`` is a specification without its frame, whose data say what of them was published.
+
+    ``counted`` says over what, and how, in a sentence.
+    """
     bare = None if drawing is None else {"$schema": SCHEMA, "config": CONFIG, **drawing}
     return Figure(
         id=id,
         title=title or table.title,
-        subtitle=(f"{_whose(charted)}{counted}", *_of_targets(charted)),
+        subtitle=(*_nothing_own(charted, drawing), f"{_whose(charted)}{counted}", *_of_targets(charted)),
         alternative=alternative if bare is not None else silent,
         table=table.id,
         remade_from=table.remade_from,
@@ -189,6 +192,13 @@ def label(charted: Charted, name: str) -> str:
     """A target's name in a figure: a simulated one says so wherever it stands."""
     simulated = {charted.labels[each.id] for each in charted.targets if each.simulated}
     return f"{name} (simulated)" if name in simulated else name
+
+
+def _nothing_own(charted: Charted, drawing: Spec | None) -> tuple[str, ...]:
+    """A picture of the study must not be taken for one of the campaign."""
+    if drawing is None or not charted.targets or not all(row.get("published") for row in drawing["data"]["values"]):
+        return ()
+    return (f"Of {charted.name} itself there is nothing to draw yet: all that is shown was published.",)
 
 
 def _whose(charted: Charted) -> str:

@@ -30,7 +30,7 @@ def scatter(charted: Charted, table: Table, tolerable: float) -> Figure:
             "function": record["function"],
             "x": record["base_ms"],
             "y": record["other_ms"],
-            "study": record["source"] != charted.name,
+            "published": record["source"] != charted.name,
         }
         for record in table.records()
         if _positive(record["base_ms"]) and _positive(record["other_ms"])
@@ -59,6 +59,7 @@ def densities(charted: Charted, table: Table) -> Figure:
     rows = [
         {
             "framework": record["framework"],
+            "published": record["source"] != charted.name,
             "target": _of_source(charted, record["source"], str(record["target"])),
             "milliseconds": record["milliseconds"],
             "density": record["density"],
@@ -123,6 +124,7 @@ def slowdown(charted: Charted, table: Table) -> Figure:
     rows: Rows = [
         {
             "pair": _pair(charted, record),
+            "published": record["source"] != charted.name,
             "ratio": mean.value,
             "low": mean.interval[0] if mean.interval else None,
             "high": mean.interval[1] if mean.interval else None,
@@ -154,7 +156,7 @@ def first_calls(charted: Charted, table: Table) -> Figure:
             "function": record["function"],
             "x": record["steady_ms"],
             "y": record["cold_ms"],
-            "study": False,
+            "published": False,
         }
         for record in table.records()
         if _positive(record["steady_ms"]) and _positive(record["cold_ms"])
@@ -213,7 +215,8 @@ def _shares(charted: Charted, table: Table, parts: dict[str, str]) -> Rows:
                 share, shown = {"percent": float(cell)}, f"{cell:g} % (n not published)"
             else:
                 continue
-            rows.append({"pair": _pair(charted, record), "part": said, "shown": shown, **share})
+            published = record["source"] != charted.name
+            rows.append({"pair": _pair(charted, record), "published": published, "part": said, "shown": shown, **share})
     return rows
 
 

@@ -14,6 +14,7 @@ from coordinator.reports.figure import (
     PARTIAL,
     SERIES,
     SHAPES,
+    SHEET,
     SUCCESS,
     Spec,
     logarithmic_ms,
@@ -54,13 +55,15 @@ def stacked(rows: Rows, who: str, part: str, colours: Mapping[str, str], what: s
     }
     layers: list[Spec] = [bars]
     if any("low" in row for row in rows):
-        layers.append(
+        # On a bar of any colour a line is seen by the light around it.
+        layers += [
             {
                 "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "rule", "color": INK, "strokeWidth": 1.5},
+                "mark": {"type": "rule", "color": colour, "strokeWidth": width},
                 "encoding": {"y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}},
             }
-        )
+            for colour, width in ((SHEET, 5), (INK, 1.5))
+        ]
     if any(row.get("n") for row in rows):
         layers.append(
             {
@@ -74,14 +77,14 @@ def stacked(rows: Rows, who: str, part: str, colours: Mapping[str, str], what: s
             }
         )
     values = [{**row, **({"said_n": f"n {row['n']}"} if row.get("n") else {})} for row in rows]
-    return {"data": {"values": values}, "width": 420, "height": {"step": 24}, "layer": layers}
+    return {"data": {"values": values}, "width": 520, "height": {"step": 24}, "layer": layers}
 
 
 def deciles(rows: Rows) -> Spec:
     x = {
         "field": "decile",
         "type": "ordinal",
-        "title": "decile of use (10: the rarest functions, 100: the most used)",
+        "title": "decile of use (10: rarest)",
         "axis": {"labelAngle": 0},
     }
     words = {word: VERDICTS[word] for word in ("partial", "complete")}
@@ -151,7 +154,7 @@ def grouped(rows: Rows) -> Spec:
         "columns": 2,
         "resolve": OWN_AXES,
         "spec": {
-            "width": 260,
+            "width": 300,
             "height": {"step": 13},
             "layer": [
                 {
@@ -162,15 +165,15 @@ def grouped(rows: Rows) -> Spec:
                         "x": {"field": "percent", **x},
                         "color": {
                             "field": "counted_by",
-                            "type": "nominal",
+                            "type": "ordinal",
                             "title": None,
                             "scale": {"domain": ways, "range": list(SERIES[: len(ways)])},
                         },
                         "fillOpacity": {
                             "field": "counted_by",
-                            "type": "nominal",
+                            "type": "ordinal",
+                            "title": None,
                             "scale": {"domain": ways, "range": [1, 0.45][: len(ways)]},
-                            "legend": None,
                         },
                         "tooltip": [
                             {"field": "target"},
@@ -209,8 +212,16 @@ def against(rows: Rows, panel: str, across: str, up: str, factor: float) -> Spec
         "encoding": {
             "x": {"field": "x", **x},
             "y": {"field": "y", **y},
-            "color": {"field": "study", "legend": None, "scale": {"domain": [False, True], "range": list(SERIES[:2])}},
-            "shape": {"field": "study", "legend": None, "scale": {"domain": [False, True], "range": list(SHAPES[:2])}},
+            "color": {
+                "field": "published",
+                "legend": None,
+                "scale": {"domain": [False, True], "range": list(SERIES[:2])},
+            },
+            "shape": {
+                "field": "published",
+                "legend": None,
+                "scale": {"domain": [False, True], "range": list(SHAPES[:2])},
+            },
             "tooltip": [
                 {"field": "function"},
                 {"field": "x", "title": f"{across} (ms)", "format": ".3g"},
@@ -289,7 +300,7 @@ def dots(rows: Rows, parts: dict[str, str], title: str) -> Spec:
     }
     return {
         "data": {"values": rows},
-        "width": 420,
+        "width": 520,
         "height": {"step": 18 if len(words) > 1 else 26},
         "layer": [
             {
@@ -332,7 +343,7 @@ def means(rows: Rows) -> Spec:
     y = {"field": "pair", "type": "nominal", "title": None, "sort": names}
     return {
         "data": {"values": rows},
-        "width": 420,
+        "width": 520,
         "height": {"step": 26},
         "layer": [
             {

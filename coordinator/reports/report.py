@@ -27,6 +27,7 @@ FAILURES_LISTED = 500
 """Functions and targets, each with one command; of more the report says so."""
 ROWS = 1500
 """Of one table in the file; it says where the others are."""
+TEMPLATE = "report.html"
 SAID = 240
 """Letters of what a failure said."""
 
@@ -105,6 +106,11 @@ class Report:
     def queries(self) -> dict[str, list[str]]:
         return _grouped((each.query, each.title) for each in self.tables if each.query)
 
+    @cached_property
+    def drawn(self) -> dict[str, Markup]:
+        """The pictures, which are our own drawing and need no escaping."""
+        return {id: Markup(svg) for id, svg in self.pictures.items()}
+
     @property
     def caveats(self) -> list[str]:
         return list(dict.fromkeys(note for each in self.tables for note in each.notes))
@@ -124,18 +130,21 @@ class Report:
             )
 
 
-def html(report: Report, made_at: datetime | None = None) -> str:
+def html(report: Report) -> str:
     """The file. Everything but our own pictures and style is escaped."""
+    return _templates.get_template(TEMPLATE).render(made=lambda: report, **frame(report.campaign))
+
+
+def frame(campaign: CampaignDetail) -> dict[str, object]:
+    """What the template needs besides ``made``, which makes the report where the template comes to it."""
     style = (files("coordinator.web") / "static" / "portolan.css").read_text(encoding="utf-8")
-    return _templates.get_template("report.html").render(
-        report=report,
-        campaign=report.campaign,
-        style=Markup(style),
-        pictures={id: Markup(svg) for id, svg in report.pictures.items()},
-        rows=ROWS,
-        failures_listed=FAILURES_LISTED,
-        made_at=(made_at or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC"),
-    )
+    return {
+        "campaign": campaign,
+        "style": Markup(style),
+        "rows": ROWS,
+        "failures_listed": FAILURES_LISTED,
+        "made_at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
 
 
 def _facts(body: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ class Asked:
     factor: float = INTOLERABLE
     """How many times slower is intolerable."""
     measure: Measure | None = None
-    """What of a case's latencies is charted; unless it is said, as the campaign was timed."""
+    """Which latency; unless it is said, as the campaign was timed. ``chart`` refuses what is no measure."""
 
 
 @dataclass(frozen=True)

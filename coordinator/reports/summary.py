@@ -159,8 +159,9 @@ def _none_passed(failed: int, skipped: int, incomplete: int) -> str:
 
 
 def _names(functions: Sequence[str]) -> str:
-    named = _listed(sorted(functions)[:NAMED])
-    return f"{named} and {len(functions) - NAMED:,} more" if len(functions) > NAMED else named
+    named = sorted(functions)[:NAMED]
+    others = len(functions) - len(named)
+    return _listed([*named, *([f"{others:,} more"] if others else [])])
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -29,6 +29,7 @@ def portability(charted: Charted, table: Table) -> Figure:
     rows = [
         {
             "who": _who(charted, record),
+            "published": record["source"] != charted.name,
             "verdict": word,
             "percent": _percent(record[word]),
             "shown": _shown(record[word]),
@@ -161,6 +162,7 @@ def _failures(charted: Charted, table: Table, *more: str) -> Iterator[dict[str, 
         for place, word in enumerate(("partial", "complete")):
             yield {
                 "who": _who(charted, record),
+                "published": record["source"] != charted.name,
                 "verdict": word,
                 "percent": _percent(record[word]),
                 "shown": _shown(record[word]),

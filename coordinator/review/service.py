@@ -93,6 +93,27 @@ async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) ->
         await store.rename(connection, earlier)
 
 
+async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, cause: Cause, by: str, why: str) -> None:
+    """As ``override``, of the case and target that the outcome is of."""
+    await _ended(engine, campaign_id)
+    async with engine.begin() as connection:
+        await store.alone(connection)
+        jobs = await _runs_of(connection, campaign_id, job_id)
+        await store.put_overrides(connection, jobs, cause, by, why)
+        await store.rename(connection, [Named(job, verdict_of(cause), cause, OVERRIDDEN) for job in jobs])
+
+
+async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> None:
+    """As ``undo``, of the case and target that the outcome is of."""
+    await _ended(engine, campaign_id)
+    async with engine.begin() as connection:
+        await store.alone(connection)
+        earlier = await store.take_overrides(connection, await _runs_of(connection, campaign_id, job_id))
+        if not earlier:
+            raise NotFoundError(f"nobody has overridden the cause of job {job_id} in campaign {campaign_id}")
+        await store.rename(connection, earlier)
+
+
 async def overrides(engine: AsyncEngine, campaign_id: int) -> list[Override]:
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -138,3 +159,14 @@ async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target
     if not jobs:
         raise NotFoundError(f"campaign {campaign_id} has no outcome of {case} on {matched[0]} that did not pass")
     return matched[0].id, jobs
+
+
+async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> Sequence[int]:
+    """The outcome's case on its target: the runs that did not pass."""
+    where = await store.where(connection, campaign_id, job_id)
+    if where is None:
+        raise NotFoundError(f"campaign {campaign_id} has no outcome of a job {job_id}")
+    jobs = await store.runs_that_did_not_pass(connection, campaign_id, where.target_id, where.case)
+    if not jobs:
+        raise ConflictError(f"all runs of {where.case} passed: there is no cause to name")
+    return jobs

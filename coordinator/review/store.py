@@ -63,7 +63,7 @@ async def not_passed(connection: AsyncConnection, campaign_id: int | None) -> As
         after = rows[-1].job_id
 
 
-# The counters follow the verdicts, in the same statement.
+# The counters follow the verdicts, in the same statement; by ``renamed`` the matrix knows that it is out of date.
 _RENAME = text("""
 WITH u AS (
     SELECT * FROM unnest(CAST(:jobs AS bigint[]), CAST(:verdicts AS text[]), CAST(:causes AS text[]),
@@ -74,7 +74,8 @@ WITH u AS (
     UPDATE outcomes o SET verdict = u.verdict, cause = u.cause, rule = u.rule FROM u WHERE o.job_id = u.job_id
 )
 UPDATE campaign_targets c
-   SET failed = c.failed + n.failed, skipped = c.skipped + n.skipped, incomplete = c.incomplete + n.incomplete
+   SET failed = c.failed + n.failed, skipped = c.skipped + n.skipped, incomplete = c.incomplete + n.incomplete,
+       renamed = c.renamed + 1
   FROM (SELECT was.campaign_id, was.target_id,
                sum((u.verdict = 'failed')::int - (was.verdict = 'failed')::int) AS failed,
                sum((u.verdict = 'skipped')::int - (was.verdict = 'skipped')::int) AS skipped,
@@ -110,6 +111,18 @@ async def runs_that_did_not_pass(
         {"campaign": campaign_id, "target": target_id, "case": case},
     )
     return rows.scalars().all()
+
+
+async def where(connection: AsyncConnection, campaign_id: int, job_id: int) -> Row[Any] | None:
+    """Of which case, on which target, the outcome is."""
+    found = await connection.execute(
+        text("""
+        SELECT o.target_id, c.name AS "case" FROM outcomes o JOIN cases c ON c.id = o.case_id
+         WHERE o.job_id = :job AND o.campaign_id = :campaign
+        """),
+        {"job": job_id, "campaign": campaign_id},
+    )
+    return found.one_or_none()
 
 
 async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, by: str, why: str) -> None:

@@ -10,13 +10,14 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from coordinator.errors import ForbiddenError
 from coordinator.reports.render import shown
 from coordinator.web import words
 from protocol.problems import Problem
@@ -51,6 +52,7 @@ templates.filters |= {
     "moment": words.moment,
     "ratio": words.ratio,
     "shown": shown,
+    "pretty": words.pretty,
 }
 _streaming = templates.overlay(enable_async=True)
 PIECE = 500
@@ -120,6 +122,17 @@ async def _next(body: AsyncIterator[str]) -> str | None:
 
 def problem_page(request: Request, problem: Problem) -> Response:
     return page(request, "problem.html", problem, status=problem.status or 500)
+
+
+def same_site(request: Request) -> None:
+    """Refuse a form that another site sent: a dependency of every route that changes something."""
+    told = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    foreign = told not in (None, "same-origin", "none")
+    if told is None and origin is not None:
+        foreign = urlsplit(origin).netloc != request.headers.get("host")
+    if foreign:
+        raise ForbiddenError("this form was sent by another site: open the page here and send it from there")
 
 
 def wants_page(request: Request) -> bool:

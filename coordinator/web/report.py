@@ -7,13 +7,14 @@ from dataclasses import asdict
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context
 from coordinator.reports import service
 from coordinator.reports.api import AskedFor, described
 from coordinator.reports.render import to_json
-from coordinator.reports.report import Report, html
-from coordinator.web.pages import SECURITY
+from coordinator.reports.report import TEMPLATE, Report, frame, html
+from coordinator.web.pages import SECURITY, streamed
 
 router = APIRouter()
 
@@ -23,11 +24,18 @@ async def report(
     request: Request, campaign_id: CampaignId, context: Context, asked_for: AskedFor, download: bool = False
 ) -> Response:
     """The file itself: what one sees is what a colleague gets."""
-    made = await service.report(context.engine, context.drawer, campaign_id, asked_for)
+    campaign = await campaigns.detail(context.engine, campaign_id)
+    await service.check(context.engine, campaign_id, asked_for)
+
+    async def made() -> Report:
+        return await service.report(context.engine, context.drawer, campaign_id, asked_for)
+
     if request.query_params.get("as") == "json":
-        return JSONResponse(as_data(made), headers=SECURITY)
-    name = f'attachment; filename="portolan-campaign-{campaign_id}.html"'
-    return HTMLResponse(html(made), headers=SECURITY | ({"Content-Disposition": name} if download else {}))
+        return JSONResponse(as_data(await made()), headers=SECURITY)
+    if download:
+        name = f'attachment; filename="portolan-campaign-{campaign_id}.html"'
+        return HTMLResponse(html(await made()), headers=SECURITY | {"Content-Disposition": name})
+    return streamed(request, TEMPLATE, campaign, made=made, **frame(campaign))
 
 
 def as_data(report: Report) -> dict[str, object]:

@@ -6,13 +6,38 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
-from coordinator.web import campaigns, figures, report
+from coordinator.web import (
+    campaigns,
+    comparison,
+    figures,
+    functions,
+    history,
+    matrix,
+    outcomes,
+    registration,
+    report,
+    runners,
+    submission,
+)
 from coordinator.web.pages import STATIC
 
 
 def install(app: FastAPI) -> None:
     site = APIRouter(include_in_schema=False)
-    for module in (campaigns, figures, report):
+    # What is called new is no campaign's or runner's id: those with words before those with numbers.
+    for module in (
+        submission,
+        registration,
+        campaigns,
+        figures,
+        report,
+        matrix,
+        functions,
+        outcomes,
+        comparison,
+        history,
+        runners,
+    ):
         site.include_router(module.router)
 
     @site.get("/")

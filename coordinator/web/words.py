@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from typing import Any
 
 UNKNOWN = "–"
 """Not measured, or not known: never a zero."""
@@ -40,3 +42,8 @@ def duration(seconds: float | None) -> str:
 def moment(value: datetime | None) -> str:
     """To the second, in UTC, as the database has it."""
     return UNKNOWN if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def pretty(value: Any) -> str:
+    """JSON to be read."""
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -165,6 +166,15 @@ def test_a_decision_is_short_and_has_its_three_parts(page: Path) -> None:
     lines = page.read_text().splitlines()
     assert [line for line in lines if line.startswith("## ")] == ["## Context", "## Decision", "## Consequences"]
     assert len(lines) <= 25
+
+
+def test_notebooks_are_kept_without_their_output() -> None:
+    """What they show depends on who executed them last, and no reader of a change can review it."""
+    notebooks = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+    assert notebooks
+    for notebook in notebooks:
+        cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+        assert not [cell for cell in cells if cell["outputs"] or cell["execution_count"] is not None], notebook.name
 
 
 def test_every_variable_of_ours_is_in_the_settings() -> None:

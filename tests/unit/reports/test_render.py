@@ -9,9 +9,12 @@ import json
 import pytest
 from rich.console import Console
 
-from coordinator.reports.render import shown, to_csv, to_json, to_terminal
+from coordinator.reference.reader import read
+from coordinator.reports.render import from_json, shown, to_csv, to_json, to_terminal
+from coordinator.reports.service import tables
 from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
+from tests.unit.reports.charting import CPU, XLA, charted
 
 TABLE = Table(
     id="portability",
@@ -106,3 +109,8 @@ def test_what_people_see_is_rounded_to_what_it_can_say(cell: Cell, kind: Kind, t
 def test_a_row_that_does_not_fit_its_columns_is_a_mistake_found_at_once() -> None:
     with pytest.raises(ValueError, match="a row of 1 cells under 4 columns"):
         Table("x", "X", TABLE.columns, (("alone",),), (), "", (), "")
+
+
+def test_a_table_read_from_its_json_is_the_same() -> None:
+    for table in tables(charted([CPU, XLA], reference=read())):
+        assert from_json(json.loads(json.dumps(to_json(table)))) == table

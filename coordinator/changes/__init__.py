@@ -1,0 +1,1 @@
+"""What differs between two campaigns, or two targets: verdicts and latencies, function by function."""

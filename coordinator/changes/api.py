@@ -1,0 +1,30 @@
+"""Comparison over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from coordinator.changes import service
+from coordinator.changes.models import Compared
+from coordinator.changes.pairs import Asked
+from coordinator.context import Context
+from coordinator.matrix.models import Counting
+
+router = APIRouter(tags=["comparison"])
+
+SideText = Annotated[
+    str, Query(max_length=300, description="a campaign's number; or one target of it, such as `3:torch/xla`")
+]
+
+
+@router.get("/compare")
+async def compare(
+    a: SideText,
+    b: SideText,
+    context: Context,
+    by: Annotated[Counting, Query(description="`device`: a fallback to the host fails")] = "verdict",
+) -> Compared:
+    """Regressions, fixes and changed latency from `a` to `b`, function by function; what did not change is counted."""
+    return await service.compare(context.engine, Asked.parse(a, "a"), Asked.parse(b, "b"), by)

@@ -1,0 +1,192 @@
+"""The matrix of a campaign: functions down, targets across, found by a query."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from coordinator.campaigns.api import CampaignId
+from coordinator.context import Context
+from coordinator.errors import QueryError
+from coordinator.matrix import service
+from coordinator.matrix.models import Cell, Column, Counting, Module, Part, Row
+from coordinator.matrix.query import EXAMPLES
+from coordinator.matrix.service import Asked
+from coordinator.web.pages import SECURITY, as_csv, page
+from coordinator.web.words import UNKNOWN, milliseconds, ratio
+
+router = APIRouter()
+
+ROWS = 100
+"""Functions on a page."""
+Text = Annotated[str, Query(max_length=1000)]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One verdict of a cell."""
+
+    verdict: str
+    passed: int
+    total: int
+    cause: str | None
+
+    @property
+    def fraction(self) -> str:
+        return f"{self.passed}/{self.total}" if self.total else UNKNOWN
+
+    @property
+    def said(self) -> str:
+        return f"{self.verdict}, {self.passed} of {self.total} cases passed" if self.total else "no counted case"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a cell shows: the verdict asked for, the other one where it differs, the rest as remarks."""
+
+    main: Counted
+    other: Counted | None
+    other_is: str
+    steady: str | None
+    ratio: str | None
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    function: str
+    short: str
+    address: str
+    host_only: bool
+    cells: tuple[tuple[Column, Shown | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    module: Module
+    lines: tuple[Line, ...]
+
+
+@router.get("/campaigns/{campaign_id}/matrix")
+async def matrix(
+    request: Request,
+    campaign_id: CampaignId,
+    context: Context,
+    q: Text = "",
+    by: Counting = "verdict",
+    offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
+) -> Response:
+    asked = Asked(q, by, offset, ROWS)
+    try:
+        part = await service.part(context.engine, campaign_id, asked)
+    except QueryError as error:
+        part = await service.part(context.engine, campaign_id, Asked("", by, 0, 0))
+        more: dict[str, Any] = {"groups": [], "pages": [], "per_page": ROWS, "error": error, "q": q}
+        return page(request, "matrix.html", part, status=error.status, examples=EXAMPLES, **more)
+    if request.query_params.get("as") == "csv":
+        whole = service.parts(context.engine, campaign_id, asked)
+        return StreamingResponse(_as_csv(whole), headers=SECURITY, media_type="text/csv; charset=utf-8")
+    more = {"groups": groups(part), "pages": pages(part), "per_page": ROWS, "error": None, "q": q}
+    return page(request, "matrix.html", part, examples=EXAMPLES, **more)
+
+
+async def _as_csv(parts: AsyncIterator[Part]) -> AsyncIterator[str]:
+    """All that the query finds, not only what is on the page."""
+    yield as_csv([dict.fromkeys(COLUMNS, "")]).splitlines(keepends=True)[0]
+    async for part in parts:
+        yield as_csv(records(part)).partition("\n")[2]
+
+
+def groups(part: Part) -> list[Group]:
+    """The part's rows by module, as the template shows them."""
+    by_name = {(each.framework, each.name): each for each in part.modules}
+    return [
+        Group(by_name[key], tuple(_line(part, row) for row in rows))
+        for key, rows in groupby(part.rows, key=lambda row: (row.framework, row.module))
+    ]
+
+
+def pages(part: Part) -> list[tuple[int, str, bool]]:
+    """Offset, first function and whether it is this one, of every page of what was found; none if one holds all."""
+    if part.found <= ROWS:
+        return []
+    return [
+        (first, f"{first + 1}–{min(first + ROWS, part.found)}", first == part.offset)
+        for first in range(0, part.found, ROWS)
+    ]
+
+
+def shown(cell: Cell, by: Counting) -> Shown:
+    uncounted = cell.not_counted_cause if cell.total == 0 else None
+    plain = Counted(cell.verdict, cell.passed, cell.total, cell.cause or uncounted)
+    strict = None
+    if cell.verdict_on_device is not None:
+        strict = Counted(
+            cell.verdict_on_device, cell.passed_on_device or 0, cell.total, cell.cause_on_device or uncounted
+        )
+    main, other = (strict or plain, plain) if by == "device" else (plain, strict)
+    same = other is None or (other.verdict, other.passed) == (main.verdict, main.passed)
+    return Shown(
+        main=main,
+        other=None if same else other,
+        other_is="fallbacks pass" if by == "device" else "on device",
+        steady=None if cell.steady_ms is None else milliseconds(cell.steady_ms),
+        ratio=None if cell.ratio_to_cpu is None else ratio(cell.ratio_to_cpu),
+        remarks=tuple(_remarks(cell)),
+    )
+
+
+def records(part: Part) -> Iterator[dict[str, Any]]:
+    """One record a function and target, for csv: the values of ``COLUMNS``."""
+    columns = {each.id: each for each in part.targets}
+    for row in part.rows:
+        for target_id, cell in sorted(row.cells.items()):
+            column = columns[target_id]
+            values = (
+                *(row.framework, row.module, row.function, column.target, column.hardware, column.environment),
+                *(column.suite_revision, column.simulated, "; ".join(column.sentences)),
+                *(getattr(cell, name) for name in _OF_CELL),
+            )
+            yield dict(zip(COLUMNS, values, strict=True))
+
+
+_OF_ROW = ("campaign_id", "framework", "module", "function", "target_id")
+_OF_CELL = tuple(name for name in Cell.model_fields if name not in _OF_ROW)
+COLUMNS = (
+    *("framework", "module", "function", "target", "hardware", "environment", "suite_revision", "simulated", "notes"),
+    *_OF_CELL,
+)
+
+
+def function_address(campaign_id: int, framework: str, function: str) -> str:
+    return f"/campaigns/{campaign_id}/functions/{quote(framework)}/{quote(function)}"
+
+
+def _line(part: Part, row: Row) -> Line:
+    return Line(
+        function=row.function,
+        short=row.function.removeprefix(f"{row.module}.") if row.module else row.function,
+        address=function_address(part.campaign_id, row.framework, row.function),
+        host_only=row.host_only,
+        cells=tuple(
+            (column, shown(row.cells[column.id], part.counted_by) if column.id in row.cells else None)
+            for column in part.targets
+        ),
+    )
+
+
+def _remarks(cell: Cell) -> Iterator[str]:
+    if cell.fell_back:
+        yield f"{cell.fell_back} fell back"
+    if cell.flaky:
+        yield f"{cell.flaky} flaky"
+    if cell.skipped:
+        yield f"{cell.skipped} skipped"
+    if cell.incomplete:
+        yield f"{cell.incomplete} incomplete"

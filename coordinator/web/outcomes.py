@@ -1,0 +1,129 @@
+"""One outcome with everything that is known of it, and a form to say why it did not pass."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Path, Request, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse
+from pydantic import BaseModel, ValidationError
+
+from coordinator.campaigns.api import CampaignId
+from coordinator.context import Context
+from coordinator.errors import ConflictError
+from coordinator.outcomes import details
+from coordinator.outcomes.causes import readable
+from coordinator.outcomes.models import OutcomeDetail
+from coordinator.review import service as review
+from coordinator.review.models import Name, Words
+from coordinator.web.pages import SECURITY, page, same_site
+from coordinator.web.plots import scale_of, strips
+from protocol.words import Cause
+
+router = APIRouter()
+
+MOST_TEXT = 64 * 1024
+"""So many characters of a log or a message stand on the page; a link leads to all."""
+MOST_TYPED = 4000
+
+JobId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+Typed = Annotated[str, Form(max_length=MOST_TYPED)]
+
+
+class Word(BaseModel):
+    """What a person says of an outcome."""
+
+    cause: Cause
+    by: Name
+    why: Words
+
+
+@router.get("/campaigns/{campaign_id}/outcomes/{job_id}")
+async def outcome(request: Request, campaign_id: CampaignId, job_id: JobId, context: Context) -> Response:
+    return _page(request, await details.outcome(context.engine, campaign_id, job_id))
+
+
+@router.get("/campaigns/{campaign_id}/outcomes/{job_id}/log")
+async def log(campaign_id: CampaignId, job_id: JobId, context: Context) -> Response:
+    """All of the log that was kept, as plain text."""
+    text = await details.log(context.engine, campaign_id, job_id)
+    return PlainTextResponse(text, headers=SECURITY)
+
+
+@router.post("/campaigns/{campaign_id}/outcomes/{job_id}/override", dependencies=[Depends(same_site)])
+async def override(
+    request: Request,
+    campaign_id: CampaignId,
+    job_id: JobId,
+    context: Context,
+    cause: Typed = "",
+    by: Typed = "",
+    why: Typed = "",
+) -> Response:
+    typed = {"cause": cause, "by": by, "why": why}
+    try:
+        word = Word.model_validate(typed)
+        await review.override_outcome(context.engine, campaign_id, job_id, word.cause, word.by, word.why)
+    except (ValidationError, ConflictError) as error:
+        found = await details.outcome(context.engine, campaign_id, job_id)
+        return _page(request, found, typed=typed, errors=complaints(error), status=422)
+    return _back(campaign_id, job_id)
+
+
+@router.post("/campaigns/{campaign_id}/outcomes/{job_id}/undo", dependencies=[Depends(same_site)])
+async def undo(campaign_id: CampaignId, job_id: JobId, context: Context) -> Response:
+    await review.undo_outcome(context.engine, campaign_id, job_id)
+    return _back(campaign_id, job_id)
+
+
+def complaints(error: ValidationError | ConflictError) -> dict[str, str]:
+    """What to say beside which field; of the form as a whole under ``form``."""
+    if isinstance(error, ConflictError):
+        return {"form": str(error)}
+    return {str(each["loc"][0]): _ASKED[str(each["loc"][0])] for each in error.errors()}
+
+
+_ASKED = {
+    "cause": "choose a cause",
+    "by": "say who you are, in at most 200 characters",
+    "why": "say why, in at most 2,000 characters",
+}
+
+
+def cut(text: str) -> tuple[str, int]:
+    """The end of the text, and how many characters are left out before it."""
+    return text[-MOST_TEXT:], max(0, len(text) - MOST_TEXT)
+
+
+def _page(
+    request: Request,
+    found: OutcomeDetail,
+    *,
+    typed: dict[str, str] | None = None,
+    errors: dict[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    row = found.row
+    log, left_out = cut(found.log)
+    message = readable((found.evidence and found.evidence.message) or "")
+    more: dict[str, Any] = {
+        "row": row,
+        "log": log,
+        "left_out": left_out,
+        "message": message[:MOST_TEXT],
+        "drawing": strips([found.samples_ms], scale_of([found.samples_ms]), width=640),
+        "causes": [str(each) for each in Cause],
+        "typed": typed
+        or {"cause": row["cause"] or "", "by": row["overridden_by"] or "", "why": row["overridden_why"] or ""},
+        "errors": {name: (errors or {}).get(name) for name in ("form", *_ASKED)},
+        "refused": bool(errors),
+    }
+    return page(request, "outcome.html", found, rows=[_flat(row)], status=status, **more)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "fingerprint"}
+
+
+def _back(campaign_id: int, job_id: int) -> Response:
+    return RedirectResponse(f"/campaigns/{campaign_id}/outcomes/{job_id}#cause", 303)

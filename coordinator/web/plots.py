@@ -1,0 +1,78 @@
+"""Small drawings inside a page: samples of runs as dots on one logarithmic scale. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from coordinator.web.words import milliseconds
+
+MOST_DOTS = 80
+"""Of one run; of more samples every so manieth is drawn, and the extremes."""
+ROW = 14
+EDGE = 6
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From ``low`` to ``high`` milliseconds, each step the same number of times the one before."""
+
+    low: float
+    high: float
+
+    def place(self, value: float, width: float) -> float:
+        whole = math.log(self.high) - math.log(self.low)
+        share = (math.log(value) - math.log(self.low)) / whole if whole > 0 else 0.5
+        return EDGE + share * (width - 2 * EDGE)
+
+
+def scale_of(runs: Iterable[Sequence[float]]) -> Scale | None:
+    """One that all samples of these runs fit on; None if there is none."""
+    measured = [value for run in runs for value in run if value > 0]
+    return Scale(min(measured), max(measured)) if measured else None
+
+
+def strips(runs: Sequence[Sequence[float]], scale: Scale | None, width: int = 220) -> Markup | None:
+    """One row of dots a run, its median a line; None if nothing was measured."""
+    if scale is None or not any(value > 0 for run in runs for value in run):
+        return None
+    height = ROW * len(runs)
+    drawn = "".join(_strip(run, scale, width, number * ROW + ROW / 2) for number, run in enumerate(runs))
+    return Markup(
+        '<svg class="strips" role="img" width="{}" height="{}" viewBox="0 0 {} {}" aria-label="{}">{}</svg>'
+    ).format(width, height, width, height, _said(runs), Markup(drawn))
+
+
+def thinned(values: Sequence[float], most: int = MOST_DOTS) -> list[float]:
+    """In order of size; never more than ``most``, the least and the greatest among them."""
+    ordered = sorted(value for value in values if value > 0)
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[round(step * (len(ordered) - 1) / (most - 1))] for step in range(most)]
+
+
+def _strip(run: Sequence[float], scale: Scale, width: int, y: float) -> str:
+    dots = thinned(run)
+    if not dots:
+        return ""
+    circles = "".join(f'<circle cx="{scale.place(each, width):.1f}" cy="{y:g}" r="2.2"/>' for each in dots)
+    middle = scale.place(_median(run), width)
+    return f'{circles}<line x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 5:g}" y2="{y + 5:g}"/>'
+
+
+def _said(runs: Sequence[Sequence[float]]) -> str:
+    told = [
+        f"run {number}: {len(run)} sample{'' if len(run) == 1 else 's'}, median {milliseconds(_median(run))}"
+        for number, run in enumerate(runs, 1)
+        if any(value > 0 for value in run)
+    ]
+    return "; ".join(told)
+
+
+def _median(run: Sequence[float]) -> float:
+    ordered = sorted(value for value in run if value > 0)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

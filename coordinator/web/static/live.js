@@ -1,0 +1,78 @@
+// Keeps a campaign's page up to date: whenever the coordinator tells of progress, the page is
+// read again, and what changed in its parts (data-live) is put in place. So numbers are written
+// in one place only, the page itself; without this script there is a link to refresh it.
+
+const LOOK_EVERY_MS = 1000;
+const SAY_EVERY_MS = 20000;
+const TRY_AGAIN_MS = 5000;
+
+const section = document.querySelector("[data-events]");
+const said = section.querySelector("[data-said]");
+let due = null;
+let looking = false;
+let again = false;
+let spoken = performance.now();
+
+async function look(last) {
+  if (looking) {
+    again = true;
+    return;
+  }
+  looking = true;
+  again = false;
+  const began = performance.now();
+  try {
+    const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+    if (answer.ok) put(new DOMParser().parseFromString(await answer.text(), "text/html"), last);
+  } catch {
+    // The stream tells when the coordinator is back.
+  }
+  looking = false;
+  // A page that is slow to make is asked for less often.
+  if (again && due === null) soon(Math.max(LOOK_EVERY_MS, 5 * (performance.now() - began)));
+}
+
+function soon(wait) {
+  due = setTimeout(() => {
+    due = null;
+    look(false);
+  }, wait);
+}
+
+function put(fresh, last) {
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const now = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
+    // Nothing is taken from under a reader's fingers before the end.
+    const focused = part !== document.activeElement && part.contains(document.activeElement);
+    if (!now || now.innerHTML === part.innerHTML || (focused && !last)) continue;
+    const place = part.scrollLeft;
+    part.replaceChildren(...now.childNodes);
+    part.scrollLeft = place;
+    if (focused) document.getElementById("main").focus();
+  }
+  if (last || performance.now() - spoken > SAY_EVERY_MS) {
+    said.textContent = section.querySelector(".lead").textContent;
+    spoken = performance.now();
+  }
+}
+
+function follow() {
+  const events = new EventSource(section.dataset.events);
+  events.addEventListener("progress", () => {
+    if (looking) again = true;
+    else if (due === null) soon(LOOK_EVERY_MS);
+  });
+  events.addEventListener("ended", async () => {
+    events.close();
+    clearTimeout(due);
+    due = null;
+    while (looking) await new Promise((done) => setTimeout(done, 50));
+    await look(true);
+  });
+  // A lost connection is made anew by the browser; one that was refused is not.
+  events.addEventListener("error", () => {
+    if (events.readyState === EventSource.CLOSED) setTimeout(follow, TRY_AGAIN_MS);
+  });
+}
+
+follow();

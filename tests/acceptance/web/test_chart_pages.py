@@ -1,0 +1,298 @@
+"""The matrix, a function, an outcome, a comparison and a history, as a browser asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from tests.acceptance.web.visitor import text
+from tests.coordinator_process import CoordinatorProcess
+from tests.portolan_process import Portolan
+from tests.runner_process import RunnerProcess
+
+FUNCTIONS = (
+    "hazards.add",
+    "hazards.segfault",
+    "hazards.fail",
+    "hazards.fail_with_odd_text",
+    "hazards.print_everywhere",
+)
+
+
+@pytest.fixture(scope="module")
+def campaign(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
+    campaign = coordinator.submit(*FUNCTIONS, runs=2, timing="steady", name="<script>alert(1)</script>")
+    coordinator.wait_ended(campaign)
+    return campaign
+
+
+@pytest.fixture(scope="module")
+def later(coordinator: CoordinatorProcess, runner: RunnerProcess, campaign: int) -> int:
+    later = coordinator.submit("hazards.add", "hazards.fail", runs=2, timing="steady", name="later")
+    coordinator.wait_ended(later)
+    return later
+
+
+@pytest.fixture(scope="module")
+def browser(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{coordinator.port}", headers={"Accept": "text/html"}, timeout=60
+    ) as client:
+        yield client
+
+
+def text_of(answer: httpx.Response) -> str:
+    return text(answer.text)
+
+
+def execute(coordinator: CoordinatorProcess, statement: str, *values: Any) -> None:
+    async def run() -> None:
+        connection = await asyncpg.connect(coordinator.dsn)
+        try:
+            await connection.execute(statement, *values)
+        finally:
+            await connection.close()
+
+    asyncio.run(run())
+
+
+def outcome_of(coordinator: CoordinatorProcess, campaign: int, case: str, run: int = 1) -> dict[str, Any]:
+    return next(row for row in coordinator.outcomes(campaign) if (row["case"], row["run"]) == (case, run))
+
+
+def test_the_matrix_shows_every_function_by_module(browser: httpx.Client, campaign: int) -> None:
+    answer = browser.get(f"/campaigns/{campaign}/matrix")
+    assert answer.status_code == 200
+    text = text_of(answer)
+    assert "5 functions" in text
+    for words in ("hazards@1.0/cpu", "add", "3/4", "segfault", "0/1", "crash"):
+        assert words in text
+    assert "<script>alert" not in answer.text
+
+
+def test_a_query_narrows_the_matrix_and_its_data(browser: httpx.Client, campaign: int) -> None:
+    address = f"/campaigns/{campaign}/matrix"
+    found = browser.get(address, params={"q": "partial:cpu"})
+    assert "1 of 5 functions" in text_of(found)
+    assert "segfault" not in text_of(found).partition("Find functions")[2].partition("module")[2]
+    data = browser.get(address, params={"q": "cause:crash", "as": "json"}).json()
+    assert [row["function"] for row in data["rows"]] == ["hazards.segfault"]
+    rows = list(csv.DictReader(io.StringIO(browser.get(address, params={"q": "fails:cpu", "as": "csv"}).text)))
+    assert {row["function"]: row["verdict"] for row in rows} == {
+        "hazards.add": "partial",
+        "hazards.segfault": "complete",
+        "hazards.fail": "complete",
+        "hazards.fail_with_odd_text": "complete",
+    }
+    none = browser.get(address, params={"q": "torch.*"})
+    assert none.status_code == 200
+    assert "No function is found" in text_of(none)
+
+
+@pytest.mark.parametrize("query", ["fals:cpu", "cause:typo", "fails:tpu", "slower:cpu>fast", "<b>x:</b>"])
+def test_a_malformed_query_says_where_it_is_wrong_and_shows_examples(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int, query: str
+) -> None:
+    answer = browser.get(f"/campaigns/{campaign}/matrix", params={"q": f"add {query}"})
+    assert answer.status_code == 422
+    assert "^ here" in answer.text
+    assert "fails:xla passes:cpu" in text_of(answer)
+    assert "<b>x" not in answer.text
+    assert coordinator.http.get(f"/campaigns/{campaign}/matrix", params={"q": query}).status_code == 422
+
+
+def test_a_function_has_every_run_with_what_repeats_it(browser: httpx.Client, campaign: int) -> None:
+    answer = browser.get(f"/campaigns/{campaign}/functions/hazards/hazards.add")
+    assert answer.status_code == 200
+    text = text_of(answer)
+    for words in ("hazards.add/wrong", "portolan-runner run hazards cpu hazards.add/wrong", "Fingerprint", "partial"):
+        assert words in text
+    assert 'class="strips"' in answer.text
+    rows = list(csv.DictReader(io.StringIO(browser.get(answer.url, params={"as": "csv"}).text)))
+    assert len(rows) == 8
+    assert browser.get(f"/campaigns/{campaign}/functions/hazards/hazards.none").status_code == 404
+    assert browser.get("/campaigns/999/functions/hazards/hazards.add").status_code == 404
+
+
+def test_an_outcome_has_its_evidence_log_attempts_and_fingerprint(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
+) -> None:
+    crashed = outcome_of(coordinator, campaign, "hazards.segfault/0")
+    answer = browser.get(f"/campaigns/{campaign}/outcomes/{crashed['job_id']}")
+    text = text_of(answer)
+    for words in ("crash", "SIGSEGV", "died-of-signal", "Attempts", "the host", "Name the cause yourself"):
+        assert words in text
+    odd = outcome_of(coordinator, campaign, "hazards.fail_with_odd_text/0")
+    assert "a lone surrogate" in text_of(browser.get(f"/campaigns/{campaign}/outcomes/{odd['job_id']}"))
+    assert browser.get(f"/campaigns/{campaign}/outcomes/999999").status_code == 404
+    assert browser.get(f"/campaigns/999/outcomes/{odd['job_id']}").status_code == 404
+
+
+def test_a_million_characters_of_log_are_cut_with_a_link_to_all(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
+) -> None:
+    loud = outcome_of(coordinator, campaign, "hazards.print_everywhere/0")["job_id"]
+    assert "from descriptor 1" in text_of(browser.get(f"/campaigns/{campaign}/outcomes/{loud}"))
+    execute(
+        coordinator,
+        "update outcomes set log_tail = 'begin ' || repeat('é<', 500000) || ' end', log_bytes = 5000000"
+        " where job_id = $1",
+        loud,
+    )
+    page = browser.get(f"/campaigns/{campaign}/outcomes/{loud}")
+    assert len(page.text) < 300_000
+    assert "begin" not in page.text.partition("<h2>Log</h2>")[2]
+    assert "the runner kept the end" in text_of(page)
+    assert "All 1 000 010" in text_of(page)
+    log = browser.get(f"/campaigns/{campaign}/outcomes/{loud}/log")
+    assert log.headers["content-type"] == "text/plain; charset=utf-8"
+    assert (len(log.text), log.text[:6], log.text[-4:]) == (1_000_010, "begin ", " end")
+
+
+def test_a_person_names_a_cause_and_takes_it_back(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
+) -> None:
+    failed = outcome_of(coordinator, campaign, "hazards.fail/0")
+    address = f"/campaigns/{campaign}/outcomes/{failed['job_id']}"
+    empty = browser.post(f"{address}/override", data={"cause": "", "by": " ", "why": "half typed"})
+    assert empty.status_code == 422
+    assert "choose a cause" in text_of(empty)
+    assert "half typed" in empty.text
+    done = browser.post(f"{address}/override", data={"cause": "memory", "by": "Ada", "why": "<b>it</b> swaps"})
+    assert (done.status_code, done.headers["location"]) == (303, f"{address}#cause")
+    text = text_of(browser.get(address))
+    assert "named by Ada" in text
+    assert "<b>it</b> swaps" in text
+    for run in (1, 2):
+        assert outcome_of(coordinator, campaign, "hazards.fail/0", run)["cause"] == "memory"
+    data = browser.get(f"/campaigns/{campaign}/matrix", params={"q": "cause:memory", "as": "json"}).json()
+    assert [row["function"] for row in data["rows"]] == ["hazards.fail"]
+    assert browser.post(f"{address}/undo").status_code == 303
+    assert outcome_of(coordinator, campaign, "hazards.fail/0")["cause"] == failed["cause"]
+    assert browser.post(f"{address}/undo").status_code == 404
+
+
+@pytest.mark.parametrize("header", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://elsewhere.example"}])
+def test_another_site_s_form_is_refused(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int, header: dict[str, str]
+) -> None:
+    failed = outcome_of(coordinator, campaign, "hazards.fail/0")
+    answer = browser.post(
+        f"/campaigns/{campaign}/outcomes/{failed['job_id']}/override",
+        data={"cause": "memory", "by": "Eve", "why": "because"},
+        headers=header,
+    )
+    assert answer.status_code == 403
+    assert outcome_of(coordinator, campaign, "hazards.fail/0")["cause"] == failed["cause"]
+
+
+def test_what_passed_has_no_cause_to_name(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
+) -> None:
+    passed = outcome_of(coordinator, campaign, "hazards.add/0")
+    address = f"/campaigns/{campaign}/outcomes/{passed['job_id']}"
+    assert "no cause to name" in text_of(browser.get(address))
+    refused = browser.post(f"{address}/override", data={"cause": "type", "by": "Ada", "why": "so"})
+    assert refused.status_code == 422
+
+
+def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int, later: int, tmp_path: Path
+) -> None:
+    answer = browser.get("/compare", params={"a": campaign, "b": later})
+    assert answer.status_code == 200
+    text = text_of(answer)
+    assert "0 regressions" in text
+    assert "Insufficient data: 3" in text
+    assert "no outcome on B" in text
+    assert "could not be finished" not in text
+    told = coordinator.http.get("/compare", params={"a": campaign, "b": later}).json()
+    (pair,) = told["pairs"]
+    assert pair["verdicts"]["counts"]["same"] == 2
+    assert {each["function"] for each in pair["verdicts"]["changes"]} == set(FUNCTIONS) - {
+        "hazards.add",
+        "hazards.fail",
+    }
+    portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
+    said = portolan.ask("compare", str(campaign), str(later), "--fail-on", "regression")
+    assert "0 regressions, 0 fixed, 2 the same, 3 with insufficient data" in said
+    assert json.loads(portolan.ask("compare", str(campaign), str(later), "--json"))["pairs"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "status", "words"),
+    [
+        ("1", "1", 422, "both sides are the same"),
+        ("one", "2", 422, "'one' is no campaign"),
+        ("1:torch/cpu", "2", 422, "name a target of both"),
+        ("1:torch/cpu", "2:hazards/cpu", 422, "names 0 targets"),
+        ("1", "999", 404, "no campaign 999"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_beside_the_form(
+    browser: httpx.Client, campaign: int, later: int, a: str, b: str, status: int, words: str
+) -> None:
+    answer = browser.get("/compare", params={"a": a, "b": b})
+    assert answer.status_code == status
+    assert words in text_of(answer)
+    assert 'name="a"' in answer.text
+
+
+def test_without_two_sides_the_compare_page_asks_for_them(browser: httpx.Client, campaign: int) -> None:
+    answer = browser.get("/compare")
+    assert answer.status_code == 200
+    assert f"/campaigns/{campaign}" in answer.text
+
+
+def test_a_regression_fails_the_build(
+    coordinator: CoordinatorProcess, browser: httpx.Client, campaign: int, later: int, tmp_path: Path
+) -> None:
+    """As if the case that fails in both had passed in the earlier one."""
+    execute(
+        coordinator,
+        "update outcomes o set verdict = 'passed', cause = null, rule = null from cases c"
+        " where c.id = o.case_id and c.name = 'hazards.add/wrong' and o.campaign_id = $1",
+        campaign,
+    )
+    execute(coordinator, "update campaign_targets set renamed = renamed + 1 where campaign_id = $1", campaign)
+    portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
+    done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
+    assert done.returncode == 1, done.stdout
+    assert "regression: hazards.add: success 4/4 → partial 3/4" in done.stdout
+    assert portolan.ask("compare", str(later), str(campaign), "--fail-on", "regression").count("1 fixed") == 1
+    shown = text_of(browser.get("/compare", params={"a": campaign, "b": later}))
+    assert "Passes on A, fails on B: 1" in shown
+
+
+def test_a_function_s_history_holds_every_campaign(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int, later: int, tmp_path: Path
+) -> None:
+    answer = browser.get("/history/hazards/hazards.add")
+    assert answer.status_code == 200
+    assert "later" in text_of(answer)
+    cells = coordinator.http.get("/history/hazards/hazards.add").json()["cells"]
+    assert [each["campaign_id"] for each in cells] == [later, campaign]
+    portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
+    said = portolan.ask("history", "hazards.add")
+    assert said.count("hazards@1.0/cpu") == 2
+    assert browser.get("/history/hazards/hazards.none").status_code == 404
+
+
+def test_a_campaign_without_outcomes_has_pages_that_say_so(
+    browser: httpx.Client, coordinator: CoordinatorProcess, runner: RunnerProcess
+) -> None:
+    campaign = coordinator.submit("hazards.hang", timing="off")
+    try:
+        assert "No function has an outcome yet" in text_of(browser.get(f"/campaigns/{campaign}/matrix"))
+        assert "No outcome here yet" in text_of(browser.get(f"/campaigns/{campaign}/functions/hazards/hazards.hang"))
+    finally:
+        coordinator.http.post(f"/campaigns/{campaign}/cancel")

@@ -1,0 +1,387 @@
+"""Tables, figures, the study's page and the report, as a reader gets them: pages, REST and the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.runner_process import ROOT, RunnerProcess
+
+MARKUP = "torch.<img src=x onerror=alert(1)>"
+TABLES = {"portability", "counts", "causes", "placement", "latencies", "scatter", "first_calls"}
+
+
+@pytest.fixture(scope="module")
+def ended(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
+    """A campaign of the hazards: one target; some pass, some fail."""
+    campaign = coordinator.submit("hazards.nap", "hazards.add", "hazards.fail", timing="steady", runs=1)
+    coordinator.wait_ended(campaign)
+    return campaign
+
+
+@pytest.fixture(scope="module")
+def charted(coordinator: CoordinatorProcess) -> int:
+    """Two devices of one framework with eight functions each, put into the database: nothing here has two."""
+    return asyncio.run(_put(coordinator.dsn))
+
+
+@pytest.fixture(scope="module")
+def empty(coordinator: CoordinatorProcess, charted: int) -> int:
+    return asyncio.run(_put(coordinator.dsn, outcomes=False))
+
+
+@pytest.fixture(scope="module")
+def site(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{coordinator.port}", timeout=120, headers={"Accept": "text/html"}
+    ) as client:
+        yield client
+
+
+async def _put(dsn: str, *, outcomes: bool = True) -> int:
+    connection = await asyncpg.connect(dsn)
+    suite = await connection.fetchval(
+        "insert into suites (name, framework, revision) values ('paper', 'torch', 'r9')"
+        " on conflict (framework, name, revision) do update set name = 'paper' returning id"
+    )
+    number = await connection.fetchval(
+        "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing, state)"
+        " values ('two <devices>', 'paper', '[]', '[]', 1, 900, 'steady', 'done') returning id"
+    )
+    for device, slower in (("cpu", 1.0), ("xla", 4.0)):
+        target = await connection.fetchval(
+            "insert into targets (framework, version, device, device_class, hardware, environment)"
+            " values ('torch', '9.9.9', $1, 'cpu', 'a CPU', $2) returning id",
+            *(device, f"environment {number}"),
+        )
+        await connection.execute(
+            "insert into campaign_targets (campaign_id, target_id, suite_id, total, done) values ($1, $2, $3, 8, 8)",
+            *(number, target, suite),
+        )
+        for place in range(8 if outcomes else 0):
+            function = MARKUP if place == 7 else f"torch.function_{place}"
+            fails = device == "xla" and place == 0
+            await connection.execute(
+                """
+                with c as (insert into cases (suite_id, name, function, position)
+                           values ($1, $2 || '/one', $2, $3)
+                           on conflict (suite_id, name) do update set function = $2 returning id),
+                     j as (insert into jobs (campaign_id, target_id, case_id, run, priority, state)
+                           select $4, $5, id, 1, 0, 'done' from c returning id, case_id)
+                insert into outcomes (job_id, attempt, campaign_id, target_id, case_id, run, verdict, ending, cause,
+                                      placement, steady_ms, cold_ms, duration_s, evidence)
+                select id, 1, $4, $5, case_id, 1, $6, 'returned', $7, $8, $9, $10, 1, $11 from j
+                """,
+                *(suite, function, place, number, target, "failed" if fails else "passed", "type" if fails else None),
+                *("unknown" if fails else "on_device", None if fails else slower * (1 + place) ** 2),
+                None if fails else slower * 50 * (1 + place),
+                json.dumps({"message": "</td><script>alert(1)</script>"}) if fails else None,
+            )
+    await connection.close()
+    return int(number)
+
+
+def portolan(coordinator: CoordinatorProcess, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "coordinator", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PORTOLAN_URL": f"http://127.0.0.1:{coordinator.port}"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+class Seen(HTMLParser):
+    """What a page refers to, and what its elements are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            self.attributes.append((tag, name, value or ""))
+            if name == "id":
+                self.ids.add(value or "")
+
+    def of(self, *names: str) -> list[str]:
+        return [value for _, name, value in self.attributes if name in names]
+
+
+def test_the_tables_of_a_campaign_over_rest(coordinator: CoordinatorProcess, charted: int) -> None:
+    listed = coordinator.http.get(f"/campaigns/{charted}/tables").json()["tables"]
+    assert {each["id"] for each in listed} > TABLES
+    for each in listed:
+        whole = coordinator.http.get(f"/campaigns/{charted}/tables/{each['id']}").json()
+        assert len(whole["rows"]) == each["rows"]
+        answer = coordinator.http.get(f"/campaigns/{charted}/tables/{each['id']}", params={"format": "csv"})
+        assert answer.headers["content-type"].startswith("text/csv")
+        assert len(list(csv.reader(io.StringIO(answer.text)))) == each["rows"] + 1
+
+
+def test_what_may_be_said_of_a_table_changes_it(coordinator: CoordinatorProcess, charted: int) -> None:
+    def ratio(**asked: Any) -> list[Any]:
+        rows = coordinator.http.get(f"/campaigns/{charted}/tables/faster", params=asked).json()["rows"]
+        return [each["geometric_mean"]["value"] for each in rows if each["source"] == f"campaign {charted}"]
+
+    assert ratio() == [pytest.approx(4)]
+    assert ratio(reference_device="xla") == [pytest.approx(0.25)]
+    alone = coordinator.http.get(f"/campaigns/{charted}/tables/faster", params={"reference": "none"}).json()
+    assert {each["source"] for each in alone["rows"]} == {f"campaign {charted}"}
+    few = coordinator.http.get(f"/campaigns/{charted}/tables/intolerable", params={"tolerable": 3}).json()["rows"]
+    assert (few[0]["intolerable"]["count"], few[0]["intolerable"]["n"]) == (7, 7)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("tables/nothing", 404, "no table is called 'nothing'; there are: portability, counts"),
+        ("figures/nothing", 404, "no figure is called 'nothing'; there are: portability"),
+        ("figures/scatter?format=gif", 422, "svg"),
+        ("tables?reference=paper-1999", 422, "no reference is called 'paper-1999'; there is: paper-2023"),
+        ("tables?reference_device=tpu", 422, "there are: cpu, xla"),
+        ("tables?tolerable=1", 422, "more than 1 time slower"),
+        ("tables?tolerable=nan", 422, "not from nan"),
+        ("tables?measure=mean", 422, "no measure is called 'mean'; there are: steady, cold, paper"),
+        ("report?tolerable=0", 422, "more than 1 time slower"),
+    ],
+)
+def test_what_there_is_not_is_said_in_a_line_that_helps(
+    coordinator: CoordinatorProcess, site: httpx.Client, charted: int, path: str, status: int, says: str
+) -> None:
+    answer = coordinator.http.get(f"/campaigns/{charted}/{path}")
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert says in answer.json()["detail"]
+
+
+def test_an_unknown_campaign_has_a_page_that_says_so(site: httpx.Client) -> None:
+    for path in ("figures", "report"):
+        answer = site.get(f"/campaigns/999/{path}")
+        assert answer.status_code == 404
+        assert "999" in answer.text
+        assert "text/html" in answer.headers["content-type"]
+
+
+def test_figures_as_svg_png_and_specification(coordinator: CoordinatorProcess, charted: int) -> None:
+    listed = coordinator.http.get(f"/campaigns/{charted}/figures").json()["figures"]
+    assert all(each["drawn"] for each in listed if each["id"] not in ("failures_by_decile", "failures_in_top20"))
+    path = f"/campaigns/{charted}/figures/scatter"
+    svg = coordinator.http.get(path, timeout=120)
+    assert svg.headers["content-type"] == "image/svg+xml"
+    assert "Latency here against latency there" in svg.text
+    assert "XLA on the host CPU, not a TPU" in svg.text
+    assert coordinator.http.get(path, params={"format": "png"}, timeout=120).content.startswith(b"\x89PNG")
+    light, dark = (
+        coordinator.http.get(path, params={"format": "json", "theme": each}).json() for each in ("light", "dark")
+    )
+    assert light["data"] == dark["data"]
+    assert light["config"]["background"] != dark["config"]["background"]
+
+
+def test_the_page_shows_every_figure_and_table(site: httpx.Client, charted: int) -> None:
+    answer = site.get(f"/campaigns/{charted}/figures")
+    assert answer.status_code == 200
+    assert answer.text.rstrip().endswith("</html>")
+    seen = Seen(answer.text)
+    assert {f"table-{each}" for each in TABLES} <= seen.ids
+    pictures = [each for each in seen.of("src") if "/figures/" in each and ".svg" in each]
+    assert len(pictures) >= 9
+    for each in pictures:
+        picture = site.get(each)
+        assert picture.status_code == 200
+        assert picture.text.startswith("<svg ")
+        assert "immutable" in picture.headers["cache-control"]
+    for each in seen.of("data-spec"):
+        assert site.get(each, params={"theme": "dark"}).json()["data"]["values"]
+    assert "img" in seen.tags
+    assert not seen.of("onerror")
+    assert "torch.&lt;img src=x onerror=alert(1)&gt;" in answer.text
+
+
+@pytest.mark.parametrize("page", ["campaigns/{}/figures", "campaigns/{}/report", "reference"])
+def test_the_head_of_a_page_does_not_wait_for_its_figures(site: httpx.Client, charted: int, page: str) -> None:
+    with site.stream("GET", f"/{page.format(charted)}") as answer:
+        pieces = list(answer.iter_text())
+    assert "<h1>" in pieces[0]
+    assert "<svg" not in pieces[0]
+    assert "data-figure" not in pieces[0]
+    assert pieces[-1].rstrip().endswith("</html>")
+
+
+def test_a_picture_whose_drawing_is_forgotten_is_made_anew(site: httpx.Client, charted: int) -> None:
+    answer = site.get(f"/campaigns/{charted}/figures/scatter.svg", params={"drawn": "0" * 32})
+    assert answer.status_code == 200
+    assert answer.text.startswith("<svg ")
+
+
+def test_the_page_has_its_data_as_json(site: httpx.Client, charted: int) -> None:
+    said = site.get(f"/campaigns/{charted}/figures", params={"as": "json"}).json()
+    assert {each["id"] for each in said["tables"]} > TABLES
+    assert {"scatter", "portability"} < {each["id"] for each in said["figures"]}
+
+
+def test_a_form_with_empty_fields_is_no_error(site: httpx.Client, charted: int) -> None:
+    asked = {"reference": "none", "reference_device": "", "measure": "", "tolerable": "3"}
+    answer = site.get(f"/campaigns/{charted}/figures", params=asked)
+    assert answer.status_code == 200
+    assert "more than 3 times slower" in answer.text
+
+
+def test_the_page_of_an_empty_campaign_says_so(site: httpx.Client, empty: int) -> None:
+    answer = site.get(f"/campaigns/{empty}/figures", params={"reference": "none"})
+    assert answer.status_code == 200
+    assert "No function has a case that passed or failed" in answer.text
+    assert "chart a second device" in answer.text
+    assert not [each for each in Seen(answer.text).of("src") if ".svg?" in each]
+
+
+def test_a_real_campaign_of_one_target(site: httpx.Client, coordinator: CoordinatorProcess, ended: int) -> None:
+    answer = site.get(f"/campaigns/{ended}/figures")
+    assert answer.status_code == 200
+    rows = coordinator.http.get(f"/campaigns/{ended}/tables/portability").json()["rows"]
+    plain = next(each for each in rows if each["counted_by"] == "verdict")
+    assert {word: plain[word]["count"] for word in ("success", "partial", "complete")} == {
+        "success": 1,
+        "partial": 1,
+        "complete": 1,
+    }
+    report = site.get(f"/campaigns/{ended}/report").text
+    assert "There is one target only" in report
+    assert "portolan-runner run" in report
+
+
+def test_the_studys_page_shows_what_was_published_and_what_is_wrong_in_it(site: httpx.Client) -> None:
+    answer = site.get("/reference")
+    assert answer.status_code == 200
+    assert "The Grand Illusion" in answer.text
+    assert "adds up to 64 of 63 functions" in answer.text
+    assert "torch.argsort" in answer.text
+    seen = Seen(answer.text)
+    pictures = [each for each in seen.of("src") if ".svg" in each and "/figures/" in each]
+    assert len(pictures) >= 5
+    assert site.get(pictures[0]).text.startswith("<svg ")
+    for each in {each for each in seen.of("href") if each.startswith("/reference/tables/")}:
+        assert site.get(each).status_code == 200
+
+
+def test_the_scripts_that_make_figures_interactive(site: httpx.Client) -> None:
+    answer = site.get("/figures/vega.js")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "window.vegaEmbed" in answer.text
+
+
+def test_the_report_is_one_file_that_needs_nothing_else(
+    coordinator: CoordinatorProcess, charted: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    done = portolan(coordinator, "report", charted, "--out", path)
+    assert done.stdout.strip() == str(path)
+    text = path.read_text(encoding="utf-8")
+    seen = Seen(text)
+    assert not seen.tags & {"script", "link", "img", "iframe", "object", "form", "base"}
+    assert all(each.startswith("#") and each[1:] in seen.ids for each in seen.of("href", "xlink:href"))
+    assert not seen.of("src", "srcset", "action")
+    assert not [name for _, name, _ in seen.attributes if name.startswith("on")]
+    addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def test_the_report_says_everything(coordinator: CoordinatorProcess, site: httpx.Client, charted: int) -> None:
+    text = site.get(f"/campaigns/{charted}/report").text
+    for said in (
+        "two &lt;devices&gt;",
+        "8 of 8 functions port without a failure",
+        "7 of 8 functions port without a failure",
+        "A call takes 4 times as long as on torch@9.9.9/cpu",
+        "XLA on the host CPU, not a TPU",
+        "portolan-runner run torch xla torch.function_0/one",
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "Wilson",
+        "revision",
+        "FROM function_verdicts",
+        "FROM outcome_rows",
+        "differ from the sums of its Table 1",
+    ):
+        assert said in text, said
+    assert text.count("<svg ") >= 9
+    assert "<script" not in text
+
+
+def test_the_report_of_an_empty_campaign_says_so(site: httpx.Client, empty: int) -> None:
+    text = site.get(f"/campaigns/{empty}/report").text
+    assert "No job has an outcome yet" in text
+    assert "Nothing failed, so there is nothing to see again." in text
+
+
+def test_the_report_can_be_downloaded_and_read_by_programs(site: httpx.Client, charted: int) -> None:
+    download = site.get(f"/campaigns/{charted}/report", params={"download": "1"})
+    assert "attachment" in download.headers["content-disposition"]
+    said = site.get(f"/campaigns/{charted}/report", params={"as": "json"}).json()
+    assert {"summary", "tables", "figures", "failures", "fingerprints", "caveats"} < said.keys()
+
+
+def test_tables_on_the_command_line(coordinator: CoordinatorProcess, charted: int, tmp_path: Path) -> None:
+    assert {line.split()[0] for line in portolan(coordinator, "table", charted).stdout.splitlines()[1:]} >= TABLES
+    shown = portolan(coordinator, "table", charted, "portability").stdout
+    assert "87.5 % (7/8; 53 to 98)" in shown
+    assert "not published" in shown
+    path = tmp_path / "table.txt"
+    portolan(coordinator, "table", charted, "portability", "--out", path)
+    assert "87.5 % (7/8; 53 to 98)" in path.read_text()
+    as_csv = portolan(coordinator, "table", charted, "counts", "--format", "csv").stdout
+    assert len(list(csv.DictReader(io.StringIO(as_csv)))) >= 4
+    assert json.loads(portolan(coordinator, "table", charted, "counts", "--format", "json").stdout)["id"] == "counts"
+
+
+def test_figures_on_the_command_line(coordinator: CoordinatorProcess, charted: int, tmp_path: Path) -> None:
+    assert "scatter" in portolan(coordinator, "figure", charted).stdout
+    for name, begins in (("a.svg", b"<svg "), ("a.png", b"\x89PNG"), ("a.json", b"{")):
+        portolan(coordinator, "figure", charted, "scatter", "--out", tmp_path / name, "--theme", "dark")
+        assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("table", "{}", "nothing"), "no table is called 'nothing'; there are: portability"),
+        (("figure", "{}", "nothing", "--out", "x.svg"), "no figure is called 'nothing'; there are: portability"),
+        (("figure", "{}", "scatter"), "give --out a name that ends in .svg, .png or .json"),
+        (("figure", "{}", "scatter", "--out", "x.gif"), "give --out a name that ends in .svg, .png or .json"),
+        (("table", "999"), "999"),
+        (("report", "999"), "999"),
+        (("report", "{}", "--tolerable", "0.5"), "more than 1 time slower"),
+        (("report", "{}", "--out", "/nowhere/x.html"), "no such file or directory"),
+        (("table", "{}", "<b>"), "no table is called"),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_exit_code_2(
+    coordinator: CoordinatorProcess, charted: int, arguments: tuple[str, ...], says: str
+) -> None:
+    done = portolan(coordinator, *(each.format(charted) for each in arguments), code=2)
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert says in done.stderr

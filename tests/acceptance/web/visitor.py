@@ -1,0 +1,46 @@
+"""Somebody who reads pages without a script: gets, posts forms, and sees text."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
+
+from tests.coordinator_process import CoordinatorProcess
+
+
+class Visitor:
+    def __init__(self, coordinator: CoordinatorProcess) -> None:
+        self.http = httpx.Client(
+            base_url=f"http://127.0.0.1:{coordinator.port}", headers={"Accept": "text/html"}, timeout=120.0
+        )
+
+    def read(self, path: str, status: int = 200) -> str:
+        """The page's source."""
+        answer = self.http.get(path)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"].startswith("text/html")
+        return answer.text
+
+    def data(self, path: str, **query: Any) -> Any:
+        answer = self.http.get(httpx.URL(path).copy_merge_params({"as": "json", **query}))
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def send(self, path: str, fields: Mapping[str, str | Sequence[str]], **headers: str) -> httpx.Response:
+        """A form, as a browser on this site sends it."""
+        return self.http.post(path, data=dict(fields), headers={"Sec-Fetch-Site": "same-origin", **headers})
+
+
+def text(page: str) -> str:
+    """What a reader sees, blanks joined."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def beside(page: str, field: str) -> str:
+    """What is said to be wrong beside a field."""
+    found = re.search(rf'id="wrong-{field}">(.*?)</p>', page, re.DOTALL)
+    return html.unescape(found[1]) if found else ""

@@ -1,0 +1,291 @@
+"""The kept matrix is what the views say, at the moment that it says, and a query finds what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.database.connection import engine as make_engine
+from coordinator.errors import QueryError
+from coordinator.matrix import service, store
+from coordinator.matrix.models import Cell
+from coordinator.matrix.service import Asked
+
+FUNCTIONS = ("torch.cat", "torch.nonzero", "torch.nn.relu", "torch.nn.init_", "torch.<b>x</b>", "lone")
+DEVICES = ("cpu", "xla", "cuda")
+CASES = 3
+RUNS = 2
+
+LIKE_THE_VIEW = (
+    "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete", "flaky", "fell_back",
+    "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "host_only",
+)  # fmt: skip
+
+
+@pytest.fixture
+async def engine(database: str) -> AsyncIterator[AsyncEngine]:
+    engine = make_engine(database)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+async def connection(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
+
+
+async def campaign(connection: asyncpg.Connection[Any], seed: int) -> int:
+    """Random outcomes of every kind on three targets."""
+    draw = random.Random(seed)
+    suite = await connection.fetchval(
+        "insert into suites (name, framework, revision) values ('paper', 'torch', $1) returning id", f"r{seed}"
+    )
+    number = await connection.fetchval(
+        "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing)"
+        " values ('c', 'paper', '[]', '[]', 2, 900, 'steady') returning id"
+    )
+    cases = [
+        (
+            name,
+            await connection.fetchval(
+                "insert into cases (suite_id, name, function, host_only, position) values ($1, $2, $3, $4, $5)"
+                " returning id",
+                *(suite, f"{name}/{case}", name, "no device" if name == "lone" else None, place * CASES + case),
+            ),
+        )
+        for place, name in enumerate(FUNCTIONS)
+        for case in range(CASES)
+    ]
+    for device in DEVICES:
+        target = await connection.fetchval(
+            "insert into targets (framework, version, device, device_class, hardware, environment)"
+            " values ('torch', '2.9.0', $1, 'cpu', 'a CPU', 'e')"
+            " on conflict (framework, version, device, hardware, environment) do update set device_class = 'cpu'"
+            " returning id",
+            device,
+        )
+        await connection.execute(
+            "insert into campaign_targets (campaign_id, target_id, suite_id, total) values ($1, $2, $3, $4)",
+            *(number, target, suite, len(cases) * RUNS),
+        )
+        for name, case in cases:
+            weights = draw.choice([(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 1), (6, 3, 1, 1)])
+            for run in range(1, RUNS + 1):
+                await outcome(connection, draw, (number, target, case, run), weights, host=name == "lone")
+    return int(number)
+
+
+async def outcome(
+    connection: asyncpg.Connection[Any],
+    draw: random.Random,
+    of: tuple[int, int, int, int],
+    weights: tuple[int, ...] = (0, 1, 0, 0),
+    *,
+    host: bool = False,
+) -> None:
+    verdict = draw.choices(["passed", "failed", "skipped", "incomplete"], weights)[0]
+    placement = "host_only" if host else draw.choices(["on_device", "fell_back"], (4, 1))[0]
+    job = await connection.fetchval(
+        "insert into jobs (campaign_id, target_id, case_id, run, priority, state)"
+        " values ($1, $2, $3, $4, 0, 'done') returning id",
+        *of,
+    )
+    await connection.execute(
+        "insert into outcomes (job_id, attempt, campaign_id, target_id, case_id, run, verdict, ending, cause,"
+        " placement, steady_ms, cold_ms, duration_s) values ($1, 1, $2, $3, $4, $5, $6, 'returned', $7, $8, $9, 1, 1)",
+        *(job, *of, verdict),
+        None if verdict == "passed" else draw.choice(["type", "memory", "timeout"]),
+        *(placement, draw.uniform(0.1, 50)),
+    )
+    await connection.execute(
+        "update campaign_targets set done = done + 1 where campaign_id = $1 and target_id = $2", *of[:2]
+    )
+
+
+async def kept(engine: AsyncEngine, number: int, query: str = "", by: Any = "verdict") -> dict[str, dict[str, Cell]]:
+    part = await service.part(engine, number, Asked(query, by))
+    devices = {each.id: each.device for each in part.targets}
+    return {row.function: {devices[target]: cell for target, cell in row.cells.items()} for row in part.rows}
+
+
+async def test_every_cell_is_what_the_views_say(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
+    number = await campaign(connection, 1)
+    found = await kept(engine, number)
+    told = await connection.fetch("select * from function_verdicts where campaign_id = $1", number)
+    assert len(told) == len(FUNCTIONS) * len(DEVICES) == sum(map(len, found.values()))
+    for row in told:
+        cell = found[row["function"]][row["device"]]
+        assert {name: getattr(cell, name) for name in LIKE_THE_VIEW} == {name: row[name] for name in LIKE_THE_VIEW}
+    for row in await connection.fetch("select * from function_latencies where campaign_id = $1", number):
+        cell = found[row["function"]][row["device"]]
+        assert (cell.cold_ms, cell.steady_ms) == (row["cold_ms"], row["steady_ms"])
+    async with engine.connect() as reader:
+        from coordinator.outcomes.store import ratios
+
+        told_ratios = {(row.function, row.target_id): (row.ratio, row.cases) for row in await ratios(reader, number)}
+    shown = {
+        (function, cell.target_id): (pytest.approx(cell.ratio_to_cpu), cell.ratio_cases)
+        for function, cells in found.items()
+        for cell in cells.values()
+        if cell.ratio_to_cpu is not None
+    }
+    assert told_ratios
+    assert told_ratios == shown
+
+
+async def test_rows_stand_by_module_and_in_parts(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
+    number = await campaign(connection, 2)
+    whole = await service.part(engine, number, Asked())
+    assert [(each.name, each.functions, each.first) for each in whole.modules] == [
+        ("", 1, 0),
+        ("torch", 3, 1),
+        ("torch.nn", 2, 4),
+    ]
+    parts = [await service.part(engine, number, Asked(offset=offset, limit=4)) for offset in (0, 4, 8)]
+    assert [len(each.rows) for each in parts] == [4, 2, 0]
+    assert [row for each in parts for row in each.rows] == whole.rows
+    assert {each.found for each in parts} == {6}
+
+
+VERDICT_WORDS = {
+    "fails": ("partial", "complete"),
+    "passes": ("success",),
+    "partial": ("partial",),
+    "complete": ("complete",),
+    "unknown": ("unknown",),
+}
+
+
+@pytest.mark.parametrize("by", ["verdict", "device"])
+async def test_a_query_finds_exactly_what_it_asks_for(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], by: str
+) -> None:
+    number = await campaign(connection, 3)
+    everything = await kept(engine, number)
+
+    def verdict(cell: Cell) -> str | None:
+        return cell.verdict if by == "verdict" else cell.verdict_on_device
+
+    def cause(cell: Cell) -> str | None:
+        if cell.total == 0:
+            return cell.not_counted_cause
+        return cell.cause if by == "verdict" else cell.cause_on_device
+
+    async def found(query: str) -> set[str]:
+        return set(await kept(engine, number, query, by))
+
+    for key, words in VERDICT_WORDS.items():
+        for device in DEVICES:
+            expected = {name for name, cells in everything.items() if verdict(cells[device]) in words}
+            assert await found(f"{key}:{device}") == expected
+            assert await found(f"-{key}:torch@2/{device}") == set(everything) - expected
+        assert await found(f"{key}:") == {
+            name for name, cells in everything.items() if any(verdict(each) in words for each in cells.values())
+        }
+    for word in ("type", "memory", "placement"):
+        assert await found(f"cause:xla={word}") == {
+            name for name, cells in everything.items() if cause(cells["xla"]) == word
+        }
+    assert await found("slower:xla>1.5") == {
+        name for name, cells in everything.items() if (cells["xla"].ratio_to_cpu or 0) > 1.5
+    }
+    assert await found("falls-back:cuda flaky:") == {
+        name
+        for name, cells in everything.items()
+        if cells["cuda"].fell_back and any(each.flaky for each in cells.values())
+    }
+    assert await found("fails:xla -fails:cpu torch.*") == {
+        name
+        for name, cells in everything.items()
+        if verdict(cells["xla"]) in VERDICT_WORDS["fails"]
+        and verdict(cells["cpu"]) not in VERDICT_WORDS["fails"]
+        and name.startswith("torch.")
+    }
+
+
+async def test_names_are_taken_literally_but_for_stars_and_question_marks(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection, 4)
+    for query, expected in {
+        "RELU": {"torch.nn.relu"},
+        "init_": {"torch.nn.init_"},
+        "torch.nn.*": {"torch.nn.relu", "torch.nn.init_"},
+        "torch.?at": {"torch.cat"},
+        "%": set(),
+        "<b>": {"torch.<b>x</b>"},
+        "module:torch": {"torch.cat", "torch.nonzero", "torch.<b>x</b>"},
+        "module:torch* -nn": {"torch.cat", "torch.nonzero", "torch.<b>x</b>"},
+        "'; drop": set(),
+    }.items():
+        assert set(await kept(engine, number, query)) == expected, query
+    with pytest.raises(QueryError, match="it has: torch@2.9.0/cpu"):
+        await kept(engine, number, "fails:tpu")
+
+
+async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    from coordinator.review.service import override_outcome
+    from protocol.words import Cause
+
+    number = await campaign(connection, 5)
+    await connection.execute("update campaigns set state = 'done' where id = $1", number)
+    await kept(engine, number)
+    assert (await service.brought_up(engine, number)).current
+    row = await connection.fetchrow(
+        "select o.*, c.function, t.device from outcomes o join cases c on c.id = o.case_id"
+        " join targets t on t.id = o.target_id where campaign_id = $1 and verdict = 'failed' limit 1",
+        number,
+    )
+    assert row is not None
+    await override_outcome(engine, number, row["job_id"], Cause.environment, "Ada", "it lacks a package")
+    after = await kept(engine, number)
+    told = await connection.fetchrow(
+        "select * from function_verdicts where campaign_id = $1 and function = $2 and device = $3",
+        *(number, row["function"], row["device"]),
+    )
+    cell = after[row["function"]][row["device"]]
+    assert told is not None
+    assert (cell.incomplete, cell.failed, cell.not_counted_cause) == (
+        told["incomplete"],
+        told["failed"],
+        told["not_counted_cause"],
+    )
+    await outcome(connection, random.Random(9), (number, row["target_id"], row["case_id"], 3))
+    again = (await kept(engine, number))[row["function"]][row["device"]]
+    assert again.failed == told["failed"] + 1
+
+
+async def test_a_large_campaign_is_added_up_beside_its_readers(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "SMALL", 10)
+    number = await campaign(connection, 6)
+    part = await service.part(engine, number, Asked())
+    assert (part.rows, part.made.outcomes, part.made.current) == ([], 0, False)
+    assert part.made.of == len(FUNCTIONS) * len(DEVICES) * CASES * RUNS
+    await asyncio.gather(service.keep_once(engine), service.keep_once(engine))
+    part = await service.part(engine, number, Asked())
+    assert (len(part.rows), part.made.current) == (len(FUNCTIONS), True)
+    async with engine.connect() as reader:
+        assert list(await store.outdated(reader)) == []
+
+
+async def test_a_campaign_without_any_outcome_has_an_empty_matrix(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await connection.fetchval(
+        "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing)"
+        " values ('c', 'paper', '[]', '[]', 2, 900, 'steady') returning id"
+    )
+    part = await service.part(engine, number, Asked("torch.*"))
+    assert (part.rows, part.found, part.made.current) == ([], 0, True)

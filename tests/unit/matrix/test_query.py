@@ -1,0 +1,139 @@
+"""The query language of the matrix: what words mean, and that a wrong one says where it is wrong."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator.campaigns.selectors import Selector, TargetName
+from coordinator.errors import QueryError
+from coordinator.matrix.query import (
+    EXAMPLES,
+    KEYS,
+    VERDICTS,
+    Counted,
+    MainCause,
+    Name,
+    Query,
+    Slower,
+    Verdict,
+    check_targets,
+    named,
+    parse,
+    written,
+)
+from protocol.words import Cause
+
+TARGETS = [
+    TargetName(1, "torch", "2.9.0", "cpu"),
+    TargetName(2, "torch", "2.9.0", "xla"),
+    TargetName(3, "jax", "0.10.2", "cpu"),
+]
+XLA = Selector("*", None, "xla")
+
+plain = st.text("abcdefgnrt_0123456789", min_size=1, max_size=8)
+selectors = st.none() | st.builds(
+    Selector, plain | st.just("*"), st.none() | st.sampled_from(["2.9", "2.13.0+cpu"]), plain
+)
+names = st.builds(
+    Name,
+    st.text("abcxyz.*?_%\\", min_size=1, max_size=12),
+    st.sampled_from(["function", "module"]),
+    st.booleans(),
+)
+verdicts = st.builds(
+    Verdict,
+    selectors,
+    st.sampled_from([("partial", "complete"), *((each,) for each in VERDICTS)]),
+    st.booleans(),
+)
+causes = st.builds(MainCause, selectors, st.sampled_from([str(each) for each in Cause]), st.booleans())
+counted = st.builds(Counted, selectors, st.sampled_from(["flaky", "fell_back"]), st.booleans())
+slower = st.builds(
+    Slower, selectors, st.floats(1e-6, 1e6, allow_nan=False, exclude_min=True), st.booleans(), st.booleans()
+)
+queries = st.lists(names | verdicts | causes | counted | slower, max_size=8).map(tuple)
+
+
+@settings(deadline=None)
+@given(queries)
+def test_a_query_that_is_written_and_read_again_is_the_same(query: Query) -> None:
+    assert parse(written(query)) == query
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_refused_with_a_place_within_it(text: str) -> None:
+    try:
+        parse(text)
+    except QueryError as error:
+        assert 0 <= error.at <= len(text)
+        assert str(error)
+
+
+@pytest.mark.parametrize("example", [query for query, _ in EXAMPLES])
+def test_the_examples_on_the_page_can_be_read(example: str) -> None:
+    assert parse(example)
+
+
+def test_every_word_of_the_language_is_in_an_example_or_reads_like_one() -> None:
+    for key in KEYS:
+        value = {"cause": "type", "verdict": "partial", "slower": "xla>2", "module": "torch.nn"}.get(key, "xla")
+        assert len(parse(f"{key}:{value}")) == 1
+
+
+def test_words_mean_what_they_say() -> None:
+    assert parse("torch.* -torch.nn.* fails:xla passes:cpu cause:type") == (
+        Name("torch.*"),
+        Name("torch.nn.*", excluded=True),
+        Verdict(XLA, ("partial", "complete")),
+        Verdict(Selector("*", None, "cpu"), ("success",)),
+        MainCause(None, "type"),
+    )
+    assert parse("slower:torch@2.9/xla>10 falls-back:xla flaky: cause:xla=memory") == (
+        Slower(Selector("torch", "2.9", "xla"), 10.0),
+        Counted(XLA, "fell_back"),
+        Counted(None, "flaky"),
+        MainCause(XLA, "memory"),
+    )
+
+
+def test_a_word_speaks_of_every_target_that_its_selector_matches() -> None:
+    (cpu,) = parse("fails:cpu")
+    (one,) = parse("fails:torch@2.9/cpu")
+    (any_,) = parse("flaky:")
+    assert not isinstance(cpu, Name)
+    assert not isinstance(one, Name)
+    assert not isinstance(any_, Name)
+    assert (named(cpu, TARGETS), named(one, TARGETS), named(any_, TARGETS)) == ([1, 3], [1], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("query", "at", "words"),
+    [
+        ("torch.* fals:xla", 8, "did you mean fails"),
+        ("cause:typo", 6, "did you mean type"),
+        ("verdict:xla=passed", 12, "there are: success, partial, complete, unknown"),
+        ("relu -", 5, "a minus alone"),
+        ("fails:a/b/c", 6, "names no target"),
+        ("slower:xla", 7, "slower:xla>10"),
+        ("slower:xla>nan", 7, "slower:xla>10"),
+        ("slower:xla>-3", 7, "slower:xla>10"),
+        ("module:", 7, "which module"),
+        (" ".join(["a"] * 51), 100, "at most 50 words"),
+    ],
+)
+def test_a_wrong_query_says_where_it_is_wrong(query: str, at: int, words: str) -> None:
+    with pytest.raises(QueryError) as told:
+        parse(query)
+    assert words in str(told.value)
+    assert told.value.at == at
+
+
+def test_a_target_that_the_campaign_does_not_have_is_named_with_those_it_has() -> None:
+    text = "torch.* fails:tpu"
+    with pytest.raises(QueryError, match=r"it has: torch@2\.9\.0/cpu") as told:
+        check_targets(parse(text), TARGETS, text)
+    assert told.value.at == 8
+    check_targets(parse("fails:xla -passes:jax/cpu"), TARGETS, "fails:xla -passes:jax/cpu")

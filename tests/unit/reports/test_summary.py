@@ -1,0 +1,122 @@
+"""A campaign in plain words: every sentence says what was counted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from coordinator.campaigns.models import CampaignDetail, Counters, Estimate
+from coordinator.reports.models import Charted
+from coordinator.reports.ratios import comparisons
+from coordinator.reports.summary import summary
+from protocol.words import TimingPolicy
+from tests.unit.reports.charting import CPU, XLA, charted, measured, target, verdict
+
+
+def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, **counts: int) -> CampaignDetail:
+    zero = {"passed": 0, "failed": 0, "skipped": 0, "incomplete": 0, "cancelled": 0}
+    return CampaignDetail(
+        id=1,
+        name="in November",
+        suite="paper",
+        state=state,
+        targets=["torch/cpu", "torch/xla"],
+        functions=["*"],
+        runs=3,
+        timeout_s=900,
+        timing=TimingPolicy.steady,
+        rerun_of=None,
+        created_at=datetime(2026, 11, 21, tzinfo=UTC),
+        finished_at=None,
+        imported_at=None,
+        counters=Counters(total=total, done=total if done is None else done, **(zero | counts)),
+        estimate=Estimate(seconds=None, measured_jobs=0),
+        by_target=[],
+    )
+
+
+def told(of: Charted, about: CampaignDetail | None = None, tolerable: float = 10) -> dict[str, str]:
+    """By heading; the first is the whole."""
+    found = summary(about or campaign(passed=12), of, comparisons(of), tolerable)
+    return {each.heading: " ".join(each.sentences) for each in found}
+
+
+FLEET = charted(
+    [CPU, XLA],
+    [
+        *(verdict(CPU, name, "success") for name in ("torch.a", "torch.b", "torch.c", "torch.d")),
+        verdict(XLA, "torch.a", "success"),
+        verdict(XLA, "torch.b", "partial", cause="type"),
+        verdict(XLA, "torch.c", "complete", cause="not_implemented"),
+        verdict(XLA, "torch.d", "success", "complete", cause_on_device="placement"),
+        verdict(XLA, "torch.e", "unknown"),
+    ],
+    [*measured(CPU, "torch.a", 1.0), *measured(XLA, "torch.a", 25.0)],
+)
+
+
+def test_the_whole_says_how_many_functions_targets_jobs_and_runs() -> None:
+    whole = told(FLEET)["in November"]
+    assert (
+        whole
+        == "This campaign charted 5 functions of torch on 2 targets: 12 jobs, each case run 3 times on each target."
+    )
+
+
+def test_a_target_says_what_ports_what_does_not_and_why() -> None:
+    xla = told(FLEET)["torch@2.9.0/xla"]
+    assert "Hardware: a CPU." in xla
+    assert "2 of 4 functions port without a failure (50 %, interval 15 to 85 %), 1 in part, 1 not at all." in xla
+    assert "The main causes of failure are not_implemented (1) and type (1)." in xla
+    assert "1 function is unknown: every case was skipped or incomplete, such as of torch.e." in xla
+
+
+def test_a_target_says_what_fell_back() -> None:
+    assert (
+        "On the device itself 1 of 4 do: the others that passed silently fell back to the host, such as torch.d."
+        in told(FLEET)["torch@2.9.0/xla"]
+    )
+    assert "Nothing that passed is known to have fallen back to the host." in told(FLEET)["torch@2.9.0/cpu"]
+
+
+def test_a_target_says_what_is_intolerably_slow_and_against_what() -> None:
+    xla = told(FLEET)["torch@2.9.0/xla"]
+    assert "takes 25 times as long as on torch@2.9.0/cpu (geometric mean over 1 function)." in xla
+    assert "1 of 1 run intolerably slow, more than 10 times as long: such as torch.a (25 times)." in xla
+    assert "None takes more than 30 times as long." in told(FLEET, tolerable=30)["torch@2.9.0/xla"]
+
+
+def test_xla_on_a_host_cpu_is_no_tpu() -> None:
+    assert "XLA on the host CPU, not a TPU." in told(FLEET)["torch@2.9.0/xla"]
+
+
+def test_a_simulated_target_is_said_to_be_one() -> None:
+    toy = target(9, "toy", "other", simulated=True)
+    found = told(charted([CPU, toy], [verdict(toy, "torch.a", "success")]))["torch@2.9.0/toy"]
+    assert "Simulated: no figure of it is compared." in found
+    assert "times as long" not in found
+
+
+def test_an_empty_campaign() -> None:
+    found = told(charted([CPU, XLA]), campaign(state="running", done=0))
+    assert "It still runs: 0 of 12 jobs are done, and figures will change." in found["in November"]
+    assert "No job has an outcome yet" in found["in November"]
+    assert "nothing is known of what ports" in found["torch@2.9.0/cpu"]
+
+
+def test_a_campaign_in_which_everything_failed_suspects_the_installation() -> None:
+    of = charted([CPU], [verdict(CPU, "torch.a", "complete", cause="crash")])
+    whole = told(of, campaign(failed=10, incomplete=2))["in November"]
+    assert "No job passed: 10 failed and 2 incomplete. Where everything fails, suspect the installation" in whole
+    assert "There is one target only" in whole
+
+
+def test_a_cancelled_campaign_says_what_never_ran() -> None:
+    whole = told(FLEET, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
+    assert "It was cancelled: 8 jobs never ran." in whole
+
+
+def test_many_names_are_cut_short() -> None:
+    names = [f"torch.f{n}" for n in range(9)]
+    of = charted([XLA], [verdict(XLA, name, "success", "complete", cause_on_device="placement") for name in names])
+    assert "torch.f0, torch.f1, torch.f2, torch.f3, torch.f4 and 4 more." in told(of)["torch@2.9.0/xla"]

@@ -1,0 +1,174 @@
+"""What a cell, a comparison and a history show, and samples as drawings."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from xml.etree import ElementTree
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator.changes.models import Change, Half
+from coordinator.matrix.models import Cell, Key, Past
+from coordinator.matrix.service import modules
+from coordinator.web.comparison import buckets
+from coordinator.web.history import changed
+from coordinator.web.matrix import function_address, shown
+from coordinator.web.outcomes import MOST_TEXT, cut
+from coordinator.web.plots import MOST_DOTS, scale_of, strips, thinned
+
+CELL: dict[str, Any] = {
+    "campaign_id": 1,
+    "framework": "torch",
+    "module": "torch",
+    "function": "torch.cat",
+    "target_id": 1,
+    "host_only": False,
+    "verdict": "success",
+    "verdict_on_device": "success",
+    "passed": 3,
+    "failed": 0,
+    "total": 3,
+    "passed_on_device": 3,
+    "skipped": 0,
+    "incomplete": 0,
+    "flaky": 0,
+    "fell_back": 0,
+    "cause": None,
+    "cause_on_device": None,
+    "not_counted_cause": None,
+    "cold_ms": None,
+    "steady_ms": None,
+    "iqr_ms": None,
+    "ratio_to_cpu": None,
+    "ratio_cases": None,
+}
+FELL_BACK = {"verdict_on_device": "partial", "passed_on_device": 1, "fell_back": 2, "cause_on_device": "placement"}
+
+samples = st.lists(st.floats(1e-6, 1e6), max_size=200)
+
+
+def test_both_verdicts_are_shown_where_they_differ() -> None:
+    cell = Cell.model_validate({**CELL, **FELL_BACK})
+    plain = shown(cell, "verdict")
+    assert (plain.main.verdict, plain.main.passed, plain.main.cause) == ("success", 3, None)
+    assert plain.other is not None
+    assert (plain.other.verdict, plain.other.passed, plain.other.cause) == ("partial", 1, "placement")
+    assert plain.remarks == ("2 fell back",)
+    strict = shown(cell, "device")
+    assert (strict.main, strict.other) == (plain.other, plain.main)
+
+
+def test_a_cell_whose_verdicts_agree_says_so_once_and_unknown_is_no_zero() -> None:
+    told = shown(Cell.model_validate(CELL), "verdict")
+    assert (told.other, told.steady, told.ratio, told.remarks) == (None, None, None, ())
+
+
+def test_a_function_that_never_touches_a_device_keeps_its_verdict_when_counted_by_device() -> None:
+    host = Cell.model_validate({**CELL, "host_only": True, "verdict_on_device": None, "passed_on_device": None})
+    assert shown(host, "device").main.verdict == "success"
+
+
+def test_without_a_counted_case_the_cell_says_why() -> None:
+    gone = {"verdict": "unknown", "verdict_on_device": "unknown", "passed": 0, "passed_on_device": 0, "total": 0}
+    told = shown(Cell.model_validate({**CELL, **gone, "skipped": 1, "not_counted_cause": "removed"}), "verdict")
+    assert (told.main.said, told.main.cause, told.remarks) == ("no counted case", "removed", ("1 skipped",))
+
+
+def test_an_address_holds_any_name() -> None:
+    assert function_address(3, "torch", "torch.<b>?#x</b> y") == (
+        "/campaigns/3/functions/torch/torch.%3Cb%3E%3F%23x%3C/b%3E%20y"
+    )
+
+
+def test_modules_say_where_their_first_function_stands() -> None:
+    keys = [
+        Key(framework="jax", module="jax.numpy", function="jax.numpy.add"),
+        Key(framework="torch", module="torch", function="torch.add"),
+        Key(framework="torch", module="torch", function="torch.cat"),
+        Key(framework="torch", module="torch.nn", function="torch.nn.Linear"),
+    ]
+    assert [(each.name, each.functions, each.first) for each in modules(keys)] == [
+        ("jax.numpy", 1, 0),
+        ("torch", 2, 1),
+        ("torch.nn", 1, 3),
+    ]
+
+
+def half(passed: int, total: int = 3) -> Half:
+    verdict = "success" if passed == total else "partial" if passed else "complete"
+    return Half(verdict=verdict, passed=passed, total=total, flaky=0, cause=None)
+
+
+def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
+    found = buckets(
+        [
+            Change(function="unsure", kind="insufficient data", a=None, b=half(3), why="no outcome on A"),
+            Change(function="fixed", kind="fix", a=half(0), b=half(3), why=None),
+            Change(function="better", kind="fix", a=half(0), b=half(2), why=None),
+            Change(function="worse", kind="regression", a=half(2), b=half(1), why=None),
+            Change(function="broken", kind="regression", a=half(3), b=half(2), why=None),
+        ]
+    )
+    assert [[each.function for each in bucket.changes] for bucket in found] == [
+        ["broken"],
+        ["worse"],
+        ["fixed"],
+        ["better"],
+        ["unsure"],
+    ]
+
+
+def past(verdict: str, revision: str) -> Past:
+    more = {
+        "campaign": "c",
+        "created_at": datetime.now(UTC),
+        "target": "torch@2.9.0/cpu",
+        "version": "2.9.0",
+        "device": "cpu",
+        "device_class": "cpu",
+        "hardware": "a CPU",
+        "environment": "e",
+        "suite": "paper",
+        "suite_revision": revision,
+        "simulated": False,
+        "sentences": [],
+    }
+    return Past.model_validate({**CELL, **more, "verdict": verdict})
+
+
+def test_a_history_marks_changes_within_one_suite_revision_only() -> None:
+    newest_first = [past("partial", "r2"), past("success", "r1"), past("success", "r2"), past("complete", "r1")]
+    assert changed(newest_first) == (True, True, False, False)
+
+
+@settings(deadline=None)
+@given(samples)
+def test_thinned_samples_keep_the_extremes(values: list[float]) -> None:
+    kept = thinned(values)
+    assert len(kept) == min(len(values), MOST_DOTS)
+    if values:
+        assert (kept[0], kept[-1]) == (min(values), max(values))
+
+
+@settings(deadline=None)
+@given(st.lists(samples, min_size=1, max_size=4))
+def test_every_dot_is_within_its_drawing(runs: list[list[float]]) -> None:
+    drawing = strips(runs, scale_of(runs))
+    if not any(runs):
+        assert drawing is None
+        return
+    tree = ElementTree.fromstring(str(drawing))  # well-formed
+    width, height = float(tree.get("width", "0")), float(tree.get("height", "0"))
+    dots = list(tree.iter("circle"))
+    assert len(dots) == sum(min(len(run), MOST_DOTS) for run in runs)
+    for dot in dots:
+        assert 0 <= float(dot.get("cx", "-1")) <= width
+        assert 0 <= float(dot.get("cy", "-1")) <= height
+
+
+def test_the_end_of_a_long_log_is_kept() -> None:
+    assert cut("short") == ("short", 0)
+    kept, left_out = cut("x" * MOST_TEXT + "end")
+    assert (len(kept), kept[-3:], left_out) == (MOST_TEXT, "end", 3)

@@ -1,0 +1,66 @@
+"""Pages that begin before their figures are computed, and what they ask for."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from fastapi import Request
+
+from coordinator.reports.service import Asked
+from coordinator.web.figures import query_of
+from coordinator.web.pages import streamed
+
+
+async def written(chapters: Any) -> str:
+    """The page of figures of a campaign."""
+    request = Request({"type": "http", "path": "/campaigns/3/figures", "query_string": b"", "headers": []})
+    counters = SimpleNamespace(done=1, total=2)
+    answer = streamed(
+        request,
+        "figures.html",
+        SimpleNamespace(id=3, name="<b>November</b>", state="running", counters=counters),
+        chapters=chapters,
+        asked=Asked(),
+        measures={"steady": "a call after warm-up"},
+        devices=["cpu"],
+        query="",
+        rows=10,
+        pictures="/p",
+        tables="/t",
+    )
+    return "".join([piece async for piece in answer.body_iterator])  # type: ignore[misc]
+
+
+async def test_what_is_awaited_in_a_page_stands_where_it_was_asked_for() -> None:
+    async def nothing() -> list[Any]:
+        return []
+
+    page = await written(nothing)
+    assert page.rstrip().endswith("</html>")
+    assert "&lt;b&gt;November&lt;/b&gt;" in page
+    assert "still runs: 1 of 2 jobs are done" in page
+
+
+async def test_a_page_that_cannot_be_finished_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken() -> list[Any]:
+        raise ConnectionError("the database went away")
+
+    page = await written(broken)
+    assert "<h1>Figures and tables</h1>" in page
+    assert page.endswith('<p class="error">This page could not be finished: load it again in a moment.</p>')
+    assert "the database went away" not in page
+    assert "the database went away" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "query"),
+    [
+        (Asked(), ""),
+        (Asked(reference=None, base="xla"), "reference=none&reference_device=xla"),
+        (Asked(factor=2.5, measure="cold"), "tolerable=2.5&measure=cold"),
+    ],
+)
+def test_links_ask_what_the_page_was_asked(asked: Asked, query: str) -> None:
+    assert query_of(asked) == query

@@ -1,0 +1,122 @@
+"""What is typed into the form of a submission, and what is asked for by it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from pydantic import ValidationError
+
+from coordinator.errors import RequestError, UnknownNameError
+from coordinator.fleet.models import Runner
+from coordinator.web.submission import Filled, address, apart, check, first, from_query, offer, problems
+
+
+def runner(target: str, *suites: str, state: str = "online", hardware: str = "a CPU", **more: object) -> Runner:
+    framework, _, rest = target.partition("@")
+    version, _, device = rest.partition("/")
+    return Runner.model_validate(
+        {
+            "id": 1,
+            "name": None,
+            "url": "http://gpu-box:8790",
+            "state": state,
+            "reason": None,
+            "target": target,
+            "framework": framework,
+            "version": version,
+            "device": device,
+            "device_class": "cpu",
+            "hardware": hardware,
+            "environment": "e",
+            "simulated": False,
+            "device_count": 1,
+            "suites": dict.fromkeys(suites, "r"),
+            "in_flight": 0,
+            "last_seen": datetime(2026, 1, 1, tzinfo=UTC),
+            "quarantined_until": None,
+            "fingerprint": {},
+        }
+        | more
+    )
+
+
+CPU = "torch@2.9.0/cpu"
+XLA = "torch@2.9.0/xla"
+
+
+def test_only_what_is_online_is_offered_and_one_choice_names_all_its_hardware() -> None:
+    offered = offer(
+        [
+            runner(XLA, "paper", state="quarantined"),
+            runner(CPU, "paper", hardware="one CPU"),
+            runner(CPU, "library", hardware="another CPU", fingerprint={"notes": ["slow"]}, simulated=True),
+        ]
+    )
+    (choice,) = offered.targets
+    assert (choice.target, choice.hardware, choice.suites) == (CPU, ("another CPU", "one CPU"), ("library", "paper"))
+    assert (choice.notes, choice.simulated) == (("slow",), True)
+
+
+def test_the_suite_to_begin_with_is_the_studys_and_never_that_of_the_checks() -> None:
+    assert first(offer([runner(CPU, "conformance", "docs", "paper")])).suite == "paper"
+    assert first(offer([runner(CPU, "conformance", "docs")])).suite == "docs"
+    assert first(offer([])) == Filled()
+
+
+def test_only_targets_that_have_the_suite_are_chosen_beforehand() -> None:
+    assert first(offer([runner(CPU, "paper"), runner(XLA, "docs")])).targets == (CPU,)
+
+
+def test_what_is_left_empty_has_the_default_of_rest() -> None:
+    asked = check(Filled(targets=(CPU,), runs="", timing="", timeout_s=" ", suite=""))
+    assert (asked.suite, asked.functions, asked.runs, asked.timing, asked.timeout_s) == (
+        "paper",
+        ["*"],
+        3,
+        "steady",
+        900,
+    )
+
+
+def test_names_are_parted_by_blanks_lines_and_commas() -> None:
+    asked = check(Filled(targets=(CPU,), other=f" */xla,{CPU}\n", functions="torch.add\r\n torch.nn.*,torch.sub"))
+    assert asked.targets == [CPU, "*/xla"]
+    assert asked.functions == ["torch.add", "torch.nn.*", "torch.sub"]
+
+
+def test_without_any_target_nothing_is_asked_for() -> None:
+    with pytest.raises(UnknownNameError, match="choose at least one target"):
+        check(Filled())
+
+
+@pytest.mark.parametrize(
+    ("filled", "field"),
+    [
+        (Filled(targets=(CPU,), runs="0"), "runs"),
+        (Filled(targets=(CPU,), timeout_s="inf"), "timeout_s"),
+        (Filled(targets=(CPU,), functions="x" * 201), "functions"),
+        (Filled(targets=(CPU,), rerun="first", which="failed"), "form"),
+        (Filled(targets=(CPU,), rerun="1", which="some"), "form"),
+    ],
+)
+def test_each_mistake_is_said_once_beside_its_field(filled: Filled, field: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        check(filled)
+    assert list(problems(raised.value)) == [field]
+
+
+def test_an_error_of_no_field_is_the_forms() -> None:
+    assert problems(RequestError("there is nothing to run")) == {"form": "there is nothing to run"}
+
+
+def test_a_target_that_is_gone_stays_among_the_selectors() -> None:
+    filled = apart(Filled(targets=(CPU, XLA), other="jax/*"), offer([runner(CPU, "paper")]))
+    assert (filled.targets, filled.other) == ((CPU,), f"jax/*\n{XLA}")
+
+
+def test_an_address_fills_the_form_in_as_it_was() -> None:
+    filled = Filled("a & b", "docs", (CPU, XLA), "jax/*", "torch.*\ntorch.nn.*", "5", "off", "60")
+    query = parse_qsl(urlsplit(address(filled)).query)
+    assert from_query(Filled(), query) == filled
