@@ -108,8 +108,8 @@ async def brought_up(engine: AsyncEngine, campaign_id: int) -> Made:
     async with engine.connect() as connection:
         found = await store.now(connection, campaign_id)
     if found is not None and not found.current and found.done <= SMALL:
-        async with engine.begin() as connection:
-            await store.add_up(connection, campaign_id, wait=True)
+        await _add_up(engine, campaign_id, wait=True)
+        async with engine.connect() as connection:
             found = await store.now(connection, campaign_id)
     if found is None:
         return Made(outcomes=0, of=0, at=None, current=True)
@@ -173,8 +173,16 @@ async def keep_once(engine: AsyncEngine) -> None:
         behind = await store.outdated(connection)
     for each in behind:
         if each.age_s * SHARE >= each.took_s:
-            async with engine.begin() as connection:
-                await store.add_up(connection, each.campaign_id, wait=False)
+            await _add_up(engine, each.campaign_id, wait=False)
+
+
+async def _add_up(engine: AsyncEngine, campaign_id: int, *, wait: bool) -> None:
+    async with engine.begin() as connection:
+        if await store.alone(connection, campaign_id, wait=wait):
+            found = await store.now(connection, campaign_id)
+            # Whom we waited for may have done it.
+            if found is not None and not found.current:
+                await store.add_up(connection, campaign_id)
 
 
 def modules(found: Sequence[Key]) -> list[Module]:

@@ -14,6 +14,8 @@ from coordinator.matrix.models import Cell, Counting, Key
 from coordinator.matrix.query import Counted, MainCause, Name, OnTarget, Query, Slower, Verdict, named
 
 TIMEOUT_S = 600
+WORK_MEMORY = "64MB"
+"""A million outcomes are sorted; PostgreSQL's own 4 MB would put that on disk."""
 LOCK = 0x6D617478
 """With a campaign's number: the advisory lock of whoever adds up its matrix."""
 
@@ -87,21 +89,25 @@ async def outdated(connection: AsyncConnection) -> Sequence[Row[Any]]:
     return rows.all()
 
 
-async def add_up(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
-    """Bring the campaign's cells up to date; False if somebody else is at it, and we are not to ``wait``."""
+async def alone(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
+    """Nobody else adds up the campaign in this transaction; False if another does, and we do not ``wait``."""
+    function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
+    got = await connection.execute(
+        text(f"SELECT {function}(:lock, :campaign)"), {"lock": LOCK, "campaign": campaign_id}
+    )
+    return wait or bool(got.scalar_one())
+
+
+async def add_up(connection: AsyncConnection, campaign_id: int) -> None:
+    """Bring the campaign's cells up to date."""
     await connection.execute(text(f"SET LOCAL statement_timeout = '{TIMEOUT_S}s'"))
-    lock = {"lock": LOCK, "campaign": campaign_id}
-    if wait:
-        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock, :campaign)"), lock)
-    elif not (await connection.execute(text("SELECT pg_try_advisory_xact_lock(:lock, :campaign)"), lock)).scalar_one():
-        return False
+    await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
     begun = time.monotonic()
     await connection.execute(_ADD_UP, {"campaign": campaign_id})
     await connection.execute(
         text("UPDATE matrices SET took_s = :took WHERE campaign_id = :campaign"),
         {"campaign": campaign_id, "took": time.monotonic() - begun},
     )
-    return True
 
 
 async def keys(

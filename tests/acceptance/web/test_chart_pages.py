@@ -6,7 +6,9 @@ import asyncio
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -296,3 +298,20 @@ def test_a_campaign_without_outcomes_has_pages_that_say_so(
         assert "No outcome here yet" in text_of(browser.get(f"/campaigns/{campaign}/functions/hazards/hazards.hang"))
     finally:
         coordinator.http.post(f"/campaigns/{campaign}/cancel")
+
+
+def test_a_function_of_any_name_has_its_pages(
+    browser: httpx.Client, coordinator: CoordinatorProcess, runner: RunnerProcess
+) -> None:
+    name = "hazards.<img src=x onerror=alert(1)>/?#&%2e " + "n" * 120
+    execute(coordinator, "update cases set function = $1 where function = 'hazards.leave_by_os_exit'", name)
+    campaign = coordinator.submit(name, timing="off")
+    coordinator.wait_ended(campaign)
+    matrix = browser.get(f"/campaigns/{campaign}/matrix")
+    assert "<img src=x" not in matrix.text
+    address = next(each for each in re.findall(r'href="(/campaigns/[^"#]*)"', matrix.text) if "/functions/" in each)
+    for path in (unescape(address), unescape(address).replace(f"/campaigns/{campaign}/functions", "/history")):
+        page = browser.get(path)
+        assert page.status_code == 200, path
+        assert name in unescape(page.text)
+        assert "<img src=x" not in page.text

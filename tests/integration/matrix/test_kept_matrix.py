@@ -227,7 +227,7 @@ async def test_names_are_taken_literally_but_for_stars_and_question_marks(
         "'; drop": set(),
     }.items():
         assert set(await kept(engine, number, query)) == expected, query
-    with pytest.raises(QueryError, match="it has: torch@2.9.0/cpu"):
+    with pytest.raises(QueryError, match=r"it has: torch@2\.9\.0/cpu"):
         await kept(engine, number, "fails:tpu")
 
 

@@ -34,7 +34,7 @@ def half(passed: int, total: int, flaky: int = 0) -> Half:
 
 def cell(function: str, passed: int, total: int, **given: object) -> Cell:
     values: dict[str, object] = dict.fromkeys(Cell.model_fields)
-    values |= {name: 0 for name in ("campaign_id", "target_id", "skipped", "incomplete", "flaky", "fell_back")}
+    values |= dict.fromkeys(("campaign_id", "target_id", "skipped", "incomplete", "flaky", "fell_back"), 0)
     values |= {
         "framework": "torch",
         "module": "torch",
@@ -102,7 +102,10 @@ def test_counted_by_device_a_new_fallback_is_a_regression_and_host_functions_sta
 def test_the_same_framework_and_device_belong_together_whatever_the_version() -> None:
     found = matched([column(1), column(2, "xla")], [column(3, version="2.13.0"), column(4, "cuda")], named=False)
     assert [(one.id, other.id) for one, other in found.pairs] == [(1, 3)]
-    assert {(each.target, each.side) for each in found.left_out} == {("torch@2.9.0/xla", "a"), ("torch@2.9.0/cuda", "b")}
+    assert {(each.target, each.side) for each in found.left_out} == {
+        ("torch@2.9.0/xla", "a"),
+        ("torch@2.9.0/cuda", "b"),
+    }
 
 
 def test_of_several_the_nearest_belong_together() -> None:
