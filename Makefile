@@ -12,7 +12,7 @@ BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker test test-processes test-containers lint bench clean
+.PHONY: help setup demo images demo-docker test test-processes test-containers lint bench screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make test                      all set-up and all tests'
 	@echo 'make lint                      ruff, mypy and the directions of imports'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
+	@echo 'make screenshots               pictures of the main pages, docs/images/, with Chromium'
 	@echo 'make clean                     remove .venv and caches; data and frameworks stay'
 
 $(STAMP):
@@ -55,6 +56,7 @@ test: lint
 # A framework's own tests run where it is installed, the others beside the coordinator.
 test-processes:
 	$(BIN)/python -m pytest tests/unit tests/integration tests/acceptance tests/faults
+	$(BIN)/python -m pytest tests/browser
 	set -e; for framework in $(FRAMEWORKS); do \
 		environment="$$($(BIN)/portolan-runner setup "$$framework")"; tests="tests/$$framework"; \
 		PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c "$$tests/pytest.ini" "$$tests"; \
@@ -67,6 +69,9 @@ test-containers:
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(BENCH)
+
+screenshots: $(STAMP)
+	@$(BIN)/python -m scripts.screenshots $(if $(TARGETS),--targets "$(TARGETS)")
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

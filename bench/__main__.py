@@ -22,6 +22,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "dispatch": (),
     "memory": (),
     "repeatability": (),
+    "pages": (),
 }
 """Each bench, and the frameworks in whose environments it runs; here, if none."""
 

@@ -54,6 +54,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         version=version("portolan"),
         description="Charts which functions of an ML framework reach which accelerators, and how well.",
         lifespan=lifespan,
+        # Theirs ask other machines for their scripts; ours is web/rest.py.
+        docs_url=None,
+        redoc_url=None,
     )
     problems.install(app)
     api = APIRouter(prefix="/api/v1")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from coordinator.changes.models import Change, Compared, ComparedPair, Half, LatencyChange
+from coordinator.cli.client import CoordinatorError
 from coordinator.cli.options import AsJson, DataDir, Url, connect
 from coordinator.cli.tables import plural
 
@@ -44,6 +45,8 @@ def compare(
     else:
         for line in told(found):
             print(line)
+    if fail_on and not found.pairs:
+        raise CoordinatorError("nothing of these two can be compared, so nothing can be said of what is new")
     if any(happened(found, each) for each in fail_on or ()):
         raise typer.Exit(1)
 

@@ -32,18 +32,18 @@ WITH seen AS (
     SELECT coalesce(sum(done), 0) AS done, coalesce(sum(renamed), 0) AS renamed
       FROM campaign_targets WHERE campaign_id = :campaign
 ), measured AS (
-    SELECT o.target_id, o.case_id, c.function, t.framework, t.version, t.device,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms
-      FROM outcomes o JOIN cases c ON c.id = o.case_id JOIN targets t ON t.id = o.target_id
+    SELECT o.target_id, o.case_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms
+      FROM outcomes o JOIN cases c ON c.id = o.case_id
      WHERE o.campaign_id = :campaign AND o.verdict = 'passed' AND o.placement = 'on_device'
        AND o.steady_ms > 0 AND c.host_only IS NULL
-     GROUP BY 1, 2, 3, 4, 5, 6
+     GROUP BY 1, 2
 ), ratios AS (
-    SELECT here.target_id, here.function, exp(avg(ln(here.steady_ms / cpu.steady_ms))) AS ratio, count(*) AS cases
+    SELECT here.target_id, c.function, exp(avg(ln(here.steady_ms / cpu.steady_ms))) AS ratio, count(*) AS cases
       FROM measured here
-      JOIN measured cpu ON cpu.case_id = here.case_id AND cpu.framework = here.framework
-                       AND cpu.version = here.version AND cpu.device = 'cpu'
-     WHERE here.device <> 'cpu'
+      JOIN targets t ON t.id = here.target_id AND t.device <> 'cpu'
+      JOIN targets b ON b.framework = t.framework AND b.version = t.version AND b.device = 'cpu'
+      JOIN measured cpu ON cpu.target_id = b.id AND cpu.case_id = here.case_id
+      JOIN cases c ON c.id = here.case_id
      GROUP BY 1, 2
 ), latencies AS (
     SELECT * FROM function_latencies WHERE campaign_id = :campaign
@@ -102,6 +102,8 @@ async def add_up(connection: AsyncConnection, campaign_id: int) -> None:
     """Bring the campaign's cells up to date."""
     await connection.execute(text(f"SET LOCAL statement_timeout = '{TIMEOUT_S}s'"))
     await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
+    # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
+    await connection.execute(text("SET LOCAL enable_nestloop = off"))
     begun = time.monotonic()
     await connection.execute(_ADD_UP, {"campaign": campaign_id})
     await connection.execute(

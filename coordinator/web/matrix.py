@@ -43,7 +43,7 @@ class Counted:
 
     @property
     def said(self) -> str:
-        return f"{self.verdict}, {self.passed} of {self.total} cases passed" if self.total else "no counted case"
+        return f"{self.fraction} cases passed: {self.verdict}" if self.total else "no counted case"
 
 
 @dataclass(frozen=True, slots=True)

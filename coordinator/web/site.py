@@ -16,6 +16,7 @@ from coordinator.web import (
     outcomes,
     registration,
     report,
+    rest,
     runners,
     submission,
 )
@@ -36,6 +37,7 @@ def install(app: FastAPI) -> None:
         outcomes,
         comparison,
         history,
+        rest,
         runners,
     ):
         site.include_router(module.router)

@@ -315,3 +315,20 @@ def test_a_function_of_any_name_has_its_pages(
         assert page.status_code == 200, path
         assert name in unescape(page.text)
         assert "<img src=x" not in page.text
+
+
+def test_a_build_does_not_pass_for_want_of_anything_to_compare(
+    coordinator: CoordinatorProcess, campaign: int, later: int, tmp_path: Path
+) -> None:
+    """As if the later campaign had charted another revision of the suite."""
+    execute(
+        coordinator,
+        "with other as (insert into suites (name, framework, revision) values ('hazards', 'hazards', 'other')"
+        " returning id) update campaign_targets set suite_id = other.id from other where campaign_id = $1",
+        later,
+    )
+    portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
+    done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
+    assert done.returncode == 2
+    assert "only cells of one revision are compared" in done.stdout
+    assert "nothing of these two can be compared" in done.stderr

@@ -1,0 +1,117 @@
+"""A database in which much was charted, written by SQL: a million outcomes, as an instance of a year would have.
+
+Nothing of it was run. Jobs and outcomes have what a page shows: causes, evidence, samples, fallbacks, and runs that
+disagree, by the rest of a division, so that every bench sees the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import asyncpg
+
+
+@dataclass(frozen=True)
+class Size:
+    """One campaign."""
+
+    framework: str
+    functions: int
+    cases: int
+    """Of each function."""
+    runs: int
+    targets: int
+
+    @property
+    def outcomes(self) -> int:
+        return self.functions * self.cases * self.runs * self.targets
+
+
+async def make(dsn: str, *sizes: Size) -> list[int]:
+    """Write the campaigns; their ids."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        # What is written is whole, so no row's keys are looked up one by one.
+        await connection.execute("SET session_replication_role = replica")
+        await connection.execute(
+            "INSERT INTO fingerprints (id, body) VALUES ('bench',"
+            """ '{"hardware": "none", "environment": "bench", "host": "here", "system": "none"}')"""
+        )
+        campaigns = [await _campaign(connection, each) for each in sizes]
+        await connection.execute("SET session_replication_role = origin")
+        # As autovacuum does sooner or later.
+        await connection.execute("VACUUM ANALYZE")
+    finally:
+        await connection.close()
+    return campaigns
+
+
+async def _campaign(connection: asyncpg.Connection, size: Size) -> int:
+    campaign: int = await connection.fetchval(
+        "INSERT INTO campaigns (name, suite, selectors, functions, runs, timeout_s, timing, state, finished_at)"
+        " VALUES ($1, 'bench', '[\"*\"]', '[\"*\"]', $2, 900, 'steady', 'done', now()) RETURNING id",
+        f"{size.framework}: {size.functions} functions, {size.targets} targets",
+        size.runs,
+    )
+    suite = await connection.fetchval(
+        "INSERT INTO suites (name, framework, revision) VALUES ('bench', $1, '1') RETURNING id", size.framework
+    )
+    await connection.execute(_TARGETS, size.framework, size.targets)
+    await connection.execute(_CASES, suite, size.framework, size.functions, size.cases)
+    await connection.execute(_JOBS, campaign, suite, size.framework, size.runs)
+    await connection.execute(_OUTCOMES, campaign)
+    await connection.execute(_COUNTERS, campaign, suite)
+    return campaign
+
+
+_TARGETS = """
+INSERT INTO targets (framework, version, device, device_class, hardware, environment)
+SELECT $1, version || '.0', device, class, 'of the bench', 'bench'
+  FROM generate_series(1, ($2::int + 3) / 4) version,
+       (VALUES ('cpu', 'cpu'), ('cuda', 'gpu'), ('xla', 'tpu'), ('other', 'other')) devices (device, class)
+ ORDER BY version, device LIMIT $2
+"""
+
+_CASES = """
+INSERT INTO cases (suite_id, name, function, position)
+SELECT $1, f.name || '/' || c, f.name, (f.number - 1) * $4::int + c
+  FROM (SELECT number, $2 || '.module_' || number % 40 || '.function_' || number AS name
+          FROM generate_series(1, $3::int) number) f, generate_series(1, $4::int) c
+"""
+
+_JOBS = """
+INSERT INTO jobs (campaign_id, target_id, case_id, run, priority, state, attempt)
+SELECT $1, t.id, c.id, run, run, 'done', 1
+  FROM generate_series(1, $4::int) run, targets t, cases c
+ WHERE t.framework = $3 AND c.suite_id = $2
+"""
+
+# One of 9 fails on a target that is no CPU, one of 7 falls back, one of 97 is flaky.
+_OUTCOMES = """
+INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, fingerprint_id, verdict, ending, cause,
+                      rule, placement, proof, init_ms, cold_ms, steady_ms, iqr_ms, samples_ms, calls_per_sample,
+                      duration_s, evidence, log_tail, log_bytes)
+SELECT j.id, 1, j.campaign_id, j.target_id, j.case_id, j.run, 'bench',
+       CASE WHEN failed THEN 'failed' ELSE 'passed' END, CASE WHEN failed THEN 'raised' ELSE 'returned' END,
+       CASE WHEN failed THEN (ARRAY['type', 'not_implemented', 'assertion', 'memory'])[1 + j.case_id % 4] END,
+       CASE WHEN failed THEN 'bench' END,
+       CASE WHEN failed THEN 'unknown' WHEN fell THEN 'fell_back' ELSE 'on_device' END,
+       '{"devices": ["it"], "fallbacks": {}}', 1,
+       CASE WHEN NOT failed THEN 40 * ms END, CASE WHEN NOT failed THEN ms END, CASE WHEN NOT failed THEN ms / 20 END,
+       CASE WHEN NOT failed THEN (SELECT array_agg(ms * (1 + n / 200.0)) FROM generate_series(-10, 10) n) END,
+       CASE WHEN NOT failed THEN 1 END, 0.1,
+       CASE WHEN failed THEN jsonb '{"exception": "RuntimeError", "message": "no such kernel", "stage": "call"}' END,
+       'the log of the case', 19
+  FROM (SELECT jobs.*, t.device <> 'cpu' AND (case_id * 31 + target_id) % 9 = 0
+                       OR (case_id + target_id * 7) % 97 = run AS failed,
+               t.device <> 'cpu' AND (case_id + target_id) % 7 = 0 AS fell,
+               (1 + case_id % 1000) * (1 + target_id % 4) * (1 + run / 100.0) / 1000 AS ms
+          FROM jobs JOIN targets t ON t.id = jobs.target_id WHERE campaign_id = $1) j
+"""
+
+_COUNTERS = """
+INSERT INTO campaign_targets (campaign_id, target_id, suite_id, total, done, passed, failed)
+SELECT $1, target_id, $2, count(*), count(*), count(*) FILTER (WHERE verdict = 'passed'),
+       count(*) FILTER (WHERE verdict = 'failed')
+  FROM outcomes WHERE campaign_id = $1 GROUP BY target_id
+"""

@@ -1,0 +1,201 @@
+"""``pages``: how long a reader waits, where a million outcomes were charted.
+
+The time to the first byte of every kind of page, the matrix until it can be used in a browser, a report, and what
+the coordinator holds while it serves them. The browser is Debian's Chromium on this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import httpx
+import psutil
+
+from bench import charted
+from bench.charted import Size
+from bench.figure import Figure, middle, spread
+from bench.house import House, coordinator, database
+from bench.memory import held_mb, measure
+from bench.place import CannotRunError, folder, say
+
+WIDE = Size("wide", functions=5_000, cases=5, runs=3, targets=12)
+AGAIN = Size("again", functions=500, cases=5, runs=3, targets=4)
+SENT = Size("sent", functions=200, cases=10, runs=6, targets=6)
+READS = 5
+FIRST_BYTE_MS = 200.0
+INTERACTIVE_MS = 1_000.0
+REPORT_S = 10.0
+COORDINATOR_MB = 500.0
+ADDED_UP_S = 600.0
+FUNCTION = "wide.module_1.function_1"
+# The page is there, its scripts have run, and the browser has time to paint.
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)))"
+
+
+def run() -> Iterator[Figure]:
+    with folder() as place, database(place) as dsn:
+        began = time.monotonic()
+        wide, again, sent = asyncio.run(charted.make(dsn, WIDE, AGAIN, SENT))
+        total = sum(each.outcomes for each in (WIDE, AGAIN, SENT))
+        say("pages", f"{total:,} outcomes written in {time.monotonic() - began:.0f} s")
+        with coordinator(dsn, place) as house:
+            _wait_added_up(house, (wide, again, sent))
+            yield from _first_bytes(house, wide, again, _job(dsn, wide))
+            yield _matrix(house, wide)
+            yield _report(house, sent)
+            yield _memory(house, total)
+
+
+def _first_bytes(house: House, wide: int, again: int, job: int) -> Iterator[Figure]:
+    campaign = f"/campaigns/{wide}"
+    pages = {
+        "campaigns": "/campaigns",
+        "new_campaign": f"/campaigns/new?like={wide}",
+        "campaign": campaign,
+        "matrix": f"{campaign}/matrix",
+        "matrix_far": f"{campaign}/matrix?offset=4900",
+        "matrix_query": f"{campaign}/matrix?q=module_7.*+fails:xla+passes:cpu+cause:type",
+        "matrix_on_device": f"{campaign}/matrix?by=device&q=fails:cuda",
+        "function": f"{campaign}/functions/wide/{FUNCTION}",
+        "outcome": f"{campaign}/outcomes/{job}",
+        "history": f"/history/wide/{FUNCTION}",
+        "compare_form": "/compare",
+        "compare_targets": f"/compare?a={wide}:wide@1.0/cuda&b={wide}:wide@2.0/cuda",
+        "figures": f"/campaigns/{again}/figures",
+        "figures_wide": f"{campaign}/figures",
+        "reference": "/reference",
+        "runners": "/runners",
+        "new_runner": "/runners/new",
+    }
+    with httpx.Client(base_url=_site(house), headers={"Accept": "text/html"}, timeout=600.0, trust_env=False) as http:
+        for name, path in pages.items():
+            firsts, wholes = zip(*(_read(http, path) for _ in range(READS)), strict=True)
+            say("pages", f"{name}: first byte {middle(firsts):.0f} ms, whole {middle(wholes):.0f} ms")
+            yield Figure(
+                f"first_byte_{name}",
+                middle(firsts),
+                "ms",
+                target=f"under {FIRST_BYTE_MS:g} ms (median of {READS})",
+                met=middle(firsts) < FIRST_BYTE_MS,
+                n=READS,
+                spread=spread(firsts),
+                detail={"path": path, "first_ms": firsts[0], "whole_ms": middle(wholes)},
+            )
+
+
+def _read(http: httpx.Client, path: str) -> tuple[float, float]:
+    """Milliseconds to the first byte of the page's body, and to its last."""
+    began = time.perf_counter()
+    with http.stream("GET", path) as answer:
+        pieces = answer.iter_raw()
+        if answer.status_code != 200 or not next(pieces, b""):
+            raise CannotRunError(f"GET {path} answered {answer.status_code}")
+        first = time.perf_counter()
+        for _ in pieces:
+            pass
+    return 1000 * (first - began), 1000 * (time.perf_counter() - began)
+
+
+def _matrix(house: House, campaign: int) -> Figure:
+    try:
+        from scripts import chromium
+    except ImportError as error:
+        raise CannotRunError(f"{error}; run: make setup") from error
+    path = chromium.find()
+    if path is None:
+        raise CannotRunError(chromium.MISSING)
+    address = f"{_site(house)}/campaigns/{campaign}/matrix"
+    with chromium.launched(path) as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{_site(house)}/campaigns")
+        taken = []
+        for _ in range(READS):
+            page.goto(address, wait_until="load")
+            taken.append(float(page.evaluate(PAINTED)))
+        rows = page.locator("table tbody tr").count()
+    say("pages", f"matrix: interactive after {middle(taken):.0f} ms")
+    return Figure(
+        "matrix_interactive",
+        middle(taken),
+        "ms",
+        target=f"under {INTERACTIVE_MS:g} ms from the click to a painted page that takes input (median of {READS})",
+        met=middle(taken) < INTERACTIVE_MS,
+        n=READS,
+        spread=spread(taken),
+        detail={"functions": WIDE.functions, "targets": WIDE.targets, "rows_on_page": rows},
+    )
+
+
+def _report(house: House, campaign: int) -> Figure:
+    began = time.perf_counter()
+    answer = house.http.get(f"/campaigns/{campaign}/report", timeout=600.0)
+    took = time.perf_counter() - began
+    if not answer.is_success:
+        raise CannotRunError(f"the report answered {answer.status_code}: {answer.text[:300]}")
+    say("pages", f"report: {took:.1f} s, {len(answer.content):,} bytes")
+    return Figure(
+        "report",
+        took,
+        "s",
+        target=f"under {REPORT_S:g} s for {SENT.functions} functions on {SENT.targets} targets, no figure drawn before",
+        met=took < REPORT_S,
+        detail={"outcomes": SENT.outcomes, "bytes": len(answer.content)},
+    )
+
+
+def _memory(house: House, outcomes: int) -> Figure:
+    """Its highest resident set, which the kernel keeps."""
+    peak = _peak_mb(house.pid)
+    say("pages", f"coordinator: at most {peak:.0f} MB")
+    return Figure(
+        "coordinator_peak",
+        peak,
+        "MB",
+        target=f"under {COORDINATOR_MB:g} MB while doing all of it",
+        met=peak < COORDINATOR_MB,
+        detail={"outcomes": outcomes, "after_mb": held_mb(house.pid), "after_measure": measure(house.pid)},
+    )
+
+
+def _peak_mb(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024 / 1_000_000
+    return psutil.Process(pid).memory_info().rss / 1_000_000
+
+
+def _wait_added_up(house: House, campaigns: tuple[int, ...]) -> None:
+    """The matrices are added up beside the requests, once a campaign."""
+    began = time.monotonic()
+    with httpx.Client(base_url=_site(house), timeout=60.0, trust_env=False) as http:
+        for each in campaigns:
+            path = f"/api/v1/campaigns/{each}/matrix?limit=1"
+            while not http.get(path).raise_for_status().json()["made"]["current"]:
+                if time.monotonic() - began > ADDED_UP_S:
+                    raise CannotRunError(f"the matrix of campaign {each} is not added up after {ADDED_UP_S:g} s")
+                time.sleep(1.0)
+    say("pages", f"added up in {time.monotonic() - began:.0f} s")
+
+
+def _job(dsn: str, campaign: int) -> int:
+    async def ask() -> int:
+        connection = await asyncpg.connect(dsn)
+        try:
+            found = await connection.fetchval(
+                "SELECT job_id FROM outcomes WHERE campaign_id = $1 AND verdict = 'failed' LIMIT 1", campaign
+            )
+            return int(found)
+        finally:
+            await connection.close()
+
+    return asyncio.run(ask())
+
+
+def _site(house: House) -> str:
+    address = urlsplit(str(house.http.base_url))
+    return f"{address.scheme}://{address.netloc}"
