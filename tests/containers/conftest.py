@@ -12,8 +12,9 @@ import pytest
 REQUIRED = "PORTOLAN_REQUIRE_ENGINE"
 ROOT = Path(__file__).resolve().parents[2]
 HAZARDS = "portolan/runner-hazards:test"
-LARGE = os.environ.get("PORTOLAN_TEST_LARGE_IMAGES") == "1"
-"""torch-xla alone is 8 GB: minutes to build, and as many again to store."""
+LONG = os.environ.get("PORTOLAN_TEST_LONG") == "1"
+long = pytest.mark.skipif(not LONG, reason="takes many minutes: run with PORTOLAN_TEST_LONG=1")
+"""For what starts every framework in containers, or several engines. torch-xla alone is an image of 8 GB."""
 
 
 @pytest.fixture(scope="session")
@@ -47,5 +48,5 @@ def images(docker: list[str]) -> None:
 @pytest.fixture(scope="session")
 def default_images(docker: list[str]) -> None:
     """All that compose.yaml starts unless a profile is chosen."""
-    wanted = ["coordinator", "runner", "jax-cpu", "tensorflow-cpu", "torch-cpu", *(["torch-xla"] if LARGE else [])]
+    wanted = ["coordinator", "runner", "jax-cpu", "tensorflow-cpu", "torch-cpu", *(["torch-xla"] if LONG else [])]
     subprocess.run([sys.executable, "scripts/images.py", *wanted], cwd=ROOT, check=True)

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from tests.containers.composed import Composed
-from tests.containers.conftest import LARGE
+from tests.containers.conftest import long
 from tests.containers.inspection import look_inside, shortcomings
 
+pytestmark = long
 RUNNERS = {
     "jax-cpu": "jax@0.10.2/cpu",
     "tensorflow-cpu": "tensorflow@2.21.0/cpu",
     "tensorflow-xla": "tensorflow@2.21.0/xla",
     "torch-cpu": "torch@2.13.0/cpu",
-    **({"torch-xla": "torch@2.9.0/xla"} if LARGE else {}),
+    "torch-xla": "torch@2.9.0/xla",
 }
 SAMPLES = {"jax": "jax.numpy.compress", "tensorflow": "tf.math.reduce_mean", "torch": "torch.nn.Linear"}
 
@@ -23,13 +24,8 @@ SAMPLES = {"jax": "jax.numpy.compress", "tensorflow": "tf.math.reduce_mean", "to
 @pytest.fixture(scope="module")
 def composed(docker: list[str], default_images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
     with Composed(docker, tmp_path_factory.mktemp("default"), "portolan-test-default", ("compose.yaml",)) as composed:
-        composed.up(*([] if LARGE else ["postgres", "migrate", "coordinator", *RUNNERS]))
+        composed.up()
         yield composed
-
-
-@pytest.mark.skipif(not LARGE, reason="torch-xla is an image of 8 GB: built with PORTOLAN_TEST_LARGE_IMAGES=1")
-def test_the_largest_runner_serves_with_the_others(composed: Composed) -> None:
-    composed.wait_online("torch-xla")
 
 
 def test_every_runner_has_enrolled_with_the_digest_of_its_image(composed: Composed) -> None:
