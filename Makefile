@@ -55,7 +55,7 @@ test: lint
 
 # A framework's own tests run where it is installed, the others beside the coordinator.
 test-processes:
-	$(BIN)/python -m pytest tests/unit tests/integration tests/acceptance tests/faults
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile tests/unit tests/integration tests/acceptance tests/faults
 	$(BIN)/python -m pytest tests/browser
 	set -e; for framework in $(FRAMEWORKS); do \
 		environment="$$($(BIN)/portolan-runner setup "$$framework")"; tests="tests/$$framework"; \

@@ -1,0 +1,171 @@
+"""Pictures of the main pages, in light and in dark, for the README: ``make screenshots`` writes docs/images/.
+
+Starts an instance in a folder of its own, charts a few functions of the targets for real, and looks at it; with
+``--data-dir`` it looks at the newest campaign of an instance that is there, and charts nothing. Runs in ``.venv``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from PIL import Image
+from playwright.sync_api import Page
+
+from scripts import chromium
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
+PORTOLAN = ROOT / ".venv" / "bin" / "portolan"
+TARGETS = "tensorflow/cpu tensorflow/xla jax/cpu"
+FUNCTIONS = ("jax.scipy.*", "jax.lax.se*", "tf.math.*", "tf.linalg.*", "tf.image.*", "tf.io.*", "tf.lookup.*")
+SIZE = {"width": 1200, "height": 800}
+MOST_BYTES = 200_000
+COLOURS = (256, 128, 64, 32)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data-dir", type=Path, help="of an instance that has charted something")
+    options.add_argument("--targets", default=TARGETS, help="what to chart instead")
+    asked = options.parse_args()
+    # Whoever ends this ends the instance too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    path = chromium.find()
+    if path is None:
+        sys.exit(f"screenshots: {chromium.MISSING}")
+    with _folder(asked.data_dir) as folder, _instance(folder, asked.targets) as url:
+        if asked.data_dir is None:
+            print("screenshots: charting", asked.targets, flush=True)
+            _portolan(
+                folder,
+                "submit",
+                "--wait",
+                "--name",
+                "A few functions",
+                "--runs",
+                "2",
+                "--functions",
+                " ".join(FUNCTIONS),
+            )
+        IMAGES.mkdir(parents=True, exist_ok=True)
+        with chromium.launched(path) as browser:
+            for scheme in ("light", "dark"):
+                page = browser.new_page(viewport=SIZE, color_scheme=scheme, device_scale_factor=1.5)
+                for name, address in pages(url).items():
+                    _take(page, url + address, IMAGES / f"{name}-{scheme}.png")
+                page.close()
+
+
+def pages(url: str) -> dict[str, str]:
+    """The addresses of what is shown, of the newest campaign."""
+    campaigns = _read(f"{url}/api/v1/campaigns?limit=1")["campaigns"]
+    if not campaigns:
+        sys.exit("screenshots: no campaign has been submitted in this data directory: run `portolan submit` first")
+    campaign = f"/campaigns/{campaigns[0]['id']}"
+    rows = _read(f"{url}/api/v1{campaign}/matrix")["rows"]
+    if not rows:
+        sys.exit("screenshots: the newest campaign has no outcome yet: wait for it, or run `portolan watch`")
+    # A function that has something to tell: it failed somewhere, and was timed elsewhere.
+    told = max(rows, key=lambda row: sum(_worth(cell) for cell in row["cells"].values()))
+    return {
+        "campaign": campaign,
+        "matrix": f"{campaign}/matrix",
+        "function": f"{campaign}/functions/{told['framework']}/{quote(told['function'])}",
+        "figures": f"{campaign}/figures",
+        "runners": "/runners",
+    }
+
+
+def _worth(cell: dict[str, Any]) -> int:
+    return 2 * (cell["verdict"] in ("partial", "complete")) + (cell["steady_ms"] is not None)
+
+
+def _take(page: Page, address: str, path: Path) -> None:
+    page.goto(address, wait_until="load")
+    figures = page.locator("[data-figure]")
+    if figures.count():
+        figures.first.scroll_into_view_if_needed()
+        figures.first.locator(".interactive").wait_for()
+        page.evaluate("document.querySelector('figure').scrollIntoView()")
+    path.write_bytes(optimised(page.screenshot()))
+    print(f"screenshots: {path.relative_to(ROOT)}, {path.stat().st_size:,} bytes", flush=True)
+
+
+def optimised(png: bytes) -> bytes:
+    """With as many colours as it may have and be small."""
+    for colours in COLOURS:
+        out = io.BytesIO()
+        whole = Image.open(io.BytesIO(png)).convert("RGB")
+        whole.quantize(colours, dither=Image.Dither.NONE).save(out, "png", optimize=True)
+        if out.tell() <= MOST_BYTES:
+            break
+    return out.getvalue()
+
+
+@contextlib.contextmanager
+def _folder(given: Path | None) -> Iterator[Path]:
+    if given is not None:
+        if not given.is_dir():
+            sys.exit(f"screenshots: there is no data directory {given}: give one that `portolan up` has made")
+        yield given
+        return
+    made = Path(tempfile.mkdtemp(prefix="portolan-screenshots-"))
+    # PostgreSQL's user must get through.
+    made.chmod(0o711)
+    try:
+        yield made / "data"
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _instance(folder: Path, targets: str) -> Iterator[str]:
+    """``portolan up``, until it says that everything runs; its address."""
+    command = [str(PORTOLAN), "up", "--data-dir", str(folder), "--port", "0", "--targets", targets]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stdout is not None
+        url = None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if line.startswith("portolan "):
+                url = line.split(" at ")[1].split()[0]
+            if "Ctrl-C" in line:
+                break
+        if url is None:
+            sys.exit("screenshots: the instance did not start: see above")
+        yield url
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate()
+
+
+def _portolan(folder: Path, *arguments: str) -> None:
+    done = subprocess.run([str(PORTOLAN), *arguments, "--data-dir", str(folder)], env={**os.environ}, check=False)
+    if done.returncode != 0:
+        sys.exit(f"screenshots: `portolan {arguments[0]}` ended with {done.returncode}: see above")
+
+
+def _read(address: str) -> dict[str, Any]:
+    with urllib.request.urlopen(address) as answer:
+        told: dict[str, Any] = json.load(answer)
+    return told
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""One house for all tests in a browser, and a page that is watched for each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from scripts import chromium
+from tests.browser import told_runner
+from tests.browser.watched import DESK, Watched
+from tests.coordinator_process import CoordinatorProcess
+from tests.runner_process import ROOT, RunnerProcess
+
+REQUIRED = "PORTOLAN_REQUIRE_BROWSER"
+SECRET = "a secret of the tests"
+
+
+@pytest.fixture(scope="session")
+def browser_path() -> str:
+    found = chromium.find()
+    if found is None:
+        if os.environ.get(REQUIRED) == "1":
+            pytest.fail(f"{REQUIRED}=1 is set, and {chromium.MISSING}")
+        pytest.skip(chromium.MISSING)
+    return found
+
+
+@dataclass(frozen=True)
+class House:
+    """A coordinator that has runners of tales on two devices and of hazards, and what was charted before."""
+
+    coordinator: CoordinatorProcess
+    base: str
+    high: int
+    """The campaign that ran before ``tales.storm.ebb`` went wrong."""
+    low: int
+    unregistered: RunnerProcess
+    """A runner that nobody has registered yet."""
+
+
+@pytest.fixture(scope="session")
+def house(
+    browser_path: str, new_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[House]:
+    note = tmp_path_factory.mktemp("note") / "low"
+    coordinator = CoordinatorProcess(new_database())
+    told = [_told(device, note) for device in ("cpu", "xla")]
+    hazards = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
+    unregistered = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET, HAZARDS_NOTE=os.devnull)
+    try:
+        for _, url in told:
+            assert coordinator.register(url, told_runner.SECRET).is_success
+        assert coordinator.register(hazards.ready["url"], SECRET).is_success
+        high = _charted(coordinator, "High water")
+        note.touch()
+        low = _charted(coordinator, "Low water <b>& bold</b>")
+        yield House(coordinator, f"http://127.0.0.1:{coordinator.port}", high, low, unregistered)
+    finally:
+        coordinator.stop()
+        for process, _ in told:
+            process.kill()
+            process.communicate()
+        hazards.stop()
+        unregistered.stop()
+
+
+def _told(device: str, note: Path) -> tuple[subprocess.Popen[str], str]:
+    command = [sys.executable, "-m", "tests.browser.told_runner", device, str(note)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def _charted(coordinator: CoordinatorProcess, name: str) -> int:
+    campaign = coordinator.submit("*", suite=told_runner.SUITE, targets=["tales/*"], runs=3, timing="steady", name=name)
+    coordinator.wait_ended(campaign)
+    return campaign
+
+
+@pytest.fixture(scope="session")
+def browser(browser_path: str, house: House) -> Iterator[Browser]:
+    """Started after the house is: while Playwright runs, this thread cannot run another event loop."""
+    with chromium.launched(browser_path) as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(browser: Browser, house: House) -> Iterator[Watched]:
+    """A visitor with an empty profile; at the end, nothing may have gone wrong in the page."""
+    context = browser.new_context(viewport=DESK)
+    watched = Watched(context.new_page(), house.base)
+    yield watched
+    context.close()
+    assert watched.faults == []

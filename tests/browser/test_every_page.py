@@ -1,0 +1,91 @@
+"""Every page, in light and in dark, on a desk and on a phone: nobody is kept out, and nothing complains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser.conftest import House
+from tests.browser.told_runner import ENDLESS, MARKUP
+from tests.browser.watched import Watched
+
+Address = Callable[[House], str]
+
+
+def _function(name: str) -> Address:
+    return lambda house: f"/campaigns/{house.low}/functions/tales/{quote(name)}"
+
+
+def _outcome(function: str) -> Address:
+    return lambda house: f"/campaigns/{house.low}/outcomes/{failed(house, function)}"
+
+
+def failed(house: House, function: str) -> int:
+    """The job of one of the function's cases that failed on xla."""
+    rows = house.coordinator.outcomes(house.low, function=function, verdict="failed")
+    return int(next(row["job_id"] for row in rows if row["device"] == "xla"))
+
+
+def _runner(house: House) -> str:
+    (found,) = [
+        each for each in house.coordinator.http.get("/runners").json()["runners"] if each["target"].endswith("xla")
+    ]
+    return f"/runners/{found['id']}"
+
+
+PAGES: dict[str, Address] = {
+    "campaigns": lambda house: "/campaigns",
+    "new campaign": lambda house: "/campaigns/new",
+    "campaign": lambda house: f"/campaigns/{house.low}",
+    "cancel": lambda house: f"/campaigns/{house.low}/cancel",
+    "matrix": lambda house: f"/campaigns/{house.low}/matrix",
+    "matrix on device": lambda house: f"/campaigns/{house.low}/matrix?by=device&q=fails:xla",
+    "function": _function("tales.calm.drift"),
+    "function with markup": _function(MARKUP),
+    "function without an end": _function(ENDLESS),
+    "outcome": _outcome("tales.storm.reef"),
+    "outcome with a long log": _outcome(MARKUP),
+    "history": lambda house: "/history/tales/tales.storm.ebb",
+    "compare": lambda house: "/compare",
+    "compared": lambda house: f"/compare?a={house.high}&b={house.low}",
+    "figures": lambda house: f"/campaigns/{house.low}/figures",
+    "report": lambda house: f"/campaigns/{house.low}/report",
+    "the study": lambda house: "/reference",
+    "runners": lambda house: "/runners",
+    "runner": _runner,
+    "REST": lambda house: "/docs",
+    "register a runner": lambda house: "/runners/new",
+}
+
+FIGURES = {"figures": 100}
+"""Where all of them are drawn, one page of every figure is enough."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_keeps_nobody_out_and_complains_of_nothing(visit: Watched, house: House, name: str) -> None:
+    visit.open(PAGES[name](house))
+    visit.settled(most=FIGURES.get(name, 2))
+    for scheme in ("light", "dark"):
+        visit.page.emulate_media(color_scheme=scheme)
+        assert visit.accessibility_faults() == [], scheme
+    assert visit.too_wide() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/campaigns/987654", 404, "there is no campaign 987654"),
+        ("/campaigns/1/matrix?q=fails:nowhere", 422, "^ here"),
+        ("/compare?a=1&b=987654", 404, "there is no campaign 987654"),
+    ],
+)
+def test_a_page_that_cannot_be_shown_says_so_and_keeps_nobody_out(
+    visit: Watched, path: str, status: int, said: str
+) -> None:
+    with visit.expecting(status):
+        visit.open(path)
+    assert said in visit.page.inner_text("main")
+    assert visit.accessibility_faults() == []
+    assert visit.too_wide() == []

@@ -1,0 +1,235 @@
+"""The ways that people go through the pages, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import SECRET, House
+from tests.browser.told_runner import LOG_CHARACTERS, MARKUP
+from tests.browser.watched import Watched
+
+LIMIT_MS = 30_000
+MOST_TABS = 80
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _patience() -> Iterator[None]:
+    expect.set_options(timeout=LIMIT_MS)
+    yield
+    expect.set_options(timeout=5_000)
+
+
+def test_a_campaign_is_previewed_submitted_and_watched_to_its_end(visit: Watched) -> None:
+    page = visit.page
+    visit.open("/campaigns")
+    page.get_by_role("link", name="New campaign").click()
+    page.get_by_label(re.compile("^Name")).fill("<i>Watched</i>")
+    page.get_by_label("Suite", exact=True).select_option("hazards")
+    for box in page.get_by_role("checkbox").all():
+        box.uncheck()
+    page.get_by_role("checkbox", name=re.compile("hazards")).check()
+    page.get_by_label(re.compile("^Functions")).fill("hazards.nap\nhazards.fail")
+    page.get_by_label(re.compile("^Runs")).fill("8")
+    page.get_by_label("Timing").select_option("off")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("region", name="Jobs by target")).to_contain_text("hazards@1.0/cpu")
+    expect(page.locator("main")).to_contain_text("16 jobs: 2 functions in 2 cases")
+
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile(r"/campaigns/\d+$"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("<i>Watched</i>")
+    page.evaluate("window.stayed = true")
+    expect(page.locator("[data-live=progress] .state")).to_have_text("done")
+    expect(page.locator("[data-live=progress]")).to_contain_text("16 of 16 jobs are done.")
+    expect(page.locator("[data-live=failed]")).to_contain_text("hazards.fail/0")
+    expect(page.locator("[data-said]")).to_contain_text("done")
+    assert page.evaluate("window.stayed"), "the page was not loaded again: it moved by itself"
+
+
+def test_what_is_wrong_in_a_form_stands_beside_its_field_and_nothing_typed_is_lost(visit: Watched) -> None:
+    page = visit.page
+    visit.open("/campaigns/new")
+    page.get_by_label("Suite", exact=True).select_option("hazards")
+    page.get_by_label(re.compile("^Functions")).fill("hazards.no_such_function")
+    with visit.expecting(422):
+        page.get_by_role("button", name="Submit").click()
+        field = page.get_by_label(re.compile("^Functions"))
+        expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_value("hazards.no_such_function")
+    expect(page.locator("#wrong-functions")).to_contain_text("hazards.no_such_function")
+    assert visit.accessibility_faults() == []
+
+
+def test_a_failing_cell_is_opened_to_its_outcome_and_its_cause_named_and_taken_back(
+    visit: Watched, house: House
+) -> None:
+    page = visit.page
+    visit.open(f"/campaigns/{house.low}/matrix")
+    page.get_by_role("searchbox").fill("tales.storm.* fails:xla passes:cpu")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("main")).to_contain_text("2 of 9 functions")
+    row = page.get_by_role("row", name=re.compile("reef"))
+    row.get_by_role("link", name=re.compile("complete")).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("tales.storm.reef")
+    page.get_by_role("link", name="run 1: failed").first.click()
+    expect(page.locator(".lead")).to_contain_text("not_implemented")
+
+    page.get_by_text("Name the cause yourself").click()
+    page.get_by_label("Cause", exact=True).select_option("compile")
+    page.get_by_label("Who says so").fill("Ada <ada@example.org>")
+    page.get_by_label("Why", exact=True).fill("the compiler <b>gives up</b>")
+    page.get_by_role("button", name="Name the cause").click()
+    expect(page.locator(".lead")).to_contain_text("compile")
+    expect(page.locator("main")).to_contain_text("named by Ada <ada@example.org>")
+    expect(page.locator("main")).to_contain_text("the compiler <b>gives up</b>")
+
+    page.get_by_role("button", name=re.compile("Take it back")).click()
+    expect(page.locator(".lead")).to_contain_text("not_implemented")
+    expect(page.locator("main")).not_to_contain_text("Ada")
+
+
+def test_a_query_that_cannot_be_read_is_shown_with_the_place(visit: Watched, house: House) -> None:
+    page = visit.page
+    visit.open(f"/campaigns/{house.low}/matrix")
+    page.get_by_role("searchbox").fill("fails:nowhere")
+    with visit.expecting(422):
+        page.get_by_role("button", name="Show").click()
+        expect(page.get_by_role("alert")).to_contain_text("nowhere")
+    expect(page.get_by_role("searchbox")).to_have_value("fails:nowhere")
+    page.locator("details[open] dt a", has_text="fails:xla passes:cpu").first.click()
+    expect(page.get_by_role("region", name="Matrix of functions and targets")).to_be_visible()
+
+
+def test_a_runner_is_checked_and_then_registered(visit: Watched, house: House) -> None:
+    page = visit.page
+    visit.open("/runners")
+    page.get_by_role("link", name="Register a runner").click()
+    page.get_by_label(re.compile("^Address")).fill(str(house.unregistered.ready["url"]))
+    page.get_by_label(re.compile("^Secret")).fill("not the secret")
+    with visit.expecting(422):
+        page.get_by_role("button", name="Check and register").click()
+        expect(page.locator("#wrong-secret")).to_be_visible()
+    expect(page.get_by_label(re.compile("^Secret"))).to_have_value("")
+
+    page.get_by_label(re.compile("^Secret")).fill(SECRET)
+    page.get_by_label(re.compile("although the check")).check()
+    page.get_by_role("button", name="Check and register").click()
+    expect(page.locator(".findings li").first).to_be_visible()
+    expect(page.get_by_role("heading", name="Registered", exact=True)).to_be_visible(timeout=90_000)
+    assert visit.accessibility_faults() == []
+    page.get_by_role("link", name="See the runner").click()
+    expect(page.locator(".lead .state")).to_have_text("online")
+
+
+def test_two_campaigns_are_compared(visit: Watched, house: House) -> None:
+    page = visit.page
+    visit.open("/compare")
+    page.get_by_label("A, before").fill(str(house.high))
+    page.get_by_label("B, after").fill(str(house.low))
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("High water against Low water <b>& bold</b>")
+    bucket = page.get_by_role("region", name="Passes on A, fails on B: tales@1.0/cpu", exact=True)
+    expect(bucket.get_by_role("row", name=re.compile("tales.storm.ebb"))).to_contain_text("complete 0/2")
+    bucket.get_by_role("link", name="tales.storm.ebb").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("History of tales.storm.ebb")
+
+
+def test_a_report_is_read_from_disk_without_its_coordinator(
+    visit: Watched, house: House, browser: Browser, tmp_path: Path
+) -> None:
+    visit.open(f"/campaigns/{house.low}/figures")
+    with visit.page.expect_download() as download:
+        visit.page.get_by_role("link", name="Download it").click()
+    path = tmp_path / "report.html"
+    download.value.save_as(path)
+
+    context = browser.new_context(offline=True)
+    read = Watched(context.new_page(), "nowhere")
+    read.page.goto(path.as_uri())
+    read.settled()
+    for scheme in ("light", "dark"):
+        read.page.emulate_media(color_scheme=scheme)
+        assert read.accessibility_faults() == [], scheme
+    assert read.too_wide() == []
+    expect(read.page.locator("body")).to_contain_text("Low water <b>& bold</b>")
+    expect(read.page.locator("body")).to_contain_text("tales.storm.reef")
+    context.close()
+    assert read.faults == []
+
+
+def test_markup_is_text_and_a_million_characters_of_log_are_quick(visit: Watched, house: House) -> None:
+    page = visit.page
+    visit.open(f"/campaigns/{house.low}/matrix?q=odd")
+    expect(page.get_by_role("row", name=re.compile("onerror"))).to_be_visible()
+    row = page.get_by_role("row", name=re.compile("onerror"))
+    row.get_by_role("rowheader").get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(MARKUP)
+    page.get_by_role("link", name="run 1: failed").first.click()
+    expect(page.locator("pre[aria-label=Log]")).to_contain_text("document.title")
+    assert "taken over" not in page.title()
+    assert page.locator("main img").count() == 0
+    assert int(page.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart")) < LIMIT_MS
+    assert len(page.content()) < 250_000, "the page holds the end of the log only"
+    page.get_by_role("link", name=re.compile("^All 1.000.000$")).click()
+    assert len(page.inner_text("body")) >= LOG_CHARACTERS * 0.99
+
+
+def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(visit: Watched, house: House) -> None:
+    page = visit.page
+    visit.open(f"/campaigns/{house.low}/matrix")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    _tab_to(page, page.get_by_role("searchbox"))
+    page.keyboard.type("leak")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("1 of 9 functions")
+    _tab_to(page, page.get_by_role("link", name=re.compile("complete")))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("tales.storm.leak")
+    _tab_to(page, page.get_by_role("link", name="run 1: failed").first)
+    page.keyboard.press("Enter")
+    expect(page.locator(".lead")).to_contain_text("memory")
+    _tab_to(page, page.locator("summary", has_text="Name the cause yourself"))
+    page.keyboard.press("Enter")
+    _tab_to(page, page.get_by_label("Cause", exact=True))
+    page.keyboard.type("comp")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Grace")
+    page.keyboard.press("Tab")
+    page.keyboard.type("it never came to the device")
+    _tab_to(page, page.get_by_role("button", name="Name the cause"))
+    page.keyboard.press("Enter")
+    expect(page.locator(".lead")).to_contain_text("compile")
+    _tab_to(page, page.get_by_role("button", name=re.compile("Take it back")))
+    page.keyboard.press("Enter")
+    expect(page.locator(".lead")).to_contain_text("memory")
+
+
+def test_pages_say_the_same_without_scripts(browser: Browser, house: House) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{house.base}/campaigns/{house.low}/figures")
+    expect(page.locator("[data-figure] img").first).to_be_visible()
+    page.goto(f"{house.base}/campaigns/{house.low}/matrix")
+    page.get_by_role("searchbox").fill("reef")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("1 of 9 functions")
+    context.close()
+
+
+def _tab_to(page: Page, wanted: Locator) -> None:
+    """Press Tab until it has the focus, and see where that is."""
+    expect(wanted).to_be_visible()
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("each => each === document.activeElement"):
+            style = wanted.evaluate("each => getComputedStyle(each).outlineStyle")
+            assert style != "none", "one cannot see where the focus is"
+            return
+    raise AssertionError(f"{MOST_TABS} times Tab do not lead to {wanted}")
