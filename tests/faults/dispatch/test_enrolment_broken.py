@@ -92,19 +92,26 @@ def test_the_answer_is_lost(
     wait_served(coordinator, runner)
 
 
+class KillAtFirst:
+    """For a relay: the coordinator dies at the first piece, which is lost; what comes later passes."""
+
+    def __init__(self, coordinator: CoordinatorProcess) -> None:
+        self.done = threading.Event()
+        self._coordinator = coordinator
+
+    def __call__(self, piece: bytes) -> bool:
+        if self.done.is_set():
+            return True
+        self._coordinator.kill()
+        self.done.set()
+        return False
+
+
 def test_the_coordinator_is_killed_before_its_answer_arrives(
     coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], relay: Callable[..., Relay]
 ) -> None:
-    killed = threading.Event()
-
-    def kill_once(piece: bytes) -> bool:
-        if killed.is_set():
-            return True
-        coordinator.kill()
-        killed.set()
-        return False
-
-    runner = enrolling(relay(coordinator.port, kill_once).url, "alpha")
+    kill = KillAtFirst(coordinator)
+    runner = enrolling(relay(coordinator.port, kill).url, "alpha")
     runner.wait_says("not enrolled yet")
     coordinator.start()
     assert len(listed(coordinator)) == 1, "stored whole"
@@ -115,20 +122,12 @@ def test_the_coordinator_is_killed_before_its_answer_arrives(
 def test_the_coordinator_is_killed_while_it_probes(
     coordinator: CoordinatorProcess, enrolling: Callable[..., EnrollingRunner], relay: Callable[..., Relay]
 ) -> None:
-    killed = threading.Event()
-
-    def kill_once(piece: bytes) -> bool:
-        if killed.is_set():
-            return True
-        coordinator.kill()
-        killed.set()
-        return False
-
+    kill = KillAtFirst(coordinator)
     port = free_port()
-    between = relay(port, kill_once)
+    between = relay(port, kill)
     runner = enrolling(address(coordinator), "alpha", "--port", str(port), "--advertise", between.url)
     runner.wait_says("not enrolled yet")
-    assert killed.is_set()
+    assert kill.done.is_set()
     coordinator.start()
     runner.wait_says("enrolled at")
     wait_served(coordinator, runner)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
@@ -12,7 +11,6 @@ from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
 from coordinator.campaigns.selectors import TargetName
-from coordinator.database.connection import engine as make_engine
 from coordinator.fleet import store as fleet
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
@@ -50,13 +48,6 @@ def runner_info(boot_id: str = "boot-1") -> RunnerInfo:
         queue_limit=256,
         fingerprint=Fingerprint(hardware="a CPU", environment="abc", host="here", system="Linux", python="3.11"),
     )
-
-
-@pytest.fixture
-async def engine(database: str) -> AsyncIterator[AsyncEngine]:
-    engine = make_engine(database)
-    yield engine
-    await engine.dispose()
 
 
 @pytest.fixture

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.database.connection import engine as make_engine
 from coordinator.errors import QueryError
 from coordinator.matrix import service, store
 from coordinator.matrix.models import Cell
@@ -26,20 +24,6 @@ LIKE_THE_VIEW = (
     "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete", "flaky", "fell_back",
     "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "host_only",
 )  # fmt: skip
-
-
-@pytest.fixture
-async def engine(database: str) -> AsyncIterator[AsyncEngine]:
-    engine = make_engine(database)
-    yield engine
-    await engine.dispose()
-
-
-@pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
-    connection = await asyncpg.connect(database)
-    yield connection
-    await connection.close()
 
 
 async def campaign(connection: asyncpg.Connection[Any], seed: int) -> int:

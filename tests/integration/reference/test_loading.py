@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
@@ -12,20 +11,12 @@ import pytest
 from sqlalchemy import Table
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import upgrade
 from coordinator.errors import DatabaseError, UnknownNameError
 from coordinator.reference import reader, service
 from coordinator.reference.store import KINDS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "database.md"
-
-
-@pytest.fixture
-async def engine(database: str) -> AsyncIterator[AsyncEngine]:
-    engine = make_engine(database)
-    yield engine
-    await engine.dispose()
 
 
 async def test_what_is_read_back_is_what_the_data_files_say(engine: AsyncEngine) -> None:

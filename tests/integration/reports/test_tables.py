@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.database.connection import engine as make_engine
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
 from coordinator.reports.models import MEASURES
@@ -31,20 +29,6 @@ OUTCOMES: dict[tuple[str, str, str], list[Stored]] = {
     ("xla", "torch.sum", "one"): [("incomplete", "unknown", None, None), ("incomplete", "unknown", None, None)],
     ("xla", "torch.<b>x</b>", "one"): [("failed", "unknown", None, None), ("passed", "on_device", 2.0, 2.0)],
 }
-
-
-@pytest.fixture
-async def engine(database: str) -> AsyncIterator[AsyncEngine]:
-    engine = make_engine(database)
-    yield engine
-    await engine.dispose()
-
-
-@pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
-    connection = await asyncpg.connect(database)
-    yield connection
-    await connection.close()
 
 
 async def campaign(connection: asyncpg.Connection[Any], *, timing: str = "steady", stored: bool = True) -> int:
