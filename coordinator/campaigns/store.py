@@ -13,9 +13,6 @@ from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase
 from coordinator.campaigns.selectors import TargetName
 from coordinator.database.tables import campaign_targets, campaigns, cases, suites
 
-LATELY = 20_000
-"""Outcomes, of the jobs that were queued last, among which recent failures are looked for."""
-
 
 async def live_targets(connection: AsyncConnection) -> list[TargetName]:
     rows = await connection.execute(
@@ -152,7 +149,7 @@ async def read_targets(connection: AsyncConnection, campaign_id: int) -> Sequenc
           FROM campaign_targets ct
           JOIN targets t ON t.id = ct.target_id
           JOIN suites s ON s.id = ct.suite_id
-         WHERE ct.campaign_id = :id ORDER BY t.framework, t.version, t.device, t.id
+         WHERE ct.campaign_id = :id ORDER BY t.framework, t.version_numbers, t.version, t.device, t.id
         """),
         {"id": campaign_id},
     )
@@ -192,23 +189,16 @@ async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Ro
     return rows.all()
 
 
-# By the newest jobs, which an index finds however large the campaign: nothing orders outcomes by their time.
-_FAILED_LATELY = text(f"""
-WITH newest AS (
-    SELECT job_id, target_id, case_id, run, verdict, cause, finished_at FROM outcomes
-     WHERE campaign_id = :campaign ORDER BY job_id DESC LIMIT {LATELY}
-), failed AS (
-    SELECT * FROM newest WHERE verdict = 'failed' ORDER BY finished_at DESC, job_id DESC LIMIT CAST(:most AS int)
-)
-SELECT f.job_id, f.run, f.verdict, f.cause, f.finished_at, c.name AS "case", c.function,
+_FAILED_LATELY = text("""
+SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.function,
        t.framework, t.version, t.device,
        left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal', o.ending), 300)
            AS said
-  FROM failed f
-  JOIN outcomes o ON o.job_id = f.job_id
-  JOIN cases c ON c.id = f.case_id
-  JOIN targets t ON t.id = f.target_id
- ORDER BY f.finished_at DESC, f.job_id DESC
+  FROM (SELECT * FROM outcomes WHERE campaign_id = :campaign AND verdict = 'failed'
+         ORDER BY finished_at DESC, job_id DESC LIMIT CAST(:most AS int)) o
+  JOIN cases c ON c.id = o.case_id
+  JOIN targets t ON t.id = o.target_id
+ ORDER BY o.finished_at DESC, o.job_id DESC
 """)
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     DateTime,
     Double,
     Enum,
@@ -21,6 +22,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Numeric,
     SmallInteger,
     Table,
     Text,
@@ -62,6 +64,15 @@ targets = Table(
     Column("id", Integer, Identity(), primary_key=True),
     Column("framework", Text, nullable=False),
     Column("version", Text, nullable=False),
+    Column(
+        "version_numbers",
+        ARRAY(Numeric),
+        Computed(
+            "string_to_array(btrim(regexp_replace(version, '[^0-9]+', '.', 'g'), '.'), '.')::numeric[]",
+            persisted=True,
+        ),
+        comment="the numbers in the version, which order it: 2.9 before 2.10",
+    ),
     Column("device", Text, nullable=False),
     Column("device_class", Text, nullable=False),
     Column("hardware", Text, nullable=False),
@@ -250,6 +261,13 @@ outcomes = Table(
     Column("log_bytes", BigInteger),
     Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Index("ix_outcomes_campaign_id_job_id", "campaign_id", "job_id"),
+    Index(
+        "ix_outcomes_failed",
+        "campaign_id",
+        "finished_at",
+        "job_id",
+        postgresql_where=text("verdict = 'failed'"),
+    ),
 )
 
 overrides = Table(
@@ -275,6 +293,16 @@ matrices = Table(
     Column("made_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("took_s", Double, nullable=False, comment="to add it up"),
     comment="how far each campaign's rows of matrix_cells are",
+)
+
+matrix_rows = Table(
+    "matrix_rows",
+    metadata,
+    Column("campaign_id", ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("framework", Text, primary_key=True),
+    Column("function", Text, primary_key=True),
+    Column("module", Text, nullable=False, comment="the function's name without its last part"),
+    comment="the functions that each campaign's rows of matrix_cells are of",
 )
 
 matrix_cells = Table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel
 
@@ -11,7 +11,7 @@ Counting = Literal["verdict", "device"]
 """By which verdict a query is judged: ``verdict``, where a fallback passes, or ``verdict_on_device``."""
 
 
-class Key(BaseModel, frozen=True):
+class Key(NamedTuple):
     """A row of the matrix."""
 
     framework: str

@@ -120,7 +120,7 @@ async def cells_of(engine: AsyncEngine, campaign_id: int, framework: str, functi
     """One row of the matrix."""
     await brought_up(engine, campaign_id)
     async with engine.connect() as connection:
-        return await store.cells(connection, campaign_id, [Key(framework=framework, module="", function=function)])
+        return await store.cells(connection, campaign_id, [Key(framework, "", function)])
 
 
 async def column_of(engine: AsyncEngine, campaign_id: int, target_id: int) -> list[Cell]:

@@ -60,6 +60,11 @@ WITH seen AS (
      WHERE v.campaign_id = :campaign
     ON CONFLICT (campaign_id, framework, function, target_id) DO UPDATE
        SET {", ".join(f"{each} = excluded.{each}" for each in _VALUES)}
+    RETURNING framework, function, module
+), rowed AS (
+    INSERT INTO matrix_rows (campaign_id, framework, function, module)
+    SELECT DISTINCT CAST(:campaign AS int), framework, function, module FROM put
+    ON CONFLICT DO NOTHING
 )
 INSERT INTO matrices (campaign_id, done, renamed, made_at, took_s)
 SELECT :campaign, seen.done, seen.renamed, clock_timestamp(), 0 FROM seen
@@ -117,18 +122,17 @@ async def keys(
 ) -> tuple[list[Key], int]:
     """The rows that the query finds, in the order of the matrix; and how many there are."""
     condition, values = _condition(query, targets, by)
-    rows = (
-        await connection.execute(
-            text(
-                f"SELECT framework, module, function, {condition} FROM matrix_cells WHERE campaign_id = :campaign"
-                " GROUP BY framework, module, function"
-                ' ORDER BY framework COLLATE "C", module COLLATE "C", function COLLATE "C"'
-            ),
-            {"campaign": campaign_id, **values},
-        )
-    ).all()
-    found = [Key.model_construct(framework=row[0], module=row[1], function=row[2]) for row in rows if row[3]]
-    return found, len(rows)
+    found = await connection.execute(
+        text(
+            f"SELECT framework, module, function FROM matrix_rows WHERE campaign_id = :campaign AND {condition}"
+            ' ORDER BY framework COLLATE "C", module COLLATE "C", function COLLATE "C"'
+        ),
+        {"campaign": campaign_id, **values},
+    )
+    count = await connection.execute(
+        text("SELECT count(*) FROM matrix_rows WHERE campaign_id = :campaign"), {"campaign": campaign_id}
+    )
+    return [Key._make(row) for row in found], count.scalar_one()
 
 
 async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[Key]) -> list[Cell]:
@@ -168,7 +172,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
           JOIN campaign_targets ct ON ct.campaign_id = m.campaign_id AND ct.target_id = m.target_id
           JOIN suites s ON s.id = ct.suite_id
          WHERE m.framework = :framework AND m.function = :function
-         ORDER BY m.campaign_id DESC, t.device, t.version, t.id
+         ORDER BY m.campaign_id DESC, t.device, t.version_numbers, t.version, t.id
          LIMIT 2000
         """),
         {"framework": framework, "function": function},
@@ -177,7 +181,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
 
 
 def _condition(query: Query, targets: Sequence[TargetName], by: Counting) -> tuple[str, dict[str, Any]]:
-    """What must hold of a row and its cells, and the values in it."""
+    """What must hold of a row, and the values in it."""
     conditions = ["true"]
     values: dict[str, Any] = {}
     for number, term in enumerate(query):
@@ -189,7 +193,10 @@ def _condition(query: Query, targets: Sequence[TargetName], by: Counting) -> tup
             if value is not None:
                 values[f"v{number}"] = value
             values[f"t{number}"] = named(term, targets)
-            holds = f"bool_or(target_id = ANY(CAST(:t{number} AS int[])) AND coalesce({cell}, false))"
+            holds = (
+                "(framework, function) IN (SELECT framework, function FROM matrix_cells"
+                f" WHERE campaign_id = :campaign AND target_id = ANY(CAST(:t{number} AS int[])) AND {cell})"
+            )
         conditions.append(f"NOT ({holds})" if term.excluded else holds)
     return " AND ".join(conditions), values
 

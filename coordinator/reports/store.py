@@ -46,7 +46,7 @@ SELECT t.id, t.framework, t.version, t.device, t.device_class, t.hardware, t.env
   JOIN targets t ON t.id = ct.target_id
   JOIN suites s ON s.id = ct.suite_id
  WHERE ct.campaign_id = :campaign
- ORDER BY t.framework, t.device, t.version, t.hardware, t.id
+ ORDER BY t.framework, t.device, t.version_numbers, t.version, t.hardware, t.id
 """
 
 # Both are shown beside the tables made of them, so that anybody can ask the same: only views, no parameters.

@@ -273,3 +273,40 @@ async def test_a_campaign_without_any_outcome_has_an_empty_matrix(
     )
     part = await service.part(engine, number, Asked("torch.*"))
     assert (part.rows, part.found, part.made.current) == ([], 0, True)
+
+
+async def test_versions_stand_in_the_order_of_their_numbers(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection, 7)
+    versions = ("2.10.0", "2.10.0.dev20260101+git1234567890123456789012345", "2.2", "nightly", "10", "2.9.1+cpu")
+    for version in versions:
+        await connection.execute(
+            "with target as (insert into targets (framework, version, device, device_class, hardware, environment)"
+            " values ('torch', $2, 'cuda', 'gpu', 'a GPU', 'e') returning id)"
+            " insert into campaign_targets (campaign_id, target_id, suite_id, total)"
+            " select $1, target.id, suite_id, 0 from target, campaign_targets where campaign_id = $1 limit 1",
+            *(number, version),
+        )
+    found = [each.version for each in await service.targets(engine, number) if each.device == "cuda"]
+    assert found == ["nightly", "2.2", "2.9.0", "2.9.1+cpu", versions[0], versions[1], "10"]
+
+
+async def test_the_newest_failures_are_those_that_ended_last(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    from coordinator.campaigns.service import failures
+
+    number = await campaign(connection, 8)
+    # Not in the order of their jobs.
+    await connection.execute(
+        "update outcomes set finished_at = now() - (job_id * 37 % 101) * interval '1 second' where campaign_id = $1",
+        number,
+    )
+    told = await connection.fetch(
+        "select job_id from outcomes where campaign_id = $1 and verdict = 'failed'"
+        " order by finished_at desc, job_id desc limit 5",
+        number,
+    )
+    assert [each.job_id for each in await failures(engine, number, 5)] == [each["job_id"] for each in told]
+    assert len(told) == 5
