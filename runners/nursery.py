@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from runners import processes
+from runners import processes, scratch
 from runners.channel import ChannelLostError, LoopChannel, Message, OutputPipe
 
 IMPORT_LIMIT_S = 300.0
@@ -51,8 +51,9 @@ class Happening:
 class Child:
     """One forked process."""
 
-    def __init__(self, connection: socket.socket, output: int) -> None:
+    def __init__(self, connection: socket.socket, output: int, room: str) -> None:
         self.pid = 0
+        self.room = room
         self.primed_ms: float | None = None
         self.happenings: asyncio.Queue[Happening] = asyncio.Queue()
         self.gone = asyncio.Event()
@@ -99,11 +100,19 @@ class Nursery:
         # Held while forking and while killing: a child whose pid is not known yet is no orphan.
         self._forking = asyncio.Lock()
         self._closing = False
+        self._started = False
         self.alive = False
 
     async def start(self) -> Message:
         """Start the zygote and import the framework; returns the catalogue as it was sent."""
         processes.become_subreaper()
+        try:
+            self._scratch = scratch.Scratch()
+        except OSError as error:
+            raise FrameworkBrokenError(
+                f"there is no room for temporary files ({error}); make some, or set {scratch.VARIABLE}"
+            ) from error
+        self._started = True
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
         self._log = OutputPipe(log_read, 16 << 10)
@@ -121,7 +130,7 @@ class Nursery:
             stdout=log_write,
             stderr=log_write,
             pass_fds=[theirs.fileno()],
-            env=environment(os.environ),
+            env=environment(os.environ) | {scratch.VARIABLE: self._scratch.folder},
             # A Ctrl-C in the terminal is for the supervisor, which then ends us in order.
             start_new_session=True,
         )
@@ -145,12 +154,13 @@ class Nursery:
                 raise FrameworkBrokenError("the zygote is gone")
             connection, theirs = socket.socketpair()
             output, output_end = os.pipe()
-            child = Child(connection, output)
             request = next(self._requests)
+            child = Child(connection, output, self._scratch.room(str(request)))
             forked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting[request] = child, forked
             try:
-                self._channel.send({"type": "fork", "request": request}, [theirs.fileno(), output_end])
+                asked = {"type": "fork", "request": request, "room": child.room}
+                self._channel.send(asked, [theirs.fileno(), output_end])
                 async with asyncio.timeout(FORK_LIMIT_S):
                     await forked
             except (TimeoutError, ChannelLostError) as error:
@@ -180,6 +190,7 @@ class Nursery:
                     await child.gone.wait()
         self._children.pop(child.pid, None)
         child.dispose()
+        await self._scratch.clear(child.room)
 
     async def has_orphans(self, child: Child) -> bool:
         """Whether a case left processes behind, below its child or already reparented to the zygote."""
@@ -197,6 +208,8 @@ class Nursery:
     async def close(self) -> None:
         """Kill the zygote, its children and everything else below us that is marked as ours."""
         self._closing = True
+        if not self._started:
+            return
         if self.alive:
             await self._kill_others(self._process.pid)
             await self._watcher
@@ -205,6 +218,7 @@ class Nursery:
         self._children.clear()
         self._channel.close()
         self._log.close()
+        await self._scratch.close()
 
     def log_tail(self) -> str:
         """What the zygote printed since the last call: the traceback of a broken import."""

@@ -229,20 +229,21 @@ def kill_orphans() -> int:
     Needed only where supervisor and zygote died in the same instant: either one alone cleans
     up after the other.
     """
-    namespace = str(os.stat("/proc/self/ns/pid").st_ino)
-    dead: dict[tuple[int, int], Process] = {}
+    dead: set[tuple[int, int]] = set()
 
     def orphans(table: Mapping[int, Process]) -> list[Process]:
-        found = []
-        for process in table.values():
-            owner = (marked(process.pid) or "").split(".")
-            if len(owner) != 3 or owner[2] != namespace:
-                continue
-            supervisor = table.get(int(owner[0])) if owner[0].isdigit() else None
-            if supervisor is None or str(supervisor.started) != owner[1] or not supervisor.alive:
-                found.append(process)
-                dead[process.pid, process.started] = process
+        found = [each for each in table.values() if is_abandoned(marked(each.pid), table)]
+        dead.update((each.pid, each.started) for each in found)
         return found
 
     kill(orphans)
     return len(dead)
+
+
+def is_abandoned(mark: str | None, table: Mapping[int, Process]) -> bool:
+    """Whether a mark is of this machine's processes, as we see them, and the supervisor that it names is dead."""
+    owner = (mark or "").split(".")
+    if len(owner) != 3 or not owner[0].isdigit() or owner[2] != str(os.stat("/proc/self/ns/pid").st_ino):
+        return False
+    supervisor = table.get(int(owner[0]))
+    return supervisor is None or str(supervisor.started) != owner[1] or not supervisor.alive

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Ending, TimingPolicy, Verdict
-from runners import processes
+from runners import processes, scratch
 from runners.cases import Case
 from runners.channel import CHANNEL_LOST, Channel, ChannelLostError, Message
 from runners.devices import Device, DeviceUnavailableError
@@ -174,6 +174,7 @@ def _flush() -> None:
 def live(
     connection: socket.socket,
     output: int,
+    room: str,
     parent: int,
     device: Device,
     cases: Mapping[tuple[str, str], Case],
@@ -194,6 +195,7 @@ def live(
         os.close(output)
         # Standard error may be a file object of the zygote's own making; native code writes to 2.
         faulthandler.enable(file=2)
+        scratch.move_in(room)
         Worker(Channel(connection), device, cases).serve()
         code = 0
     except ChannelLostError:

@@ -96,7 +96,8 @@ class Zygote:
         if pid == 0:
             self._channel.close()
             os.close(self._wakeup)
-            self._live(socket.socket(fileno=connection_end), output_end, parent, self._device, self._cases)
+            connection = socket.socket(fileno=connection_end)
+            self._live(connection, output_end, message["room"], parent, self._device, self._cases)
         os.close(connection_end)
         os.close(output_end)
         self._children.add(pid)

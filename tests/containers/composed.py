@@ -130,5 +130,8 @@ class Composed:
         assert answer.status_code == 200, answer.text
         return list(answer.json()["outcomes"])
 
+    def causes(self, campaign: int) -> dict[str, str | None]:
+        return {each["case"]: each["cause"] for each in self.outcomes(campaign)}
+
     def verdicts(self, campaign: int) -> dict[str, str]:
         return {each["case"]: each["verdict"] for each in self.outcomes(campaign)}

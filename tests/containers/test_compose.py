@@ -93,7 +93,7 @@ def test_the_digest_of_the_image_is_in_the_fingerprint(composed: Composed) -> No
     assert runner["fingerprint"]["image"] == composed.variables["PORTOLAN_IMAGE_HAZARDS"]
 
 
-@pytest.mark.parametrize("hazard", ["eat_memory", "fork_many", "hang_ignoring_signals"])
+@pytest.mark.parametrize("hazard", ["eat_memory", "fill_disk", "fork_many", "hang_ignoring_signals"])
 def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard: str) -> None:
     before = composed.inspected("hazards")
     campaign = composed.submit(
@@ -105,6 +105,8 @@ def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard:
     assert verdicts.pop(f"hazards.{hazard}/0") == "failed"
     assert verdicts.pop("hazards.add/wrong") == "failed"
     assert set(verdicts.values()) == {"passed"}
+    if hazard == "fill_disk":
+        assert composed.causes(campaign)[f"hazards.{hazard}/0"] == "environment"
     after = composed.inspected("hazards")
     assert (after["RestartCount"], after["State"]["StartedAt"]) == (
         before["RestartCount"],

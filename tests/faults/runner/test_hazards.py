@@ -126,6 +126,25 @@ def test_detached_children_go_with_the_case_that_is_killed(runner: RunnerProcess
     assert len(note.read_text().split()) >= 2
 
 
+def _files(note: Path) -> list[Path]:
+    """What a case wrote, where, and where its temporary files belong, three times over."""
+    return [Path(each) for each in note.with_name("note.files").read_text().split()]
+
+
+@pytest.mark.parametrize(
+    ("case", "ending"), [("leave_files/0", Ending.returned), ("leave_files_and_die/0", Ending.signalled)]
+)
+def test_temporary_files_go_with_the_case_that_left_them(
+    runner: RunnerProcess, note: Path, case: str, ending: Ending
+) -> None:
+    assert runner.run(case).ending == ending
+    left, room, variable = _files(note)[-3:]
+    assert left.parent == room == variable
+    # The next function has a room of its own.
+    runner.run("add/0")
+    until(lambda: not room.exists(), "the room of the case is cleared")
+
+
 def test_a_fork_bomb_is_killed_whole(runner: RunnerProcess) -> None:
     assert _told(runner, "fork_many/0", timeout_s=1.0) == ("failed", "timed_out")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def busy(runner: RunnerProcess, note: Path) -> list[int]:
     job = runner.job("leave_children_and_hang/0")
     runner.post(job)
     until(lambda: note.exists() and len(note.read_text().split()) >= 2, "the case has left its children")
+    # The zygote, the case, and its two; who stood between one of them and the case has gone.
+    until(lambda: len(runner.below()) == 4, "the children are detached")
     return [process.pid for process in runner.below()]
 
 
@@ -77,3 +80,43 @@ def test_a_running_runners_processes_are_not_anothers_orphans(runner: RunnerProc
     other = RunnerProcess()
     other.stop()
     assert all(alive(pid) for pid in busy)
+
+
+def test_no_temporary_file_outlives_a_runner_that_ends(tmp_path: Path) -> None:
+    running = RunnerProcess(TMPDIR=str(tmp_path), HAZARDS_NOTE=str(tmp_path / "note"))
+    running.run("leave_files/0")
+    assert [each.name for each in tmp_path.iterdir() if each.is_dir()]
+    assert running.stop() == 0
+    assert not [each.name for each in tmp_path.iterdir() if each.is_dir()]
+
+
+def test_what_killed_runners_left_on_disk_is_deleted_by_the_next_start(tmp_path: Path) -> None:
+    first = RunnerProcess(TMPDIR=str(tmp_path))
+    (left,) = tmp_path.iterdir()
+    below = [process.pid for process in first.below()]
+    os.kill(first.zygote().pid, signal.SIGSTOP)
+    first.process.kill()
+    first.stop()
+    assert left.exists()
+    second = RunnerProcess(TMPDIR=str(tmp_path))
+    try:
+        assert not left.exists()
+        assert not [pid for pid in below if alive(pid)]
+        (its,) = tmp_path.iterdir()
+        third = RunnerProcess(TMPDIR=str(tmp_path))
+        third.stop()
+        # A living runner's stay.
+        assert list(tmp_path.iterdir()) == [its]
+    finally:
+        second.stop()
+
+
+def test_a_runner_that_finds_no_room_for_temporary_files_says_so(tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    nowhere.write_text("")
+    code = f"import tempfile; tempfile.tempdir = {str(nowhere)!r}; from runners.cli import main; exit(main())"
+    command = [sys.executable, "-c", code, "serve", "hazards", "cpu", "--port", "0"]
+    ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    (line,) = ended.stderr.splitlines()
+    assert "no room for temporary files" in line

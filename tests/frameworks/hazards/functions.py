@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any, NoReturn
 
@@ -95,6 +96,27 @@ def eat_memory() -> NoReturn:
     while True:
         held.append(np.ones(1 << 22))
         time.sleep(0.005)
+
+
+def leave_files(path: str) -> None:
+    """Temporary files, some of them not to be written to any more; where they stand is noted."""
+    folder = tempfile.mkdtemp()
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        file.write(bytes(1 << 20))
+    os.chmod(file.name, 0o400)
+    with open(path, "a") as note:
+        print(folder, tempfile.gettempdir(), os.environ["TMPDIR"], file=note)
+
+
+def leave_files_and_die(path: str) -> None:
+    leave_files(path)
+    kill_itself()
+
+
+def fill_disk() -> NoReturn:
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        while True:
+            file.write(bytes(1 << 24))
 
 
 def leave_children(path: str) -> None:

@@ -11,6 +11,8 @@ from runners.cases import Function
 
 NOTE = os.environ.get("HAZARDS_NOTE", "/dev/null")
 """Where functions that leave something behind write process ids."""
+FILES = f"{NOTE}.files"
+"""Where functions that leave temporary files behind write which."""
 
 FUNCTIONS: list[Function] = []
 
@@ -55,6 +57,9 @@ _function("segfault")
 _function("kill_itself")
 _function("kill_parent")
 _function("eat_memory")
+_function("leave_files", FILES)
+_function("leave_files_and_die", FILES)
+_function("fill_disk")
 _function("leave_children", NOTE)
 _function("leave_children_and_hang", NOTE)
 _function("fork_many", NOTE)
