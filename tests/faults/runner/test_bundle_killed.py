@@ -15,6 +15,8 @@ from tests import bundles
 from tests.runner_process import alive, environment, until
 
 SLOW = ("hazards.nap", "hazards.process_id")
+RUNS = 20
+"""Of five cases: longer than a busy machine takes to send a signal."""
 
 
 def _begin(out: Path, note: Path, runs: int) -> subprocess.Popen[str]:
@@ -33,7 +35,7 @@ def _written(part: Path) -> int:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
     out, part, note = tmp_path / "b", tmp_path / "b.part", tmp_path / "note"
-    with _begin(out, note, runs=6) as first:
+    with _begin(out, note, runs=RUNS) as first:
         until(lambda: _written(part) >= 8, "some outcomes are written")
         below = [each.pid for each in processes.descendants([first.pid], processes.snapshot()) if each.alive]
         first.send_signal(number)
@@ -44,17 +46,17 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
     assert kept.endswith(b"\n")
     if number == signal.SIGINT:
         assert first.returncode == 130
-        assert f"{count} of 30 are kept in {part}; the same command goes on there" in said
+        assert f"{count} of {5 * RUNS} are kept in {part}; the same command goes on there" in said
 
-    with _begin(out, note, runs=6) as second:
+    with _begin(out, note, runs=RUNS) as second:
         _, said = second.communicate(timeout=60)
     assert second.returncode == 0, said
-    assert f"going on behind {count} of 30" in said
+    assert f"going on behind {count} of {5 * RUNS}" in said
     whole = out.read_bytes()
     assert whole.startswith(kept)
     _, *lines = bundles.lines_of(whole)
     runs = Counter((line["case"], line["run"]) for line in lines)
-    assert len(runs) == 30
+    assert len(runs) == 5 * RUNS
     assert set(runs.values()) == {1}
     assert {line["outcome"]["verdict"] for line in lines} == {"passed"}, "an interruption is no outcome"
     assert [line["run"] for line in lines] == sorted(line["run"] for line in lines)
@@ -63,9 +65,9 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
 
 def test_another_order_does_not_continue_it(tmp_path: Path) -> None:
     out, part, note = tmp_path / "b", tmp_path / "b.part", tmp_path / "note"
-    with _begin(out, note, runs=6) as first:
+    with _begin(out, note, runs=RUNS) as first:
         until(lambda: _written(part) >= 1, "an outcome is written")
-        with _begin(out, note, runs=6) as beside:
+        with _begin(out, note, runs=RUNS) as beside:
             _, said = beside.communicate(timeout=20)
         assert (beside.returncode, "another run is writing" in said) == (2, True)
         os.kill(first.pid, signal.SIGKILL)
@@ -75,5 +77,5 @@ def test_another_order_does_not_continue_it(tmp_path: Path) -> None:
         _, said = second.communicate(timeout=20)
     assert second.returncode == 2
     (line,) = said.splitlines()
-    assert "was begun otherwise (runs 6, now 2)" in line
+    assert f"was begun otherwise (runs {RUNS}, now 2)" in line
     assert part.read_bytes() == kept
