@@ -55,6 +55,8 @@ class Child:
         self.pid = 0
         self.room = room
         self.primed_ms: float | None = None
+        self.has_run = False
+        """Whether a case was begun in it."""
         self.happenings: asyncio.Queue[Happening] = asyncio.Queue()
         self.gone = asyncio.Event()
         self.status: int | None = None

@@ -38,13 +38,7 @@ class Scratch:
 
     async def clear(self, room: str) -> None:
         """Delete what a child left in its room, once nothing of it lives."""
-        if room == self.folder:
-            return
-        try:
-            os.rmdir(room)
-        except FileNotFoundError:
-            return
-        except OSError:
+        if room != self.folder:
             await asyncio.to_thread(shutil.rmtree, room, ignore_errors=True)
 
     async def close(self) -> None:

@@ -159,7 +159,10 @@ class Supervisor:
         child.send({"type": "case", "suite": current.task.suite, "case": job.case, "timing": job.timing})
         clock = current.clock = Clock(job.timeout_s, time.monotonic())
         self._log.started(*current.task.key)
-        self._prepare_spare()
+        # In a function's first case its threads start, and a fork beside it would take a core from them.
+        if child.has_run or not any(task.group == current.task.group for task in self._queue):
+            self._prepare_spare()
+        child.has_run = True
         kills_before = memory.kernel_kills()
         watch = asyncio.create_task(self._watch_memory(child))
         try:

@@ -17,7 +17,7 @@ import sys
 import traceback
 import warnings
 
-from runners import catalogue, frameworks, processes
+from runners import catalogue, frameworks, processes, references
 from runners.channel import Channel, Message
 from runners.outcomes import printable
 
@@ -55,6 +55,7 @@ class Zygote:
         # Imported here, so that no child pays for it.
         from runners import worker
 
+        references.compute_on_one_thread()
         self._live = worker.live
         self._children: set[int] = set()
         self._wakeup, signal_end = os.pipe()

@@ -1,0 +1,32 @@
+"""References: NumPy computes most of them, on one thread.
+
+Its OpenBLAS keeps a pool of threads, which spin for 20 ms after each product, on the cores that the
+framework needs next: behind it a first matrix product of torch took 15 ms instead of 1. SciPy's
+OpenBLAS is another, and keeps its threads: JAX computes on the host with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+FOLDER = "numpy.libs"
+"""Where NumPy's wheel keeps its own."""
+CALLS = ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_")
+"""By the age of the wheel."""
+
+
+def compute_on_one_thread() -> bool:
+    """Hold NumPy to one thread, here and in every process forked from here; False if it has another BLAS."""
+    for path in _loaded():
+        library = ctypes.CDLL(path)
+        for name in CALLS:
+            if hasattr(library, name):
+                getattr(library, name)(1)
+                return True
+    return False
+
+
+def _loaded() -> set[str]:
+    files = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
+    return {each for each in files if "openblas" in each and Path(each).parent.name == FOLDER}
