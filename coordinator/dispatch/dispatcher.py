@@ -22,7 +22,7 @@ from coordinator.dispatch.finisher import Finisher
 from coordinator.dispatch.link import RunnerLink
 from coordinator.dispatch.queue import LEASE_S
 from coordinator.dispatch.sweeps import sweep
-from coordinator.fleet import store
+from coordinator.fleet import ownership
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class Dispatcher:
     async def _adjust_links(self) -> None:
         """A link for every runner that is servable and ours; none for the others."""
         async with self._engine.begin() as connection:
-            servable = await store.servable(connection)
+            servable = await ownership.servable(connection)
         for runner_id, (link, _) in list(self._links.items()):
             if servable.get(runner_id) != link.address:
                 await self._drop(runner_id)
@@ -113,7 +113,7 @@ class Dispatcher:
             if runner_id in self._links:
                 continue
             async with self._engine.begin() as connection:
-                owned = await store.own(connection, runner_id, self._identity)
+                owned = await ownership.own(connection, runner_id, self._identity)
             if owned is not None:
                 link = RunnerLink(owned, self._engine, self._finisher)
                 self._links[runner_id] = (link, asyncio.create_task(self._serve(runner_id, link)))
@@ -145,7 +145,7 @@ class Dispatcher:
         if not self._links:
             return
         async with self._engine.begin() as connection:
-            ours = await store.renew(connection, list(self._links), self._identity, LEASE_S)
+            ours = await ownership.renew(connection, list(self._links), self._identity, LEASE_S)
         for runner_id in [each for each in self._links if each not in ours]:
             log.warning("runner %d is served by another coordinator now", runner_id)
             await self._drop(runner_id)
@@ -161,7 +161,7 @@ class Dispatcher:
 
     async def _disown(self) -> None:
         async with self._engine.begin() as connection:
-            await store.disown_all(connection, self._identity)
+            await ownership.disown_all(connection, self._identity)
 
     def _on_completed(self, campaigns: Sequence[int]) -> None:
         log.info("campaigns complete: %s", campaigns)

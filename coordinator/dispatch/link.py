@@ -23,10 +23,10 @@ from coordinator.dispatch.finisher import Finisher, Report
 from coordinator.dispatch.machine import Key, Lease, RunnerMachine
 from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.errors import RunnerError, RunnerIncompatibleError
-from coordinator.fleet import store
+from coordinator.fleet import ownership
 from coordinator.fleet.client import EventsTrimmedError, RunnerClient
+from coordinator.fleet.ownership import OwnedRunner
 from coordinator.fleet.service import refresh
-from coordinator.fleet.store import OwnedRunner
 from coordinator.outcomes.records import overdue, record, record_without_report
 from protocol.events import Finished, Heartbeat, Started
 from protocol.jobs import JobBatch, JobStatus
@@ -105,7 +105,7 @@ class RunnerLink:
             if not offline:
                 offline = True
                 async with self._engine.begin() as connection:
-                    await store.set_state(connection, self.runner.id, "offline", reason)
+                    await ownership.set_state(connection, self.runner.id, "offline", reason)
                 log.info("runner %s is offline: %s", self.runner.url, reason)
             self._feed(m.Disconnected(_now(), reason))
             # What the machine made of a silence comes first: the jobs must be back before the link ends.
@@ -126,9 +126,9 @@ class RunnerLink:
                 self.runner = await refresh(connection, self.runner, info, catalogue)
                 log.info("runner %s restarted", self.runner.url)
             else:
-                owned = await store.read(connection, self.runner.id)
+                owned = await ownership.read(connection, self.runner.id)
                 self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
-            await store.set_state(connection, self.runner.id, "online", None)
+            await ownership.set_state(connection, self.runner.id, "online", None)
             held = await queue.held(connection, self.runner.id)
         self._stored = Cursor(self.runner.id, info.boot_id, self.runner.cursor)
         self._acknowledged = self._heard = self.runner.cursor
@@ -160,7 +160,7 @@ class RunnerLink:
         if trimmed.acknowledged is None:
             return
         async with self._engine.begin() as connection:
-            await store.skip_to(connection, self.runner.id, self.runner.boot_id, trimmed.acknowledged)
+            await ownership.skip_to(connection, self.runner.id, self.runner.boot_id, trimmed.acknowledged)
             held = await queue.held(connection, self.runner.id)
         self._adopt(m.Connected(_now(), False, self._leases(held)))
         await self._carry_out_pending(client)
@@ -357,7 +357,7 @@ class RunnerLink:
     async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
         log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
         async with self._engine.begin() as connection:
-            await store.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
+            await ownership.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
         raise _EndOfLinkError
 
     async def _held(self) -> list[HeldJob]:

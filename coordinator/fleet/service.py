@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.errors import NotFoundError
-from coordinator.fleet import store
+from coordinator.fleet import ownership, store
 from coordinator.fleet.client import RunnerClient
 from coordinator.fleet.models import Runner, RunnerRegistration, Work
-from coordinator.fleet.store import OwnedRunner
+from coordinator.fleet.ownership import OwnedRunner
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo
 
@@ -37,8 +37,8 @@ async def refresh(
     """
     suite_ids = await store_suites(connection, info, catalogue)
     await store.update_runner(connection, known.id, info, suite_ids)
-    await store.set_boot(connection, known.id, info.boot_id)
-    return await store.read(connection, known.id)
+    await ownership.set_boot(connection, known.id, info.boot_id)
+    return await ownership.read(connection, known.id)
 
 
 async def store_suites(connection: AsyncConnection, info: RunnerInfo, catalogue: Catalogue) -> list[int]:

@@ -11,6 +11,7 @@ from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
 from coordinator.campaigns.selectors import TargetName
+from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
@@ -58,7 +59,7 @@ async def place(engine: AsyncEngine) -> Place:
             connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
         )
         runner_id = await fleet.store_runner(connection, "http://runner", "secret", runner_info(), [suite_id])
-        owned = await fleet.own(connection, runner_id, "me")
+        owned = await ownership.own(connection, runner_id, "me")
         plan = await campaigns.offers(
             connection, "paper", [TargetName(owned.target_id if owned else 0, "torch", "2.9.0", "cpu")]
         )

@@ -12,6 +12,7 @@ from coordinator.campaigns import store as campaigns
 from coordinator.dispatch import queue
 from coordinator.dispatch.machine import Key
 from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
 from protocol.outcomes import Evidence, Outcome, Timing
@@ -92,7 +93,7 @@ async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_r
     assert [job.run for job in await claim(place)] == [1, 1, 1]
     assert await claim(place) == [], "the other target has not begun"
     async with place.engine.begin() as connection:
-        await fleet.set_state(connection, slow, "offline", "gone")
+        await ownership.set_state(connection, slow, "offline", "gone")
     assert [job.run for job in await claim(place)] == [2, 2, 2], "nobody waits for a target without a live runner"
 
 

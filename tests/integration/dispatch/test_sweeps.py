@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from coordinator.dispatch import queue
 from coordinator.dispatch.sweeps import Swept, sweep
-from coordinator.fleet import store as fleet
+from coordinator.fleet import ownership
 from tests.integration.dispatch.conftest import Place
 
 EXPIRE = "UPDATE jobs SET lease_until = now() - interval '1 second' WHERE lease_until IS NOT NULL"
@@ -42,7 +42,7 @@ async def test_what_a_quarantined_runner_still_holds_goes_back_when_its_lease_ha
     await place.campaign()
     await claim(place, 5)
     async with place.engine.begin() as connection:
-        await fleet.quarantine(connection, place.runner_id, 60, 1, "it was silent")
+        await ownership.quarantine(connection, place.runner_id, 60, 1, "it was silent")
     assert (await swept(place)).jobs == 0, "the lease still holds"
     await do(place, EXPIRE)
     assert (await swept(place)).jobs == 5
@@ -86,7 +86,7 @@ async def test_a_renewal_waits_for_no_finish(place: Place) -> None:
     async with place.engine.connect() as finishing:
         await finishing.execute(text("SELECT id FROM jobs WHERE state = 'leased' ORDER BY id LIMIT 2 FOR UPDATE"))
         async with asyncio.timeout(5), place.engine.begin() as connection:
-            assert await fleet.renew(connection, [place.runner_id], "me", 120) == {place.runner_id}
+            assert await ownership.renew(connection, [place.runner_id], "me", 120) == {place.runner_id}
         await finishing.rollback()
     assert await do(place, "SELECT count(*) AS n FROM jobs WHERE lease_until > now()") == [(3,)]
 
@@ -96,5 +96,5 @@ async def test_a_fresh_lease_is_not_written_again(place: Place) -> None:
     await claim(place, 5)
     before = await do(place, "SELECT id, xmin::text FROM jobs ORDER BY id")
     async with place.engine.begin() as connection:
-        await fleet.renew(connection, [place.runner_id], "me", 120)
+        await ownership.renew(connection, [place.runner_id], "me", 120)
     assert await do(place, "SELECT id, xmin::text FROM jobs ORDER BY id") == before
