@@ -45,6 +45,8 @@ RUNNER_PORT = 8790
 """Where every runner listens in its own container."""
 SECRET_FILE = "/run/secrets/portolan-runner"
 TIMING_FOLDER = "/var/lib/portolan-timing"
+NOBODY = "192.0.2.1"
+"""An address that is no machine's (RFC 5737)."""
 STOP_S = 10
 """How long a runner has to end by itself before it is killed."""
 ANSWER_S = 20.0
@@ -288,6 +290,8 @@ def _hardening(wanted: Wanted) -> dict[str, Any]:
         "memswap_limit": limits.memory,
         "nano_cpus": round(limits.cpus * 1e9),
         "pids_limit": limits.pids,
+        # The engine would ask the host's own resolver for the case.
+        "dns": [NOBODY],
     }
 
 

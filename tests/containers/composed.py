@@ -74,8 +74,10 @@ class Composed:
         (container,) = json.loads(done.stdout)
         return dict(container)
 
-    def address(self, service: str) -> str:
-        (address, *_) = [each["IPAddress"] for each in self.inspected(service)["NetworkSettings"]["Networks"].values()]
+    def address(self, service: str, network: str = "") -> str:
+        """On the network whose name ends so."""
+        networks = self.inspected(service)["NetworkSettings"]["Networks"]
+        (address, *_) = [each["IPAddress"] for name, each in networks.items() if name.endswith(network)]
         return str(address)
 
     def run_in(self, service: str, code: str) -> subprocess.CompletedProcess[str]:

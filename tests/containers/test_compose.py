@@ -69,6 +69,15 @@ def test_a_runner_is_held_in(composed: Composed) -> None:
     assert (inside.memory, inside.swap, inside.pids) == (1 << 30, 0, 200)
 
 
+def test_no_name_leads_out(composed: Composed) -> None:
+    """Not even as a question: an engine that asks the host's resolver would carry words out."""
+    assert composed.inspected("hazards")["HostConfig"]["Dns"] == ["192.0.2.1"]
+    done = composed.run_in("hazards", "import socket; socket.gethostbyname('www.debian.org')")
+    assert "gaierror" in done.stderr
+    done = composed.run_in("hazards", "import socket; print(socket.gethostbyname('coordinator'))")
+    assert done.stdout.strip() == composed.address("coordinator", "fleet")
+
+
 def test_a_runner_cannot_become_root(composed: Composed) -> None:
     done = composed.run_in("hazards", "import os; os.setuid(0)")
     assert "PermissionError" in done.stderr

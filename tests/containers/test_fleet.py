@@ -175,6 +175,7 @@ def test_up_again_changes_nothing_and_another_limit_replaces_the_container_alone
     assert replaced != container
     assert fleet.inspect(replaced, ".HostConfig.Memory") == str(2 << 30)
     assert fleet.inspect(replaced, ".HostConfig.PidsLimit") == "300"
+    assert fleet.inspect(replaced, ".HostConfig.Dns") == "[192.0.2.1]"
     assert [(each["id"], each["url"]) for each in fleet.runners()] == [(runner["id"], runner["url"])]
 
 

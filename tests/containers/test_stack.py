@@ -97,6 +97,8 @@ def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
             assert list(inside.secrets) == ["enrolment"]
             assert inside.kind("/run/secrets/enrolment") == "tmpfs"
             assert inside.swap != 0, "Swarm has no word for it"
+            asked = said(*runner.docker, "inspect", "--format", "{{.HostConfig.Dns}}", runner.container)
+            assert asked == "[192.0.2.1]"
 
 
 def test_the_runners_of_one_engine_share_the_timing_lock(stack: Stack) -> None:
