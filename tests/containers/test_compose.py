@@ -111,7 +111,8 @@ def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard:
     ended = composed.wait_ended(campaign)
     assert ended["state"] == "done"
     verdicts = composed.verdicts(campaign)
-    assert verdicts.pop(f"hazards.{hazard}/0") == "failed"
+    # A disk that is full is nobody's fault but the machine's.
+    assert verdicts.pop(f"hazards.{hazard}/0") == ("incomplete" if hazard == "fill_disk" else "failed")
     assert verdicts.pop("hazards.add/wrong") == "failed"
     assert set(verdicts.values()) == {"passed"}
     if hazard == "fill_disk":
