@@ -18,6 +18,8 @@ import pytest
 # Nothing of the coordinator's is imported before it is asked for: a framework's environment,
 # where the runners' tests run, has neither asyncpg nor SQLAlchemy.
 
+# A shell has what it starts in the background ignore Ctrl-C, and so would every process of a test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 2 << 30

@@ -27,7 +27,7 @@ async def offered_functions(connection: AsyncConnection) -> Sequence[Row[Any]]:
 async def serving_targets(connection: AsyncConnection) -> Sequence[Row[Any]]:
     rows = await connection.execute(
         text("""
-        SELECT DISTINCT rs.suite_id, t.framework, t.version, t.device
+        SELECT DISTINCT rs.suite_id, t.framework, t.version, t.version_numbers, t.device
           FROM runner_suites rs JOIN runners r ON r.id = rs.runner_id JOIN targets t ON t.id = r.target_id
          WHERE r.state <> 'removed' ORDER BY t.framework, t.version_numbers, t.version, t.device
         """)

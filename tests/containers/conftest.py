@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HAZARDS = "portolan/runner-hazards:test"
 LONG = os.environ.get("PORTOLAN_TEST_LONG") == "1"
 long = pytest.mark.skipif(not LONG, reason="takes many minutes: run with PORTOLAN_TEST_LONG=1")
-"""For what starts every framework in containers, or several engines. torch-xla alone is an image of 8 GB."""
+"""For what breaks a whole fleet, or several engines."""
 
 
 @pytest.fixture(scope="session")
@@ -48,5 +48,5 @@ def images(docker: list[str]) -> None:
 @pytest.fixture(scope="session")
 def default_images(docker: list[str]) -> None:
     """All that compose.yaml starts unless a profile is chosen."""
-    wanted = ["coordinator", "runner", "jax-cpu", "tensorflow-cpu", "torch-cpu", *(["torch-xla"] if LONG else [])]
+    wanted = ["coordinator", "runner", "jax-cpu", "tensorflow-cpu", "torch-cpu", "torch-xla"]
     subprocess.run([sys.executable, "scripts/images.py", *wanted], cwd=ROOT, check=True)

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.containers.composed import Composed
-from tests.containers.conftest import long
 from tests.containers.inspection import look_inside, shortcomings
 
-pytestmark = long
 RUNNERS = {
     "jax-cpu": "jax@0.10.2/cpu",
     "tensorflow-cpu": "tensorflow@2.21.0/cpu",
