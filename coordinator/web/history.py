@@ -13,6 +13,7 @@ from coordinator.matrix import service
 from coordinator.matrix.models import History, Past
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page
+from coordinator.web.plots import Scale, dot, scale_of
 
 router = APIRouter()
 
@@ -27,13 +28,17 @@ class Line:
     cells: tuple[Past, ...]
     changed: tuple[bool, ...]
     """Of each cell, whether its verdict is another than that of the cell before it in time, of the same revision."""
+    steady: Scale | None
+    """That the steady times of all its cells fit on."""
 
 
 @router.get("/history/{framework}/{function:path}")
 async def history(request: Request, framework: str, function: str, context: Context) -> Response:
     found = await service.history(context.engine, framework, function)
     rows = list(records(found))
-    return page(request, "history.html", found, rows=rows, lines=lines(found), function_address=function_address)
+    return page(
+        request, "history.html", found, rows=rows, lines=lines(found), function_address=function_address, dot=dot
+    )
 
 
 def lines(found: History) -> list[Line]:
@@ -47,6 +52,7 @@ def lines(found: History) -> list[Line]:
             sentences=tuple(dict.fromkeys(said for each in cells for said in each.sentences)),
             cells=tuple(cells),
             changed=changed(cells),
+            steady=_scale(cells),
         )
         for (device, hardware), cells in sorted(by_device.items())
     ]
@@ -64,6 +70,11 @@ def changed(cells: Sequence[Past]) -> tuple[bool, ...]:
 def records(found: History) -> Iterator[dict[str, Any]]:
     for each in found.cells:
         yield each.model_dump(exclude={"sentences", "module"}) | {"notes": "; ".join(each.sentences)}
+
+
+def _scale(cells: Sequence[Past]) -> Scale | None:
+    found = scale_of([[each.steady_ms for each in cells if each.steady_ms is not None]])
+    return found and found.at_least(10)
 
 
 def _verdicts(cell: Past) -> tuple[str, str | None]:

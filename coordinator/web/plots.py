@@ -28,6 +28,11 @@ class Scale:
         share = (math.log(value) - math.log(self.low)) / whole if whole > 0 else 0.5
         return EDGE + share * (width - 2 * EDGE)
 
+    def at_least(self, times: float) -> Scale:
+        """One from whose beginning to its end it is so many times, so that small differences look small."""
+        lacking = math.sqrt(max(times / (self.high / self.low), 1.0))
+        return Scale(self.low / lacking, self.high * lacking)
+
 
 def scale_of(runs: Iterable[Sequence[float]]) -> Scale | None:
     """One that all samples of these runs fit on; None if there is none."""
@@ -44,6 +49,16 @@ def strips(runs: Sequence[Sequence[float]], scale: Scale | None, width: int = 22
     return Markup(
         '<svg class="strips" role="img" width="{}" height="{}" viewBox="0 0 {} {}" aria-label="{}">{}</svg>'
     ).format(width, height, width, height, _said(runs), Markup(drawn))
+
+
+def dot(value: float | None, scale: Scale | None, width: int = 120) -> Markup | None:
+    """One value on a scale that it shares with others; None if there is none."""
+    if scale is None or value is None or value <= 0:
+        return None
+    return Markup(
+        '<svg class="strips dot" role="img" width="{0}" height="{1}" viewBox="0 0 {0} {1}" aria-label="{2}">'
+        '<line x1="{3}" x2="{4}" y1="{5}" y2="{5}"/><circle cx="{6:.1f}" cy="{5}" r="3"/></svg>'
+    ).format(width, ROW, milliseconds(value), EDGE, width - EDGE, ROW / 2, scale.place(value, width))
 
 
 def thinned(values: Sequence[float], most: int = MOST_DOTS) -> list[float]:

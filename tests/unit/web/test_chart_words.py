@@ -16,7 +16,8 @@ from coordinator.web.comparison import buckets
 from coordinator.web.history import changed
 from coordinator.web.matrix import function_address, shown
 from coordinator.web.outcomes import MOST_TEXT, cut
-from coordinator.web.plots import MOST_DOTS, scale_of, strips, thinned
+from coordinator.web.plots import MOST_DOTS, Scale, dot, scale_of, strips, thinned
+from coordinator.web.words import milliseconds
 
 CELL: dict[str, Any] = {
     "campaign_id": 1,
@@ -163,12 +164,31 @@ def test_every_dot_is_within_its_drawing(runs: list[list[float]]) -> None:
     width, height = float(tree.get("width", "0")), float(tree.get("height", "0"))
     dots = list(tree.iter("circle"))
     assert len(dots) == sum(min(len(run), MOST_DOTS) for run in runs)
-    for dot in dots:
-        assert 0 <= float(dot.get("cx", "-1")) <= width
-        assert 0 <= float(dot.get("cy", "-1")) <= height
+    for each in dots:
+        assert 0 <= float(each.get("cx", "-1")) <= width
+        assert 0 <= float(each.get("cy", "-1")) <= height
 
 
 def test_the_end_of_a_long_log_is_kept() -> None:
     assert cut("short") == ("short", 0)
     kept, left_out = cut("x" * MOST_TEXT + "end")
     assert (len(kept), kept[-3:], left_out) == (MOST_TEXT, "end", 3)
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20))
+def test_values_of_one_history_stand_in_order_and_small_differences_stay_small(values: list[float]) -> None:
+    scale = scale_of([values])
+    assert scale is not None
+    wide = scale.at_least(10)
+    assert wide.high / wide.low >= 10 * (1 - 1e-9)
+    places = [wide.place(each, 120) for each in sorted(values)]
+    assert places == sorted(places)
+    assert 0 <= places[0] <= places[-1] <= 120
+    if max(values) / min(values) < 1.01:
+        assert places[-1] - places[0] < 1
+
+
+def test_a_dot_says_its_value_and_nothing_is_drawn_of_none() -> None:
+    assert f'aria-label="{milliseconds(2.0)}"' in str(dot(2.0, Scale(1.0, 10.0)))
+    assert dot(None, Scale(1.0, 10.0)) is None
+    assert dot(2.0, None) is None
