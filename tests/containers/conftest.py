@@ -12,9 +12,6 @@ import pytest
 REQUIRED = "PORTOLAN_REQUIRE_ENGINE"
 ROOT = Path(__file__).resolve().parents[2]
 HAZARDS = "portolan/runner-hazards:test"
-LONG = os.environ.get("PORTOLAN_TEST_LONG") == "1"
-long = pytest.mark.skipif(not LONG, reason="takes many minutes: run with PORTOLAN_TEST_LONG=1")
-"""For what breaks a whole fleet, or several engines."""
 
 
 @pytest.fixture(scope="session")

@@ -14,13 +14,11 @@ from typing import Any
 
 import pytest
 
-from tests.containers.conftest import long
 from tests.containers.inspection import look_inside, shortcomings
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.portolan_process import COMMAND, Portolan
 from tests.runner_process import ROOT, until
 
-pytestmark = long
 HAZARDS = "portolan/runner-hazards:test"
 UP_WITHIN_S = 180.0
 NUMBERS = itertools.count(1)

@@ -16,12 +16,10 @@ from typing import Any
 import pytest
 
 from scripts.stack import service
-from tests.containers.conftest import long
 from tests.containers.inspection import look_inside, shortcomings
 from tests.containers.swarm import COORDINATOR, ENGINES, PROGRAM, Stack, Swarm, said
 from tests.runner_process import ROOT, until
 
-pytestmark = long
 IMAGES = (COORDINATOR, "postgres:17-trixie", "portolan/runner-hazards:test", "portolan/jax-cpu:latest")
 STARTS_WITHIN_S = 400.0
 MOVES_WITHIN_S = 400.0
