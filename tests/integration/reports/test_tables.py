@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -11,11 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
+from coordinator.reports.drawing import Drawer
 from coordinator.reports.models import MEASURES
 from coordinator.reports.render import to_csv, to_json
-from coordinator.reports.service import report_tables
+from coordinator.reports.report import html
+from coordinator.reports.service import Asked, report_tables
 from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Missing, Table
+from coordinator.web.campaigns import overview
 
 # Of each case and run: verdict, placement, steady_ms, cold_ms; by target, function and case.
 Stored = tuple[str, str, float | None, float | None]
@@ -31,8 +35,13 @@ OUTCOMES: dict[tuple[str, str, str], list[Stored]] = {
 }
 
 
-async def campaign(connection: asyncpg.Connection[Any], *, timing: str = "steady", stored: bool = True) -> int:
-    """Two targets of one framework; the outcomes above, or none yet."""
+async def campaign(
+    connection: asyncpg.Connection[Any],
+    *,
+    timing: str = "steady",
+    stored: dict[tuple[str, str, str], list[Stored]] = OUTCOMES,
+) -> int:
+    """Two targets of one framework; the outcomes above, or others."""
     suite = await connection.fetchval(
         "insert into suites (name, framework, revision) values ('paper', 'torch', $1) returning id", f"r-{timing}"
     )
@@ -53,7 +62,7 @@ async def campaign(connection: asyncpg.Connection[Any], *, timing: str = "steady
             "insert into campaign_targets (campaign_id, target_id, suite_id, total) values ($1, $2, $3, 0)",
             *(number, targets[device], suite),
         )
-    for position, ((device, function, case), runs) in enumerate(OUTCOMES.items() if stored else ()):
+    for position, ((device, function, case), runs) in enumerate(stored.items()):
         case_id = await connection.fetchval(
             "insert into cases (suite_id, name, function, position) values ($1, $2, $3, $4)"
             " on conflict (suite_id, name) do update set function = $3 returning id",
@@ -149,11 +158,56 @@ async def test_names_with_markup_come_through_as_they_are(
 async def test_a_campaign_without_outcomes_has_tables_that_say_so(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
-    number = await campaign(connection, stored=False)
+    number = await campaign(connection, stored={})
     found = await tables(engine, number, reference=None)
     assert {each["success"] for each in found["portability"].records()} == {Missing.none_counted}
     assert found["latencies"].rows == found["densities"].rows == found["causes"].rows == ()
     assert (await tables(engine, number))["portability"].rows
+
+
+async def test_a_campaign_of_which_every_job_failed_has_rates_and_causes_and_no_latency(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], tmp_path: Path
+) -> None:
+    failed: list[Stored] = [("failed", "unknown", None, None)] * 2
+    number = await campaign(connection, stored=dict.fromkeys(OUTCOMES, failed))
+    found = await tables(engine, number, reference=None)
+    counts = rows(found["counts"], source="campaign 1", counted_by="verdict")
+    assert {(each["success"], each["partial"], each["failed"].share) for each in counts} == {(0, 0, 1.0)}
+    assert {each["cause"] for each in found["causes"].records()} == {"type"}
+    assert {each["ratio"] for each in found["latencies"].records()} == {Missing.not_measured}
+    assert found["densities"].rows == ()
+    await connection.execute("update campaigns set state = 'done', finished_at = now() where id = $1", number)
+    await connection.execute("update campaign_targets set done = 8, failed = 8 where campaign_id = $1", number)
+    assert "0 of 2 functions port" in await sent(engine, number, tmp_path)
+    assert {each.target.device: each.verdict["complete"] for each in (await overview(engine, number)).targets} == {
+        "cpu": 2,
+        "xla": 4,
+    }
+
+
+async def test_functions_of_one_outcome_have_no_interval_that_nobody_could_know(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], tmp_path: Path
+) -> None:
+    once = {
+        ("cpu", "torch.cat", "one"): [("passed", "on_device", 1.0, 10.0)],
+        ("xla", "torch.cat", "one"): [("passed", "on_device", 4.0, 400.0)],
+    }
+    number = await campaign(connection, stored=once)
+    found = await tables(engine, number, reference=None)
+    (one,) = rows(found["latencies"], function="torch.cat")
+    assert one["ratio"] == Estimate(pytest.approx(4), None, 1)
+    rates = [each["success"] for each in rows(found["portability"], counted_by="verdict")]
+    assert rates == [Rate(1, 1), Rate(1, 1)]
+    assert "torch.cat" in await sent(engine, number, tmp_path)
+
+
+async def sent(engine: AsyncEngine, number: int, folder: Path) -> str:
+    """The report, as a colleague gets it."""
+    drawer = Drawer(folder)
+    try:
+        return html(await service.report(engine, drawer, number, Asked()))
+    finally:
+        await drawer.close()
 
 
 async def test_another_device_to_set_the_others_against(
