@@ -237,10 +237,14 @@ class Engine:
             if not self._networks():
                 self._make_network()
             self._docker.api.create_volume(f"{self._resources}-timing", labels={FLEET: self.fleet})
-            return self._networks()[0]
+            first, *others = self._networks()
+            # The engine finds no network of a name that two have, not even by its id.
+            for each in others:
+                self._try_to(partial(self._docker.api.remove_network, each))
+            return first
 
     def _networks(self) -> list[str]:
-        """Ids, the oldest first: two calls at the same time can make two of one name, and all take the first."""
+        """Ids, the oldest first: two calls in the same instant can make two of one name, and all take the first."""
         with told("the networks"):
             found = self._docker.api.networks(names=[self._resources])
         own = [each for each in found if each["Name"] == self._resources]
@@ -255,7 +259,7 @@ class Engine:
         }
         try:
             self._docker.api.create_network(
-                self._resources, driver="bridge", labels={FLEET: self.fleet}, options=options
+                self._resources, driver="bridge", labels={FLEET: self.fleet}, options=options, check_duplicate=True
             )
         except APIError as error:
             if error.status_code != requests.codes.conflict:

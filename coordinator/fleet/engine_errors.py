@@ -31,7 +31,7 @@ class GoneError(EngineError):
 
 
 class NameTakenError(EngineError):
-    """A container of this name has just been made by somebody else."""
+    """A container or network of this name has just been made by somebody else."""
 
 
 class PortTakenError(EngineError):
@@ -60,7 +60,9 @@ def told(subject: str, *, ending: bool = False) -> Iterator[None]:
 
 
 def _refused(subject: str, said: str, error: APIError) -> EngineError:
-    if error.status_code == requests.codes.conflict and "is already in use by container" in said:
+    if (error.status_code == requests.codes.conflict and "is already in use by container" in said) or (
+        "is ambiguous" in said
+    ):
         return NameTakenError(f"{subject}: somebody else has just made it")
     if any(each in said for each in _PORT_TAKEN):
         return PortTakenError(f"{subject}: its port is taken by another program")

@@ -271,6 +271,19 @@ def test_two_calls_at_the_same_time_make_one_fleet(fleet: Fleet, quick: str) -> 
     assert len(fleet.runners()) == 1
 
 
+def test_two_networks_of_its_name_are_made_one(fleet: Fleet, quick: str) -> None:
+    """As calls in the same instant could leave them: an engine starts no container on either."""
+    from docker import APIClient
+
+    api = APIClient(version="auto")
+    for _ in range(2):
+        api.create_network(f"portolan-{fleet.name}", driver="bridge")
+    assert len(api.networks(names=[f"portolan-{fleet.name}"])) == 2
+    fleet.up(quick)
+    assert len(api.networks(names=[f"portolan-{fleet.name}"])) == 1
+    assert [each["state"] for each in fleet.runners()] == ["online"]
+
+
 def test_a_call_that_is_killed_in_the_middle_is_healed_by_the_next(fleet: Fleet, quick: str) -> None:
     first = fleet.background("up", *fleet.up_words(quick))
     until(fleet.containers, "a container is made", UP_WITHIN_S)
