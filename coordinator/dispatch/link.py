@@ -88,7 +88,7 @@ class RunnerLink:
                 ticker.cancel()
 
     async def _serve(self, client: RunnerClient) -> None:
-        retry_s, unreachable_since, offline = FIRST_RETRY_S, _now(), False
+        retry_s, unreachable_since, offline, skipped = FIRST_RETRY_S, _now(), False, False
         while True:
             try:
                 await self._connect(client)
@@ -98,8 +98,15 @@ class RunnerLink:
             except EventsTrimmedError as error:
                 reason = str(error)
                 await self._skip(error, client)
+                if not skipped:
+                    # It is there and answers: whoever looks meanwhile, after a check say, must not find it offline.
+                    skipped = True
+                    self._feed(m.Disconnected(_now(), reason))
+                    await self._carry_out_pending(client)
+                    continue
             except RunnerError as error:
                 reason = str(error)
+            skipped = False
             if self._machine.online:
                 unreachable_since = _now()
             if not offline:

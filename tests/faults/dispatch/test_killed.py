@@ -157,7 +157,10 @@ def test_a_runner_whose_events_somebody_else_acknowledged_serves_on(
     runner = start_runner()
     runner.run("add/0")
     assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+    states = []
+    until(lambda: states.append(listed(coordinator)["state"]) or cursor(coordinator.dsn), "what is lost is skipped")
     one_outcome_each(coordinator, coordinator.submit("hazards.add", runs=1))
+    assert {*states, listed(coordinator)["state"]} == {"online"}, "a campaign submitted at once found it"
 
 
 def test_what_somebody_else_acknowledged_in_mid_campaign_is_run_again(
