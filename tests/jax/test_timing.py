@@ -1,43 +1,65 @@
-"""Our steady medians are those of another clock, and the cold call holds the compilation."""
+"""A steady sample is as long as its call, and the cold one holds the compilation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from runners import timing
 from runners.devices import Device
-from tests.framework.clocks import assert_agree, timed
+from tests.framework.clocks import assert_told, hold
 
 
-def test_steady_medians_agree_with_timeit(cpu: Device) -> None:
-    rng = np.random.default_rng(0)
-    vector, matrix = cpu.put([rng.standard_normal(1_000), rng.standard_normal((128, 128))], "float32")
-    jitted = jax.jit(lambda x: jnp.tanh(x @ x).sum(axis=0))
-    calls: dict[str, Callable[[], Any]] = {
-        "add": lambda: jnp.add(vector, vector),
-        "exp": lambda: jnp.exp(matrix),
-        "sort": lambda: jnp.sort(matrix),
-        "matmul": lambda: matrix @ matrix,
-        "jitted": lambda: jitted(matrix),
-        "split": lambda: jnp.split(matrix, 4),
-        "svd": lambda: jnp.linalg.svd(matrix[:32, :32]),
-        "sum": lambda: jnp.sum(matrix),
-        "cumsum": lambda: jnp.cumsum(vector),
-        "concatenate": lambda: jnp.concatenate([matrix, matrix]),
-        "argsort": lambda: jnp.argsort(vector),
-        "where": lambda: jnp.where(matrix > 0, matrix, 0),
-    }
-    assert_agree(calls, cpu.wait, lambda call: timed(lambda: jax.block_until_ready(call())))
+@pytest.fixture
+def compilations() -> Iterator[list[float]]:
+    """Milliseconds of every compilation that JAX tells of."""
+    told: list[float] = []
+
+    def note(event: str, seconds: float, **_: object) -> None:
+        if event.endswith("/backend_compile_duration"):
+            told.append(seconds * 1e3)
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    yield told
+    jax.monitoring.unregister_event_duration_listener(note)
 
 
-def test_the_cold_call_holds_the_compilation(cpu: Device) -> None:
+def test_a_call_is_as_long_as_its_work(cpu: Device) -> None:
+    values = cpu.put(np.ones(3), "float32")
+
+    def held(array: np.ndarray) -> np.ndarray:
+        hold()
+        return array
+
+    assert_told(jax.jit(lambda: jax.pure_callback(held, values, values) + 1), cpu.wait)
+
+
+def test_a_call_that_returns_before_its_work_is_done_is_waited_for(cpu: Device) -> None:
+    matrix = cpu.put(np.eye(256), "float32")
+    call = jax.jit(lambda: jax.lax.fori_loop(0, 100, lambda _, product: product @ matrix, matrix))
+    ready_before: list[bool] = []
+
+    def wait(tree: Any) -> None:
+        ready_before.extend(array.is_ready() for array in jax.tree.leaves(tree))
+        cpu.wait(tree)
+        assert all(array.is_ready() for array in jax.tree.leaves(tree))
+
+    timing.steady(call, wait, budget_s=0.05)
+    assert not all(ready_before)
+
+
+def test_the_cold_call_holds_the_compilation_and_no_other_does(cpu: Device, compilations: list[float]) -> None:
     values = cpu.put(np.ones((17, 19)), "float32")
     compiled = jax.jit(lambda: jnp.tanh(values @ values.T) * 3)
+    compilations.clear()
     _, cold_ms = timing.cold(compiled, cpu.wait)
-    steady_ms = timing.median(timing.steady(compiled, cpu.wait, budget_s=0.05).milliseconds)
-    assert cold_ms > 10 * steady_ms
+    assert len(compilations) == 1
+    assert cold_ms > sum(compilations)
+    timing.steady(compiled, cpu.wait, budget_s=0.05)
+    assert len(compilations) == 1

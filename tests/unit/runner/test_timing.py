@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 
 import pytest
 from hypothesis import given
@@ -79,6 +80,19 @@ def test_every_sample_waits_for_every_call() -> None:
     assert waited == made
     assert len(samples.milliseconds) >= 3
     assert all(each > 0 for each in samples.milliseconds)
+
+
+def test_a_sample_is_divided_by_its_calls() -> None:
+    """A call that spins 10 µs takes no less, and in the least disturbed sample not much more."""
+
+    def spin() -> None:
+        end = time.perf_counter_ns() + 10_000
+        while time.perf_counter_ns() < end:
+            pass
+
+    samples = timing.steady(spin, lambda _: None)
+    assert samples.calls_per_sample > 1
+    assert 0.010 <= min(samples.milliseconds) < 0.020
 
 
 def test_the_first_call_is_cold_and_only_one() -> None:
