@@ -17,7 +17,7 @@ import sys
 import traceback
 import warnings
 
-from runners import catalogue, frameworks, processes, references
+from runners import catalogue, frameworks, pages, processes, references
 from runners.channel import Channel, Message
 from runners.outcomes import printable
 
@@ -68,6 +68,7 @@ class Zygote:
         # What is alive now stays: the collector would only copy its pages in every child.
         gc.collect()
         gc.freeze()
+        pages.make_huge()
         channel.send({"type": "ready", "pid": os.getpid(), "catalogue": offer.model_dump(mode="json")})
 
     def serve(self) -> None:
