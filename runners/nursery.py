@@ -12,16 +12,18 @@ import asyncio
 import contextlib
 import itertools
 import json
+import math
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from runners import processes, scratch
+from runners.attempts import Task
 from runners.channel import ChannelLostError, LoopChannel, Message, OutputPipe
 
 IMPORT_LIMIT_S = 300.0
@@ -46,28 +48,57 @@ class Happening:
     message: Message | None = None
     status: int | None = None
     reason: str = ""
+    turn: int | None = None
+    """At which of the child's cases it is aimed."""
 
 
 class Child:
     """One forked process."""
 
-    def __init__(self, connection: socket.socket, output: int, room: str) -> None:
+    def __init__(self, connection: socket.socket, outputs: Sequence[int], room: str) -> None:
         self.pid = 0
         self.room = room
         self.primed_ms: float | None = None
-        self.has_run = False
-        """Whether a case was begun in it."""
+        self.turn = -1
+        """Which of its cases it is at; before the first it is primed."""
+        self.ahead: Task | None = None
+        """The case that it was given before its turn."""
         self.happenings: asyncio.Queue[Happening] = asyncio.Queue()
         self.gone = asyncio.Event()
         self.status: int | None = None
         self.channel = LoopChannel(connection, self._said, self._lost)
-        self.output = OutputPipe(output, KEEP_OUTPUT)
+        # Two: what a case given ahead prints is not taken for that of the case before it.
+        self._outputs = [OutputPipe(each, KEEP_OUTPUT) for each in outputs]
 
     def send(self, message: Message) -> None:
         self.channel.send(message)
 
+    def give(self, order: Message, turn: int) -> None:
+        """The order to run the case of that turn. What was left in the pipe of its turn is nobody's."""
+        self._outputs[turn % 2].take()
+        self.channel.send(order)
+
+    def is_fit(self, task: Task | None = None) -> bool:
+        """Whether it is there, and at this task already or with nothing to do since its last case."""
+        return not self.gone.is_set() and (self.ahead is task if self.ahead else self.happenings.empty())
+
+    async def next(self, limit_s: float) -> Happening | None:
+        """What happens next to it, or None if nothing does in time."""
+        if not self.happenings.empty():
+            return self.happenings.get_nowait()
+        try:
+            async with asyncio.timeout(None if limit_s == math.inf else max(limit_s, 0.0)):
+                return await self.happenings.get()
+        except TimeoutError:
+            return None
+
+    def take_output(self) -> tuple[bytes, int]:
+        """What was printed in this turn: the tail, and the size of it all."""
+        return self._outputs[self.turn % 2].take()
+
     def happen(self, kind: Literal["cancelled", "out_of_memory"], reason: str = "") -> None:
-        self.happenings.put_nowait(Happening(kind, reason=reason))
+        """Aimed at the case that it is at."""
+        self.happenings.put_nowait(Happening(kind, reason=reason, turn=self.turn))
 
     def ended(self, status: int | None) -> None:
         """It is no more. What it had said before comes first."""
@@ -79,8 +110,9 @@ class Child:
 
     def dispose(self) -> None:
         self.channel.close()
-        self.output.drain()
-        self.output.close()
+        for output in self._outputs:
+            output.drain()
+            output.close()
 
     def _said(self, message: Message) -> None:
         self.happenings.put_nowait(Happening("message", message))
@@ -155,14 +187,15 @@ class Nursery:
             if not self.alive:
                 raise FrameworkBrokenError("the zygote is gone")
             connection, theirs = socket.socketpair()
-            output, output_end = os.pipe()
+            pipes = [os.pipe(), os.pipe()]
+            ends = [theirs.fileno(), *(writing for _, writing in pipes)]
             request = next(self._requests)
-            child = Child(connection, output, self._scratch.room(str(request)))
+            child = Child(connection, [reading for reading, _ in pipes], self._scratch.room(str(request)))
             forked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting[request] = child, forked
             try:
                 asked = {"type": "fork", "request": request, "room": child.room}
-                self._channel.send(asked, [theirs.fileno(), output_end])
+                self._channel.send(asked, ends)
                 async with asyncio.timeout(FORK_LIMIT_S):
                     await forked
             except (TimeoutError, ChannelLostError) as error:
@@ -172,7 +205,8 @@ class Nursery:
             finally:
                 self._waiting.pop(request, None)
                 theirs.close()
-                os.close(output_end)
+                for _, writing in pipes:
+                    os.close(writing)
             return child
 
     async def end(self, child: Child) -> None:

@@ -1,8 +1,8 @@
-"""Pages: what the zygote holds is made of huge ones before anything is forked from it.
+"""Pages: what the zygote holds is put into huge ones before anything is forked from it.
 
-A fork copies one table entry for each page, and the child's end frees it: with torch's 85,000
-pages 8 ms and 10 ms, with 150 huge ones in their place 3 ms and 5 ms. A child still copies no more
-than the 4 KiB that it writes to.
+A fork copies one table entry for each page, and the child's end frees it: 7 ms and 10 ms with torch's
+85,000 small pages, 2 ms and 3 ms with 150 huge ones. A child still copies no more than the 4 KiB that
+it writes to.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ MADV_COLLAPSE = 25
 MAPS = Path("/proc/self/maps")
 
 
-def make_huge() -> int:
-    """Put huge pages in place of this process's private small ones; how many bytes, 0 where that cannot be done."""
+def make_huge() -> None:
+    """Put huge pages in place of this process's private small ones, where the kernel can."""
     libc = ctypes.CDLL(None)
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return sum(HUGE for start in _aligned(MAPS.read_text()) if libc.madvise(start, HUGE, MADV_COLLAPSE) == 0)
+    for start, size in private(MAPS.read_text()):
+        libc.madvise(start, size, MADV_COLLAPSE)
 
 
-def _aligned(maps: str) -> Iterator[int]:
-    """Where each whole huge page of private anonymous memory would start."""
+def private(maps: str) -> Iterator[tuple[int, int]]:
+    """Private anonymous memory: where its first huge page would start, and the bytes of all whole ones."""
     for line in maps.splitlines():
         bounds, permissions, _, _, inode, *_ = line.split()
-        if permissions == "rw-p" and inode == "0" and not line.endswith("[stack]"):
-            start, end = (int(bound, 16) for bound in bounds.split("-"))
-            yield from range(-(-start // HUGE) * HUGE, end // HUGE * HUGE, HUGE)
+        start, end = (int(bound, 16) for bound in bounds.split("-"))
+        start, end = -(-start // HUGE) * HUGE, end // HUGE * HUGE
+        if permissions == "rw-p" and inode == "0" and start < end and not line.endswith("[stack]"):
+            yield start, end - start

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import os
 import threading
 import time
@@ -63,13 +62,15 @@ class Supervisor:
         self._current: Current | None = None
         self._child: Child | None = None
         self._child_group: tuple[str, str, int] | None = None
+        self._cancelled_ahead: Task | None = None
         self._spare: asyncio.Task[Child] | None = None
+        self._left: list[Child] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._overlaps = False
         self._nursery = Nursery(framework, device, self._zygote_died)
         self.broken = asyncio.Event()
         """Set when no child can be forked any more: the service should stop."""
-        self._worker: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> Message:
         """Import the framework; returns its catalogue. The device is not touched."""
@@ -81,7 +82,7 @@ class Supervisor:
         description = await self._describe()
         # On the host a second process can be primed beside the first; an accelerator may be exclusive.
         self._overlaps = description["device_class"] == DeviceClass.cpu
-        self._worker = asyncio.create_task(self._work())
+        self._tasks = [asyncio.create_task(self._work()), asyncio.create_task(self._watch_memory())]
         return description
 
     @property
@@ -108,15 +109,19 @@ class Supervisor:
             return
         for task in self._queue:
             if task.key == (id, attempt):
+                if self._child is not None and self._child.ahead is task:
+                    # Its child may be at it by now, and is ended when its turn comes.
+                    self._cancelled_ahead = task
+                    return
                 self._queue.remove(task)
                 self._log.finished(id, attempt, cancelled())
                 return
 
     async def close(self) -> None:
-        if self._worker is not None:
-            self._worker.cancel()
+        for task in self._tasks:
+            task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._worker
+                await task
         if self._spare is not None:
             self._spare.cancel()
         await self._nursery.close()
@@ -127,10 +132,11 @@ class Supervisor:
         while True:
             await self._log.room()
             while not self._queue:
+                self._end_left()
                 self._arrived.clear()
                 await self._arrived.wait()
             task = self._queue.popleft()
-            self._current = Current(task)
+            self._current = Current(task, cancelled=task is self._cancelled_ahead)
             outcome = await self._attempt(self._current)
             if self._current.clock is None:
                 self._log.started(*task.key)
@@ -139,6 +145,9 @@ class Supervisor:
 
     async def _attempt(self, current: Current) -> Outcome:
         """One task to its outcome. Whatever fails here fails this task only."""
+        if current.cancelled:
+            await self._leave_child(wait=True)
+            return cancelled()
         try:
             child = await self._child_for(current)
             if isinstance(child, Outcome):
@@ -147,7 +156,7 @@ class Supervisor:
         except FrameworkBrokenError as error:
             await self._restart()
             return harness_failed(f"{error}; the framework is being imported again")
-        tail, size = child.output.take()
+        tail, size = child.take_output()
         paper = current.task.job.timing is TimingPolicy.paper
         if child is self._child and (paper or await self._nursery.has_orphans(child)):
             await self._leave_child(wait=True)
@@ -156,21 +165,27 @@ class Supervisor:
     async def _run(self, child: Child, current: Current) -> Outcome:
         """Have the child run the case; on any end but a reported one the child is killed."""
         job = current.task.job
-        child.send({"type": "case", "suite": current.task.suite, "case": job.case, "timing": job.timing})
+        child.turn += 1
+        if child.ahead is None:
+            child.give(_order(current.task), child.turn)
+        child.ahead = None
         clock = current.clock = Clock(job.timeout_s, time.monotonic())
         self._log.started(*current.task.key)
-        # In a function's first case its threads start, and a fork beside it would take a core from them.
-        if child.has_run or not any(task.group == current.task.group for task in self._queue):
+        self._give_ahead(child, current.task)
+        # In a function's first case its threads start, and what goes on beside it takes a core from them.
+        if child.turn > 0 or not any(task.group == current.task.group for task in self._queue):
+            self._end_left()
             self._prepare_spare()
-        child.has_run = True
         kills_before = memory.kernel_kills()
-        watch = asyncio.create_task(self._watch_memory(child))
         try:
             while True:
-                happening = await _next(child, clock.left(time.monotonic()))
+                happening = await child.next(clock.left(time.monotonic()))
                 if happening is None:
                     await self._leave_child(wait=True)
                     return timed_out(job.timeout_s, clock.elapsed(time.monotonic()))
+                if happening.turn not in (None, child.turn):
+                    # It was meant for the case before, which had finished by then.
+                    continue
                 if happening.message is None:
                     return await self._unreported(child, happening, clock, kills_before)
                 said = happening.message
@@ -186,8 +201,18 @@ class Supervisor:
         except (KeyError, TypeError, ValueError) as error:
             await self._leave_child(wait=True)
             return died(child.status, clock.elapsed(time.monotonic()), f"the child's report makes no sense: {error}")
-        finally:
-            watch.cancel()
+
+    def _give_ahead(self, child: Child, task: Task) -> None:
+        """The next case goes to its child before its turn, so that a child need not wait for us between cases.
+
+        If the turn never comes, because the case before it took the child along, nobody hears of it.
+        """
+        following = next(iter(self._queue), None)
+        if following is None or following.group != task.group or not self._log.has_room:
+            return
+        if all(each.job.timing is TimingPolicy.off for each in (task, following)):
+            child.ahead = following
+            child.give(_order(following), child.turn + 1)
 
     async def _unreported(self, child: Child, happening: Happening, clock: Clock, kills_before: int) -> Outcome:
         """The case will not report any more: tell from what happened how it ended."""
@@ -219,21 +244,18 @@ class Supervisor:
         if not self._nursery.alive:
             await self._restart()
         child = self._child
-        if child is None or self._child_group != task.group or not _is_fit(child):
+        if child is None or self._child_group != task.group or not child.is_fit(task):
             await self._leave_child(wait=timed or not self._overlaps)
             child = await self._take_spare() or await self._nursery.fork()
             self._child, self._child_group = child, task.group
         if timed:
             await self._quiet()
         current.child = child
-        if current.cancelled:
-            return cancelled()
-        if child.primed_ms is None and (failure := await self._prime(child)) is not None:
+        if not current.cancelled and child.primed_ms is None and (failure := await self._prime(child)) is not None:
             await self._leave_child(wait=True)
-            tail, size = child.output.take()
+            tail, size = child.take_output()
             return with_log(failure, tail, size)
-        child.output.take()
-        return child
+        return cancelled() if current.cancelled else child
 
     async def _take_spare(self) -> Child | None:
         making, self._spare = self._spare, None
@@ -243,13 +265,14 @@ class Supervisor:
             child = await making
         except FrameworkBrokenError:
             return None
-        if _is_fit(child):
+        if child.is_fit():
             return child
         await self._nursery.end(child)
         return None
 
     async def _quiet(self) -> None:
         """No fork, priming or killing may go on beside a timed case."""
+        self._end_left()
         busy: list[asyncio.Task[Any]] = [*self._ending, *([self._spare] if self._spare else [])]
         if busy:
             await asyncio.wait(busy)
@@ -257,7 +280,7 @@ class Supervisor:
     async def _prime(self, child: Child) -> Outcome | None:
         """Prime the device in a child; an outcome says that it could not be done."""
         child.send({"type": "prime"})
-        happening = await _next(child, PRIME_LIMIT_S)
+        happening = await child.next(PRIME_LIMIT_S)
         if happening is None:
             return harness_failed(f"the device was not primed within {PRIME_LIMIT_S:g} s", stage="prime")
         if happening.kind == "cancelled":
@@ -275,7 +298,7 @@ class Supervisor:
         child = await self._nursery.fork()
         try:
             child.send({"type": "describe"})
-            happening = await _next(child, PRIME_LIMIT_S)
+            happening = await child.next(PRIME_LIMIT_S)
         finally:
             await self._nursery.end(child)
         name = f"{self._framework}/{self._device}"
@@ -307,28 +330,38 @@ class Supervisor:
         return child
 
     async def _leave_child(self, *, wait: bool) -> None:
-        """End the present child, with everything it started."""
+        """The present child has had its turn: end it, with everything it started, at once or soon."""
         child, self._child = self._child, None
         if child is None:
             return
         if wait:
             await self._nursery.end(child)
-            return
-        ending = asyncio.create_task(self._nursery.end(child))
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
+        else:
+            self._left.append(child)
 
-    async def _watch_memory(self, child: Child) -> None:
+    def _end_left(self) -> None:
+        """End the children whose turn is over, beside whatever runs now."""
+        for child in self._left:
+            ending = asyncio.create_task(self._nursery.end(child))
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+        self._left.clear()
+
+    async def _watch_memory(self) -> None:
+        limit = self._memory_limit
         while True:
             await asyncio.sleep(MEMORY_POLL_S)
-            if await asyncio.to_thread(processes.hold_more_than, self._memory_limit, child.pid):
-                limit = self._memory_limit / (1 << 20)
-                child.happen("out_of_memory", f"its processes held more than {limit:.0f} MiB")
-                return
+            current = self._current
+            if current is None or current.child is None or current.clock is None:
+                continue
+            child, turn = current.child, current.child.turn
+            if await asyncio.to_thread(processes.hold_more_than, limit, child.pid) and child.turn == turn:
+                child.happen("out_of_memory", f"its processes held more than {limit / (1 << 20):.0f} MiB")
 
     async def _restart(self) -> None:
         """Start over with a new zygote; if that fails too, nothing can be executed any more."""
         self._child = self._spare = None
+        self._left.clear()
         await self._nursery.close()
         self._nursery = Nursery(self._framework, self._device, self._zygote_died)
         try:
@@ -350,17 +383,5 @@ async def _start_threads() -> None:
     await asyncio.gather(*(loop.run_in_executor(None, together.wait) for _ in range(THREADS)))
 
 
-def _is_fit(child: Child) -> bool:
-    """Nothing has happened to it since its last case."""
-    return not child.gone.is_set() and child.happenings.empty()
-
-
-async def _next(child: Child, limit_s: float) -> Happening | None:
-    """What happens next to a child, or None if nothing does in time."""
-    if not child.happenings.empty():
-        return child.happenings.get_nowait()
-    try:
-        async with asyncio.timeout(None if limit_s == math.inf else max(limit_s, 0.0)):
-            return await child.happenings.get()
-    except TimeoutError:
-        return None
+def _order(task: Task) -> Message:
+    return {"type": "case", "suite": task.suite, "case": task.job.case, "timing": task.job.timing}

@@ -17,7 +17,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -77,8 +77,11 @@ def _open_lock(path: Path) -> int:
 class Worker:
     """One child's life: describe, prime, and case after case until it is killed."""
 
-    def __init__(self, channel: Channel, device: Device, cases: Mapping[tuple[str, str], Case]) -> None:
+    def __init__(
+        self, channel: Channel, outputs: Sequence[int], device: Device, cases: Mapping[tuple[str, str], Case]
+    ) -> None:
         self._channel = channel
+        self._outputs = outputs
         self._device = device
         self._cases = cases
         self._position = 0
@@ -92,6 +95,7 @@ class Worker:
                 case "prime":
                     self._channel.send(self._prime())
                 case "case":
+                    print_to(self._outputs[self._position % 2])
                     self._channel.send({"type": "begun", "at": time.monotonic()})
                     outcome = self._run(message)
                     _flush()
@@ -163,6 +167,14 @@ class Worker:
             )
 
 
+def print_to(output: int) -> None:
+    """Have everything that is printed from now on go there."""
+    # A case may have closed it; its channel is then closed too, and the next report says so.
+    with contextlib.suppress(OSError):
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+
+
 def _flush() -> None:
     """What was printed must stand in the pipe before the outcome is sent."""
     for stream in (sys.stdout, sys.stderr):
@@ -173,7 +185,7 @@ def _flush() -> None:
 
 def live(
     connection: socket.socket,
-    output: int,
+    outputs: Sequence[int],
     room: str,
     parent: int,
     device: Device,
@@ -190,13 +202,14 @@ def live(
         signal.set_wakeup_fd(-1)
         for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
             signal.signal(each, signal.SIG_DFL)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        os.close(output)
+        for output in outputs:
+            os.set_inheritable(output, False)
+        # What priming prints goes to the pipe that the first case does not use.
+        print_to(outputs[-1])
         # Standard error may be a file object of the zygote's own making; native code writes to 2.
         faulthandler.enable(file=2)
         scratch.move_in(room)
-        Worker(Channel(connection), device, cases).serve()
+        Worker(Channel(connection), outputs, device, cases).serve()
         code = 0
     except ChannelLostError:
         code = CHANNEL_LOST

@@ -90,7 +90,7 @@ class Zygote:
             self._fork(message)
 
     def _fork(self, message: Message) -> None:
-        connection_end, output_end = self._channel.take_descriptors(2)
+        connection_end, *output_ends = self._channel.take_descriptors(3)
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
@@ -99,9 +99,9 @@ class Zygote:
             self._channel.close()
             os.close(self._wakeup)
             connection = socket.socket(fileno=connection_end)
-            self._live(connection, output_end, message["room"], parent, self._device, self._cases)
-        os.close(connection_end)
-        os.close(output_end)
+            self._live(connection, output_ends, message["room"], parent, self._device, self._cases)
+        for end in (connection_end, *output_ends):
+            os.close(end)
         self._children.add(pid)
         self._channel.send({"type": "forked", "request": message["request"], "pid": pid})
 

@@ -67,6 +67,22 @@ _function("print_everywhere")
 _function("close_descriptors")
 _function("replace_descriptors", "/dev/null")
 
+one_of = Function("hazards.one_of")
+for name, arguments in {
+    "one": ["say", "one"],
+    "two": ["say", "two"],
+    "three": ["say", "three"],
+    "process": ["process_id", NOTE],
+    "nap": ["nap", 0.2],
+    "segfault": ["segfault"],
+    "hang": ["hang"],
+    "children": ["leave_children", NOTE],
+    "channel": ["close_descriptors"],
+    "memory": ["eat_memory"],
+}.items():
+    one_of.behaviour(name, lambda make, arguments=arguments: list(arguments), _returns)
+FUNCTIONS.append(one_of)
+
 print_much = Function("hazards.print_much")
 print_much.behaviour("10MB", lambda make: [10 << 20], _returns)
 print_much.behaviour("1GB", lambda make: [1 << 30], _returns)
