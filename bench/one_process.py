@@ -1,4 +1,4 @@
-"""The baseline of isolation: cases one after another in this very process, nothing forked.
+"""A baseline of isolation: cases one after another in this very process, nothing forked.
 
 ``python -m bench.one_process FRAMEWORK DEVICE SUITE [FUNCTION ...]`` imports, primes, runs the
 cases with the product's harness, and prints what that took as JSON.
