@@ -24,7 +24,7 @@ def command(out: Path, *options: str, functions: tuple[str, ...] = FUNCTIONS, ru
 
 def run(out: Path, *options: str, **chosen: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(out, *options, **chosen), env=environment(), capture_output=True, text=True, timeout=60, check=False
+        command(out, *options, **chosen), env=environment(), capture_output=True, text=True, timeout=120, check=False
     )
 
 

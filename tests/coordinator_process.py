@@ -13,8 +13,8 @@ import httpx
 
 from tests.runner_process import ROOT, until
 
-STARTS_WITHIN_S = 60.0
-ENDS_WITHIN_S = 120.0
+STARTS_WITHIN_S = 180.0
+ENDS_WITHIN_S = 300.0
 
 
 def free_port() -> int:
@@ -31,7 +31,7 @@ class CoordinatorProcess:
         self.dsn = dsn
         self.variables = variables
         self.port = free_port()
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=30.0)
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=120.0)
         self.start()
 
     def start(self) -> None:

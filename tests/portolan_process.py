@@ -13,8 +13,8 @@ import psutil
 from tests.runner_process import environment, until
 
 COMMAND = [sys.executable, "-c", "import sys; from coordinator.cli import main; sys.exit(main())"]
-CALL_LIMIT_S = 120.0
-UP_LIMIT_S = 120.0
+CALL_LIMIT_S = 300.0
+UP_LIMIT_S = 300.0
 
 
 class Portolan:

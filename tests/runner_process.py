@@ -23,7 +23,7 @@ from protocol.runner import RunnerInfo
 from runners import processes
 
 ROOT = Path(__file__).parent.parent
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 
 
 def environment(**variables: str) -> dict[str, str]:

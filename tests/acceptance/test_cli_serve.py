@@ -54,7 +54,7 @@ def test_a_database_is_brought_up_to_date_and_then_served(empty: Portolan) -> No
         assert "--port" in taken
     finally:
         serving.send_signal(signal.SIGTERM)
-        said, _ = serving.communicate(timeout=30)
+        said, _ = serving.communicate(timeout=120)
     assert "listening on" in said.splitlines()[0]
 
 

@@ -85,7 +85,7 @@ def has(name: str) -> bool:
     """Whether this version of Node.js has a function, asked of itself."""
     script = f"import * as zlib from 'node:zlib'; console.log(typeof {name} === 'function')"
     asked = subprocess.run(
-        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True, timeout=30
+        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True, timeout=120
     )
     return asked.stdout.strip() == "true"
 
@@ -97,7 +97,7 @@ def refused(*options: str, **variables: str) -> str:
         env=environment(**variables),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)

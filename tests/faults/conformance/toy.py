@@ -373,7 +373,7 @@ def served_beside(toy: Toy) -> Iterator[str]:
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
     try:
-        yield urls.get(timeout=30)
+        yield urls.get(timeout=120)
     finally:
         over.set()
         thread.join()

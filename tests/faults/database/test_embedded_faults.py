@@ -34,7 +34,7 @@ sys.stdin.read()
 """
 
 
-def wait_until(condition: Callable[[], object], limit_s: float = 30.0) -> None:
+def wait_until(condition: Callable[[], object], limit_s: float = 120.0) -> None:
     give_up = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < give_up, "waited in vain"
@@ -42,7 +42,7 @@ def wait_until(condition: Callable[[], object], limit_s: float = 30.0) -> None:
 
 
 async def ask(dsn: str, query: str) -> object:
-    connection = await asyncpg.connect(dsn, timeout=10)
+    connection = await asyncpg.connect(dsn, timeout=60)
     try:
         return await connection.fetchval(query)
     finally:

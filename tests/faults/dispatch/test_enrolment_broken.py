@@ -225,7 +225,7 @@ def test_requests_that_are_probed_at_the_same_moment(
                 f"{address(coordinator)}/api/v1/runners/enrol",
                 json={"name": names[number], "url": urls[number % relays], "secret": "provisional"},
                 headers={"Authorization": "Bearer the-secret-of-today"},
-                timeout=60,
+                timeout=120,
             )
 
         with ThreadPoolExecutor(2) as pool:

@@ -39,7 +39,7 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
         until(lambda: _written(part) >= 8, "some outcomes are written")
         below = [each.pid for each in processes.descendants([first.pid], processes.snapshot()) if each.alive]
         first.send_signal(number)
-        _, said = first.communicate(timeout=20)
+        _, said = first.communicate(timeout=120)
     until(lambda: not [pid for pid in below if alive(pid)], "nothing of it runs on", 5.0)
     assert not out.exists()
     kept, count = part.read_bytes(), _written(part)
@@ -49,7 +49,7 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
         assert f"{count} of {5 * RUNS} are kept in {part}; the same command goes on there" in said
 
     with _begin(out, note, runs=RUNS) as second:
-        _, said = second.communicate(timeout=60)
+        _, said = second.communicate(timeout=120)
     assert second.returncode == 0, said
     assert f"going on behind {count} of {5 * RUNS}" in said
     whole = out.read_bytes()
@@ -68,13 +68,13 @@ def test_another_order_does_not_continue_it(tmp_path: Path) -> None:
     with _begin(out, note, runs=RUNS) as first:
         until(lambda: _written(part) >= 1, "an outcome is written")
         with _begin(out, note, runs=RUNS) as beside:
-            _, said = beside.communicate(timeout=20)
+            _, said = beside.communicate(timeout=120)
         assert (beside.returncode, "another run is writing" in said) == (2, True)
         os.kill(first.pid, signal.SIGKILL)
         first.communicate()
     kept = part.read_bytes()
     with _begin(out, note, runs=2) as second:
-        _, said = second.communicate(timeout=20)
+        _, said = second.communicate(timeout=120)
     assert second.returncode == 2
     (line,) = said.splitlines()
     assert f"was begun otherwise (runs {RUNS}, now 2)" in line

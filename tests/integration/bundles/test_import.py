@@ -47,7 +47,7 @@ def serving(dsn: str) -> Any:
         async with (
             app.router.lifespan_context(app),
             httpx.AsyncClient(
-                transport=httpx.ASGITransport(app), base_url="http://coordinator/api/v1", timeout=60
+                transport=httpx.ASGITransport(app), base_url="http://coordinator/api/v1", timeout=120
             ) as client,
         ):
             yield client

@@ -21,7 +21,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQ
 
 
 async def ask(dsn: str, query: str) -> object:
-    connection = await asyncpg.connect(dsn, timeout=10)
+    connection = await asyncpg.connect(dsn, timeout=60)
     try:
         return await connection.fetchval(query)
     finally:

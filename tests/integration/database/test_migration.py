@@ -38,7 +38,7 @@ def alembic(dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=os.environ | {"PORTOLAN_DATABASE_URL": dsn},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 

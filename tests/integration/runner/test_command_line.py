@@ -20,7 +20,7 @@ def _call(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]
         env=environment(**variables),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
@@ -141,7 +141,7 @@ def test_it_can_be_started_from_any_folder() -> None:
             env=environment(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
     finally:
