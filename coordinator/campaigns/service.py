@@ -24,6 +24,7 @@ from coordinator.campaigns.models import (
 )
 from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan
 from coordinator.campaigns.selectors import select_targets, spelled
+from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError
 
 ENOUGH_JOBS = 5
@@ -118,12 +119,14 @@ async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[Fai
 
 
 async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
-    async with engine.begin() as connection:
+    async def work(connection: AsyncConnection) -> None:
         row = await store.read_campaign(connection, campaign_id)
         if row is None:
             raise _no_campaign(campaign_id)
         if not await store.cancel(connection, campaign_id) and row.state == "done":
             raise ConflictError(f"campaign {campaign_id} is done: there is nothing left to cancel")
+
+    await transact(engine, work)
     return await detail(engine, campaign_id)
 
 

@@ -1,4 +1,4 @@
-"""Connections: the engine, values that PostgreSQL accepts, and waiting for notifications.
+"""Connections: the engine, transactions, values that PostgreSQL accepts, and waiting for notifications.
 
 DSNs are plain (``postgresql://…``) everywhere and read by asyncpg itself, so that what works
 for ``psql`` (``?sslmode=require``) works here too.
@@ -10,12 +10,15 @@ import asyncio
 import contextlib
 import json
 import math
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+T = TypeVar("T")
 
 APPLICATION_NAME = "portolan"
 CONNECT_TIMEOUT_S = 10.0
@@ -26,6 +29,10 @@ IDLE_IN_TRANSACTION_TIMEOUT_S = 60.0
 LISTEN_PING_S = 20.0
 RECONNECT_S = (0.1, 5.0)
 """First pause before another attempt, and the longest; it doubles in between."""
+CONFLICTS = frozenset({"40P01", "40001"})
+"""SQLSTATE of a deadlock and of a serialisation failure."""
+ATTEMPTS = 5
+"""Of a transaction that met conflicts; each has cost others and us a second by then."""
 
 DEEPEST = 100
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -59,6 +66,27 @@ def engine(
         pool_pre_ping=True,
         json_serializer=to_json,
     )
+
+
+async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+    """What ``work`` does, in one transaction, and from its beginning again after a conflict with another one.
+
+    For what touches many jobs at once while they are claimed, started and finished.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            async with engine.begin() as connection:
+                return await work(connection)
+        except DBAPIError as error:
+            if not is_conflict(error):
+                raise
+    async with engine.begin() as connection:
+        return await work(connection)
+
+
+def is_conflict(error: BaseException) -> bool:
+    """A deadlock or serialisation failure: expected now and then, and settled by trying again."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in CONFLICTS
 
 
 def plain_text(value: str) -> str:

@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from coordinator.database.connection import to_json
+from coordinator.database.connection import is_conflict, to_json
 from coordinator.dispatch import queue
 from coordinator.dispatch.machine import Key
 from coordinator.dispatch.queue import Cursor, FinishedJob
@@ -106,7 +106,7 @@ class Finisher:
                 if _is_refused(error):
                     await self._store_apart(batch, error)
                     return
-                level = logging.DEBUG if _is_conflict(error) else logging.WARNING
+                level = logging.DEBUG if is_conflict(error) else logging.WARNING
                 log.log(level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, error)
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, LONGEST_RETRY_S)
@@ -186,11 +186,3 @@ def _is_refused(error: BaseException) -> bool:
     """PostgreSQL takes these values at no time: data exceptions and broken constraints."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
     return state.startswith(("22", "23"))
-
-
-def _is_conflict(error: BaseException) -> bool:
-    """A deadlock or serialisation failure: expected now and then, and settled by trying again."""
-    return isinstance(error, OperationalError | DBAPIError) and getattr(error.orig, "sqlstate", None) in (
-        "40P01",
-        "40001",
-    )

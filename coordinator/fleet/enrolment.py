@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, RequestError, RunnerError, RunnerIncompatibleError
 from coordinator.fleet import store
 from coordinator.fleet.client import RunnerClient
@@ -129,11 +130,14 @@ async def _store(
     change: Change,
 ) -> Stored | None:
     """All of it, or nothing and None if the registrations are no longer the known ones."""
+
+    async def work(connection: AsyncConnection) -> Stored | None:
+        if await store.registered(connection, asked.name, asked.url, locked=True) != known:
+            return None
+        return await _carry_out(connection, asked, info, catalogue, change)
+
     try:
-        async with engine.begin() as connection:
-            if await store.registered(connection, asked.name, asked.url, locked=True) != known:
-                return None
-            return await _carry_out(connection, asked, info, catalogue, change)
+        return await transact(engine, work)
     except IntegrityError:
         # Somebody took the name or the URL since, in a registration that there was none of to lock.
         return None

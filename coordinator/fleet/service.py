@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from coordinator.database.connection import transact
 from coordinator.errors import NotFoundError
 from coordinator.fleet import ownership, store
 from coordinator.fleet.client import RunnerClient
@@ -76,9 +77,11 @@ async def work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
 
 
 async def remove(engine: AsyncEngine, runner_id: int) -> None:
-    async with engine.begin() as connection:
+    async def work(connection: AsyncConnection) -> None:
         if not await store.remove_runner(connection, runner_id):
             raise NotFoundError(f"there is no runner {runner_id}: see GET /api/v1/runners")
+
+    await transact(engine, work)
 
 
 def _runner(row: object) -> Runner:

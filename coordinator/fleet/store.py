@@ -248,23 +248,26 @@ async def registered_as(connection: AsyncConnection, url: str, boot_id: str) -> 
 
 
 async def remove_runner(connection: AsyncConnection, runner_id: int, reason: str = "removed") -> bool:
-    """Take the runner off the chart; its queued jobs go back, a started one counts as lost."""
+    """Take the runner off the chart; its queued jobs go back, a started one counts as lost.
+
+    The jobs come first, in the order in which a finish locks what it touches.
+    """
+    await connection.execute(
+        text("""
+        WITH held AS (
+            SELECT id FROM jobs WHERE runner_id = :id AND lease_until IS NOT NULL ORDER BY id FOR UPDATE
+        ), back AS (
+            UPDATE jobs j SET state = 'queued', runner_id = NULL, lease_until = NULL
+              FROM held WHERE j.id = held.id RETURNING j.id, j.attempt)
+        UPDATE attempts a SET "end" = 'lost', reason = 'the runner was removed', ended_at = now()
+          FROM back WHERE a.job_id = back.id AND a.attempt = back.attempt
+        """),
+        {"id": runner_id},
+    )
     removed = await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.state != "removed")
         .values(state="removed", owner=None, owner_until=None, reason=reason)
         .returning(runners.c.id)
     )
-    if removed.scalar_one_or_none() is None:
-        return False
-    await connection.execute(
-        text("""
-        WITH back AS (
-            UPDATE jobs SET state = 'queued', runner_id = NULL, lease_until = NULL
-             WHERE runner_id = :id AND lease_until IS NOT NULL RETURNING id, attempt)
-        UPDATE attempts a SET "end" = 'lost', reason = 'the runner was removed', ended_at = now()
-          FROM back WHERE a.job_id = back.id AND a.attempt = back.attempt
-        """),
-        {"id": runner_id},
-    )
-    return True
+    return removed.scalar_one_or_none() is not None

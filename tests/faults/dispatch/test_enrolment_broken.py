@@ -15,7 +15,7 @@ import pytest
 
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.enrolling_runner import EnrollingRunner, Relay
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import LIMIT_S, RunnerProcess, until
 
 
 @pytest.fixture
@@ -113,6 +113,7 @@ def test_the_coordinator_is_killed_before_its_answer_arrives(
     kill = KillAtFirst(coordinator)
     runner = enrolling(relay(coordinator.port, kill).url, "alpha")
     runner.wait_says("not enrolled yet")
+    assert kill.done.wait(LIMIT_S)
     coordinator.start()
     assert len(listed(coordinator)) == 1, "stored whole"
     runner.wait_says("enrolled at")
@@ -127,7 +128,7 @@ def test_the_coordinator_is_killed_while_it_probes(
     between = relay(port, kill)
     runner = enrolling(address(coordinator), "alpha", "--port", str(port), "--advertise", between.url)
     runner.wait_says("not enrolled yet")
-    assert kill.done.is_set()
+    assert kill.done.wait(LIMIT_S)
     coordinator.start()
     runner.wait_says("enrolled at")
     wait_served(coordinator, runner)

@@ -1,0 +1,88 @@
+"""What somebody asks for succeeds while the jobs it touches are being finished."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.campaigns import service as campaigns
+from coordinator.dispatch import queue
+from coordinator.fleet import service as fleet
+from coordinator.fleet import store
+from tests.integration.dispatch.conftest import Place
+
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+LOCK = "SELECT id FROM jobs WHERE state = 'leased' ORDER BY id {order} LIMIT 1 FOR UPDATE"
+
+
+@asynccontextmanager
+async def finishing(place: Place) -> AsyncIterator[AsyncConnection]:
+    """A transaction that holds the last of the runner's jobs, and is never the one that a deadlock ends."""
+    async with place.engine.begin() as connection:
+        await queue.claim(
+            connection,
+            runner_id=place.runner_id,
+            boot_id="boot-1",
+            target_id=place.target_id,
+            suites=[place.suite_id],
+            limit=5,
+        )
+    async with place.engine.begin() as connection:
+        await connection.execute(text("SET LOCAL deadlock_timeout = '1min'"))
+        await connection.execute(text(LOCK.format(order="DESC")))
+        yield connection
+
+
+async def waits(place: Place) -> None:
+    async with asyncio.timeout(60), place.engine.connect() as connection:
+        while not (await connection.execute(text(WAITING))).scalar_one():
+            await connection.rollback()
+
+
+async def states(place: Place) -> set[str]:
+    async with place.engine.connect() as connection:
+        return {row.state for row in await connection.execute(text("SELECT state FROM jobs"))}
+
+
+async def test_a_runner_is_removed_while_a_finish_is_about_to_move_its_cursor(place: Place) -> None:
+    """Both take the jobs first and the runner last, so one waits and neither is ended."""
+    await place.campaign(cases=5)
+
+    async def remove() -> None:
+        async with place.engine.begin() as connection:
+            assert await store.remove_runner(connection, place.runner_id)
+
+    async with asyncio.timeout(60):
+        async with finishing(place) as connection:
+            removal = asyncio.create_task(remove())
+            await waits(place)
+            await connection.execute(text("UPDATE runners SET last_seen = now()"))
+        await removal
+    assert await states(place) == {"queued"}
+
+
+async def cancelled(place: Place, campaign: int) -> None:
+    await campaigns.cancel(place.engine, campaign)
+
+
+async def removed(place: Place, _: int) -> None:
+    await fleet.remove(place.engine, place.runner_id)
+
+
+@pytest.mark.parametrize(("ask", "left"), [(cancelled, "cancelled"), (removed, "queued")])
+async def test_who_loses_a_deadlock_begins_again(
+    place: Place, ask: Callable[[Place, int], Awaitable[None]], left: str
+) -> None:
+    campaign = await place.campaign(cases=5)
+    async with asyncio.timeout(60):
+        async with finishing(place) as connection:
+            asking = asyncio.ensure_future(ask(place, campaign))
+            await waits(place)
+            await connection.execute(text(LOCK.format(order="ASC")))
+        await asking
+    assert await states(place) == {left}
