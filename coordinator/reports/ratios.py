@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from coordinator.campaigns.selectors import spelled
 from coordinator.reference.models import Reference
 from coordinator.reports.models import CaseLatency, Charted, Target
-from coordinator.reports.statistics import Estimate, geometric_mean
+from coordinator.reports.statistics import Estimate, geometric_means
 
 BEFORE, AFTER = "gpu-t4", "tpu-v3-8"
 """The two devices of which the study published latencies."""
@@ -144,16 +144,15 @@ def _by_case(latencies: Sequence[CaseLatency], *, also_host_only: bool = False) 
 
 
 def _ratios(base: Cases, other: Cases) -> Iterator[FunctionRatio]:
-    for function in base.keys() & other.keys():
-        before, after = base[function], other[function]
-        common = sorted(before.keys() & after.keys())
-        if common:
-            yield FunctionRatio(
-                function,
-                statistics.median(before[case] for case in common),
-                statistics.median(after[case] for case in common),
-                geometric_mean([after[case] / before[case] for case in common]),
-            )
+    both = [
+        (function, [(base[function][case], other[function][case]) for case in sorted(common)])
+        for function in sorted(base.keys() & other.keys())
+        if (common := base[function].keys() & other[function].keys())
+    ]
+    means = geometric_means([[after / before for before, after in cases] for _, cases in both])
+    for (function, cases), mean in zip(both, means, strict=True):
+        befores, afters = zip(*cases, strict=True)
+        yield FunctionRatio(function, statistics.median(befores), statistics.median(afters), mean)
 
 
 def _slowest_first(ratios: Iterator[FunctionRatio]) -> tuple[FunctionRatio, ...]:

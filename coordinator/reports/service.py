@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -59,7 +60,7 @@ async def chart(engine: AsyncEngine, campaign_id: int, asked: Asked) -> Chart:
     _check_figures(asked)
     charted = await read(engine, campaign_id, reference=asked.reference, measure=asked.measure)
     _check(asked.base, charted.targets)
-    return await asyncio.to_thread(_chart, charted, asked)
+    return await asyncio.to_thread(chart_of, charted, asked)
 
 
 async def check(engine: AsyncEngine, campaign_id: int, asked: Asked) -> None:
@@ -90,7 +91,7 @@ async def study(engine: AsyncEngine, name: str) -> Chart:
         found = await references.find(connection, name)
     # Its figures came from no query.
     alone = Charted(name, (), (), (), "paper", found, Queries("", "", "", ""))
-    return await asyncio.to_thread(_chart, alone, Asked(name))
+    return await asyncio.to_thread(chart_of, alone, Asked(name))
 
 
 async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: Asked) -> Report:
@@ -138,7 +139,15 @@ async def read(
         )
 
 
-def tables(charted: Charted, base: str | None = None, factor: float = INTOLERABLE) -> list[Table]:
+def chart_of(charted: Charted, asked: Asked) -> Chart:
+    """Everything that follows from what was read. Pure."""
+    compared = comparisons(charted, asked.base)
+    made = _tables(charted, compared, asked.factor)
+    drawn = figures(charted, made, asked.factor)
+    return Chart(charted, tuple(made), tuple(drawn), tuple(compared))
+
+
+def _tables(charted: Charted, compared: Sequence[Comparison], factor: float) -> list[Table]:
     """In the order in which a report tells them."""
     found = [portability.portability(charted), portability.counts(charted)]
     if charted.reference is not None:
@@ -148,7 +157,6 @@ def tables(charted: Charted, base: str | None = None, factor: float = INTOLERABL
             portability.failures_in_top20(charted, charted.reference),
             portability.failures_by_decile(charted, charted.reference),
         ]
-    compared = comparisons(charted, base)
     return [
         *found,
         portability.causes(charted),
@@ -163,12 +171,6 @@ def tables(charted: Charted, base: str | None = None, factor: float = INTOLERABL
         latencies.latency_deciles(charted),
         placements.first_calls(charted),
     ]
-
-
-def _chart(charted: Charted, asked: Asked) -> Chart:
-    made = tables(charted, asked.base, asked.factor)
-    drawn = figures(charted, made, asked.factor)
-    return Chart(charted, tuple(made), tuple(drawn), tuple(comparisons(charted, asked.base)))
 
 
 def _check_figures(asked: Asked) -> None:

@@ -10,16 +10,16 @@ import pytest
 from coordinator.reference import reader
 from coordinator.reference.models import TOP, PublishedFunction
 from coordinator.reports.models import Charted, Queries
-from coordinator.reports.service import tables
+from coordinator.reports.service import Asked, chart_of
 from coordinator.reports.statistics import Rate
 from coordinator.reports.table import Missing, Table
 
 REFERENCE = reader.read()
 TABLES = {
     each.id: each
-    for each in tables(
-        Charted("no campaign", (), (), (), "steady", REFERENCE, Queries("verdicts", "ms", "placed", "first"))
-    )
+    for each in chart_of(
+        Charted("no campaign", (), (), (), "steady", REFERENCE, Queries("verdicts", "ms", "placed", "first")), Asked()
+    ).tables
 }
 
 

@@ -14,9 +14,8 @@ from coordinator.reference.models import Reference
 from coordinator.reference.reader import read
 from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.figure import CONFIG, DARK, SHEET, Figure, dark, of_both
-from coordinator.reports.figures import figure_of, figures, table_of
 from coordinator.reports.models import Charted, FirstCall, Placed
-from coordinator.reports.service import tables
+from coordinator.reports.service import Asked, chart_of
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
 STUDY = read()
@@ -25,7 +24,7 @@ MARKUP = "torch.<img src=x onerror=alert(1)>"
 
 
 def drawn(of: Charted, tolerable: float = 10) -> dict[str, Figure]:
-    return {each.id: each for each in figures(of, tables(of, None, tolerable), tolerable)}
+    return {each.id: each for each in chart_of(of, Asked(factor=tolerable)).figures}
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
@@ -217,18 +216,18 @@ def test_a_picture_for_pages_turns_dark_with_them() -> None:
 
 def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
     of = fleet()
-    made = tables(of)
+    made = chart_of(of, Asked())
     with pytest.raises(NotFoundError, match="no figure is called 'x'; there are: portability, causes, placement, "):
-        figure_of(figures(of, made, 10), "x")
+        made.figure("x")
     with pytest.raises(NotFoundError, match="no table is called '<b>'; there are: portability, counts, "):
-        table_of(made, "<b>")
+        made.table("<b>")
 
 
 def test_every_figure_and_table_has_its_chapter() -> None:
     of = fleet(STUDY)
-    made = tables(of)
+    made = chart_of(of, Asked())
     assert sorted(id for each in CHAPTERS for id in each.shown) == sorted(drawn(of))
-    assert {id for each in CHAPTERS for id in each.held} == {each.id for each in made}
+    assert {id for each in CHAPTERS for id in each.held} == {each.id for each in made.tables}
 
 
 def contrast(one: str, other: str) -> float:

@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.reports.statistics import (
+    FEWEST,
     KEPT_UP_TO,
     Rate,
     deciles,
     density,
     geometric_mean,
+    geometric_means,
     logarithmic,
     median,
     quantile,
@@ -116,6 +118,17 @@ class TestMediansAndMeans:
         assert there * back == pytest.approx(1, rel=1e-9)
         scaled = geometric_mean([each * by for each in ratios]).value
         assert scaled == pytest.approx(there * by, rel=1e-9)
+
+    def test_many_sets_at_once_are_as_each_alone(self) -> None:
+        sizes = [0, 1, FEWEST - 1, FEWEST, FEWEST, 9, KEPT_UP_TO, KEPT_UP_TO + 1, *[FEWEST] * 600]
+        sets = [[1 + (3 * each + place) % 7 for each in range(size)] for place, size in enumerate(sizes)]
+        for values, found in zip(sets, geometric_means(sets), strict=True):
+            alone = geometric_mean(values)
+            assert (found.value, found.n) == (alone.value, alone.n)
+            if len(values) < FEWEST:
+                assert found.interval is alone.interval is None
+            else:
+                assert found.interval == pytest.approx(alone.interval, rel=1e-12)
 
     @pytest.mark.parametrize("n", [5, KEPT_UP_TO, KEPT_UP_TO + 1, 3000])
     def test_the_same_values_give_the_same_interval(self, n: int) -> None:
