@@ -24,7 +24,7 @@ from protocol.catalogue import Catalogue, CatalogueSuite
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
 from protocol.words import TimingPolicy
-from runners import processes, scratch
+from runners import scratch
 from runners.attempts import Task
 from runners.bundle import BundleError, BundleWriter
 from runners.events import EventLog
@@ -58,7 +58,6 @@ class Order:
 async def chart(order: Order) -> None:
     """Run the suite, or what an interrupted run left of it. Raises ``BundleError``."""
     with BundleWriter(order.out) as bundle:
-        processes.kill_orphans()
         scratch.sweep()
         log = EventLog()
         supervisor = Supervisor(order.framework, order.device, log, order.memory_limit)

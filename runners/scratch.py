@@ -52,7 +52,8 @@ def move_in(room: str) -> None:
 
 
 def sweep() -> None:
-    """Delete the folders that dead runners of this machine left behind."""
+    """Take away what dead runners of this machine left behind: their processes, then their folders."""
+    processes.kill_orphans()
     table = processes.snapshot()
     with contextlib.suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):

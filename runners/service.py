@@ -24,7 +24,7 @@ from fastapi import FastAPI
 
 from protocol import PROTOCOL_VERSION
 from protocol.runner import RunnerInfo
-from runners import processes, scratch
+from runners import scratch
 from runners.access import Access
 from runners.channel import Message
 from runners.enrolment import Joining, RefusedError, enrol
@@ -101,7 +101,6 @@ async def serve(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     listening = bind(settings.host, settings.port)
-    processes.kill_orphans()
     scratch.sweep()
     log = EventLog()
     supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit)
