@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.runner_process import ROOT, until
+from tests.runner_process import LIMIT_S, ROOT, until
 
 STARTS_WITHIN_S = 180.0
 ENDS_WITHIN_S = 300.0
@@ -66,7 +66,7 @@ class CoordinatorProcess:
         self.http.close()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(20)
+            self.process.wait(LIMIT_S)
 
     def register(self, url: str, secret: str) -> httpx.Response:
         return self.http.post("/runners", json={"url": url, "secret": secret})

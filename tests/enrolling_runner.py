@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.runner_process import environment, until
+from tests.runner_process import LIMIT_S, environment, until
 
 
 class EnrollingRunner:
@@ -50,7 +50,7 @@ class EnrollingRunner:
 
     def refused(self) -> str:
         """The one line with which it ends."""
-        assert self.process.wait(30) == 2, self.lines
+        assert self.process.wait(LIMIT_S) == 2, self.lines
         self._reader.join()
         return self.lines[-1]
 
@@ -62,7 +62,7 @@ class EnrollingRunner:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(10)
+            self.process.wait(LIMIT_S)
         finally:
             self.process.kill()
             self._reader.join()
