@@ -71,6 +71,10 @@ class CoordinatorProcess:
     def register(self, url: str, secret: str) -> httpx.Response:
         return self.http.post("/runners", json={"url": url, "secret": secret})
 
+    def remove_all_runners(self) -> None:
+        for runner in self.http.get("/runners").json()["runners"]:
+            assert self.http.delete(f"/runners/{runner['id']}").status_code == 204
+
     def submit(self, *functions: str, **fields: Any) -> int:
         answer = self.http.post(
             "/campaigns", json={"suite": "hazards", "functions": functions, "timing": "off"} | fields

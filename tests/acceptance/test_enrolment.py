@@ -40,8 +40,7 @@ def secret_file(one_coordinator: CoordinatorProcess) -> Path:
 @pytest.fixture
 def coordinator(one_coordinator: CoordinatorProcess, secret_file: Path) -> CoordinatorProcess:
     """With an empty chart."""
-    for each in listed(one_coordinator):
-        one_coordinator.http.delete(f"/runners/{each['id']}")
+    one_coordinator.remove_all_runners()
     return one_coordinator
 
 

@@ -26,8 +26,7 @@ def stranger() -> Iterator[RunnerProcess]:
 def nobody_stays(coordinator: CoordinatorProcess) -> Iterator[None]:
     """Every test begins without a runner, however the one before it ended."""
     yield
-    for runner in coordinator.http.get("/runners").json()["runners"]:
-        coordinator.http.delete(f"/runners/{runner['id']}")
+    coordinator.remove_all_runners()
 
 
 def addresses(coordinator: CoordinatorProcess) -> set[str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner_process import RunnerProcess
+from protocol.words import Verdict
+from tests.runner_process import RunnerProcess, alive, until
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +22,16 @@ def runner(note: Path) -> Iterator[RunnerProcess]:
     running = RunnerProcess("--memory-limit", "600M", HAZARDS_NOTE=str(note))
     yield running
     assert running.stop() == 0
+
+
+@pytest.fixture
+def fit_for_the_next(runner: RunnerProcess, note: Path) -> Iterator[None]:
+    """Whatever a test did to the runner, the next job passes and nothing is left."""
+    note.unlink(missing_ok=True)
+    yield
+    assert runner.run("add/0").verdict is Verdict.passed
+    # The zygote and the child of the last job, which waits for another of its function.
+    until(lambda: len(runner.below()) <= 2, "only the zygote and one child are left")
+    if note.exists():
+        left = [int(line) for line in note.read_text().split()]
+        assert not [pid for pid in left if alive(pid)]

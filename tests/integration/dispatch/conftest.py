@@ -11,6 +11,8 @@ from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
 from coordinator.campaigns.selectors import TargetName
+from coordinator.dispatch import queue
+from coordinator.dispatch.queue import HeldJob
 from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from protocol import PROTOCOL_VERSION
@@ -35,6 +37,18 @@ class Place:
         plan = Plan((TargetPlan(target, self.suite_id, chosen, frozenset({"torch.cat"})),), runs)
         async with self.engine.begin() as connection:
             return await campaigns.create(connection, CampaignRequest(), plan)
+
+    async def claim(self, limit: int = 64) -> list[HeldJob]:
+        """Lease jobs to the runner."""
+        async with self.engine.begin() as connection:
+            return await queue.claim(
+                connection,
+                runner_id=self.runner_id,
+                boot_id="boot-1",
+                target_id=self.target_id,
+                suites=[self.suite_id],
+                limit=limit,
+            )
 
 
 def runner_info(boot_id: str = "boot-1") -> RunnerInfo:

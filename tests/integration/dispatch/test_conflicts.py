@@ -11,7 +11,6 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns import service as campaigns
-from coordinator.dispatch import queue
 from coordinator.fleet import service as fleet
 from coordinator.fleet import store
 from tests.integration.dispatch.conftest import Place
@@ -23,15 +22,7 @@ LOCK = "SELECT id FROM jobs WHERE state = 'leased' ORDER BY id {order} LIMIT 1 F
 @asynccontextmanager
 async def finishing(place: Place) -> AsyncIterator[AsyncConnection]:
     """A transaction that holds the last of the runner's jobs, and is never the one that a deadlock ends."""
-    async with place.engine.begin() as connection:
-        await queue.claim(
-            connection,
-            runner_id=place.runner_id,
-            boot_id="boot-1",
-            target_id=place.target_id,
-            suites=[place.suite_id],
-            limit=5,
-        )
+    await place.claim(5)
     async with place.engine.begin() as connection:
         await connection.execute(text("SET LOCAL deadlock_timeout = '1min'"))
         await connection.execute(text(LOCK.format(order="DESC")))

@@ -13,12 +13,12 @@ from coordinator.outcomes.records import record
 from protocol.outcomes import Outcome, Timing
 from protocol.words import Ending, Verdict
 from tests.integration.dispatch.conftest import Place
-from tests.integration.dispatch.test_queue import PASSED, claim
+from tests.integration.dispatch.test_queue import PASSED
 
 
 async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> None:
     await place.campaign(cases=5)
-    jobs = await claim(place)
+    jobs = await place.claim()
     absurd = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1, timing=Timing(position=2**70))
     all_stored = asyncio.Event()
 
@@ -47,7 +47,7 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
 
 async def test_what_waits_is_stored_when_the_finisher_is_stopped(place: Place) -> None:
     await place.campaign(cases=1)
-    (job,) = await claim(place)
+    (job,) = await place.claim()
     finisher = Finisher(place.engine, lambda campaigns: None)
     running = asyncio.create_task(finisher.run())
     await asyncio.sleep(0)

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from coordinator.campaigns import store as campaigns
 from coordinator.dispatch import queue
 from coordinator.dispatch.machine import Key
-from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.dispatch.queue import Cursor
 from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
@@ -35,18 +35,6 @@ FAILED = Outcome(
 )
 
 
-async def claim(place: Place, limit: int = 64) -> list[HeldJob]:
-    async with place.engine.begin() as connection:
-        return await queue.claim(
-            connection,
-            runner_id=place.runner_id,
-            boot_id="boot-1",
-            target_id=place.target_id,
-            suites=[place.suite_id],
-            limit=limit,
-        )
-
-
 async def finish(place: Place, keys: list[Key], outcome: Outcome = PASSED, n: int = 1) -> set[int]:
     rows = [record(key, outcome, framework="torch", device="cpu") for key in keys]
     async with place.engine.begin() as connection:
@@ -61,7 +49,7 @@ async def rows(place: Place, statement: str, **values: Any) -> list[Any]:
 
 async def test_a_claim_takes_the_first_jobs_in_the_order_of_the_catalogue(place: Place) -> None:
     await place.campaign(runs=2)
-    first, second = await claim(place, 3), await claim(place, 2)
+    first, second = await place.claim(3), await place.claim(2)
     assert [job.case for job in first + second] == [f"torch.cat/{number}" for number in range(5)]
     assert {job.run for job in first} == {1}
     assert {job.key.attempt for job in first} == {1}
@@ -69,8 +57,8 @@ async def test_a_claim_takes_the_first_jobs_in_the_order_of_the_catalogue(place:
 
 async def test_run_one_of_all_cases_goes_before_run_two_of_any(place: Place) -> None:
     await place.campaign(runs=2, cases=3)
-    assert [job.run for job in await claim(place)] == [1, 1, 1]
-    assert [job.run for job in await claim(place)] == [2, 2, 2]
+    assert [job.run for job in await place.claim()] == [1, 1, 1]
+    assert [job.run for job in await place.claim()] == [2, 2, 2]
 
 
 async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_runner(place: Place) -> None:
@@ -90,16 +78,16 @@ async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_r
             ),
             {"c": campaign, "t": target},
         )
-    assert [job.run for job in await claim(place)] == [1, 1, 1]
-    assert await claim(place) == [], "the other target has not begun"
+    assert [job.run for job in await place.claim()] == [1, 1, 1]
+    assert await place.claim() == [], "the other target has not begun"
     async with place.engine.begin() as connection:
         await ownership.set_state(connection, slow, "offline", "gone")
-    assert [job.run for job in await claim(place)] == [2, 2, 2], "nobody waits for a target without a live runner"
+    assert [job.run for job in await place.claim()] == [2, 2, 2], "nobody waits for a target without a live runner"
 
 
 async def test_claims_at_the_same_time_never_share_a_job(place: Place) -> None:
     await place.campaign()
-    claims = await asyncio.gather(*(claim(place, 50) for _ in range(8)))
+    claims = await asyncio.gather(*(place.claim(50) for _ in range(8)))
     jobs = [job.key.job for each in claims for job in each]
     assert len(jobs) == len(set(jobs)) == 400
 
@@ -115,7 +103,7 @@ async def test_a_suite_that_the_runner_does_not_serve_is_left_alone(place: Place
 
 async def test_an_outcome_is_accepted_once(place: Place) -> None:
     campaign = await place.campaign(cases=1)
-    (job,) = await claim(place)
+    (job,) = await place.claim()
     assert await finish(place, [job.key]) == {job.key.job}
     assert await finish(place, [job.key], FAILED) == set()
     (outcome,) = await rows(place, "SELECT * FROM outcomes")
@@ -128,10 +116,10 @@ async def test_an_outcome_is_accepted_once(place: Place) -> None:
 
 async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(place: Place) -> None:
     await place.campaign(cases=1)
-    (first,) = await claim(place)
+    (first,) = await place.claim()
     async with place.engine.begin() as connection:
         assert await queue.give_back(connection, [first.key], "silent", counted=True) == {first.key.job}
-    (second,) = await claim(place)
+    (second,) = await place.claim()
     assert second.key == Key(first.key.job, 2)
     assert await finish(place, [first.key]) == set()
     async with place.engine.begin() as connection:
@@ -143,11 +131,11 @@ async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(pla
 
 async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
     campaign = await place.campaign(cases=2)
-    jobs = await claim(place, 1)
+    jobs = await place.claim(1)
     async with place.engine.begin() as connection:
         assert await campaigns.cancel(connection, campaign)
     assert await finish(place, [job.key for job in jobs]) == set()
-    assert await claim(place) == []
+    assert await place.claim() == []
     async with place.engine.connect() as connection:
         assert await queue.cancelled_here(connection, place.runner_id, [jobs[0].key]) == [jobs[0].key]
     (counters,) = await rows(place, "SELECT * FROM campaign_targets")
@@ -156,7 +144,7 @@ async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
 
 async def test_the_cursor_moves_with_the_outcomes_and_never_back(place: Place) -> None:
     await place.campaign(cases=2)
-    first, second = await claim(place)
+    first, second = await place.claim()
     await finish(place, [first.key], n=8)
     await finish(place, [second.key], n=5)
     (runner,) = await rows(place, "SELECT cursor FROM runners")
@@ -165,7 +153,7 @@ async def test_the_cursor_moves_with_the_outcomes_and_never_back(place: Place) -
 
 async def test_text_that_postgresql_refuses_is_stored_replaced(place: Place) -> None:
     await place.campaign(cases=1)
-    (job,) = await claim(place)
+    (job,) = await place.claim()
     await finish(place, [job.key], FAILED)
     (row,) = await rows(place, "SELECT message, verdict FROM outcome_rows")
     assert row.message == "nul \ufffd and lone surrogate \ufffd"
@@ -173,11 +161,11 @@ async def test_text_that_postgresql_refuses_is_stored_replaced(place: Place) -> 
 
 async def test_only_attempts_that_started_count_as_lost(place: Place) -> None:
     await place.campaign(cases=1)
-    (job,) = await claim(place)
+    (job,) = await place.claim()
     async with place.engine.begin() as connection:
         await queue.give_back(connection, [job.key], "the runner restarted", counted=False)
         assert await queue.lost_attempts(connection, job.key.job) == []
-    (job,) = await claim(place)
+    (job,) = await place.claim()
     async with place.engine.begin() as connection:
         await queue.give_back(connection, [job.key], "restarted", counted=True)
         assert [reason for reason, *_ in await queue.lost_attempts(connection, job.key.job)] == ["restarted"]
@@ -185,7 +173,7 @@ async def test_only_attempts_that_started_count_as_lost(place: Place) -> None:
 
 async def test_a_removed_runner_gives_its_jobs_back(place: Place) -> None:
     await place.campaign(cases=2)
-    await claim(place, 1)
+    await place.claim(1)
     async with place.engine.begin() as connection:
         assert await fleet.remove_runner(connection, place.runner_id)
         assert not await fleet.remove_runner(connection, place.runner_id)

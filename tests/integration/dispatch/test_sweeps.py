@@ -7,24 +7,11 @@ from typing import Any
 
 from sqlalchemy import text
 
-from coordinator.dispatch import queue
 from coordinator.dispatch.sweeps import Swept, sweep
 from coordinator.fleet import ownership
 from tests.integration.dispatch.conftest import Place
 
 EXPIRE = "UPDATE jobs SET lease_until = now() - interval '1 second' WHERE lease_until IS NOT NULL"
-
-
-async def claim(place: Place, limit: int) -> None:
-    async with place.engine.begin() as connection:
-        await queue.claim(
-            connection,
-            runner_id=place.runner_id,
-            boot_id="boot-1",
-            target_id=place.target_id,
-            suites=[place.suite_id],
-            limit=limit,
-        )
 
 
 async def do(place: Place, statement: str) -> list[Any]:
@@ -40,7 +27,7 @@ async def swept(place: Place) -> Swept:
 
 async def test_what_a_quarantined_runner_still_holds_goes_back_when_its_lease_has_run_out(place: Place) -> None:
     await place.campaign()
-    await claim(place, 5)
+    await place.claim(5)
     async with place.engine.begin() as connection:
         await ownership.quarantine(connection, place.runner_id, 60, 1, "it was silent")
     assert (await swept(place)).jobs == 0, "the lease still holds"
@@ -53,7 +40,7 @@ async def test_what_a_quarantined_runner_still_holds_goes_back_when_its_lease_ha
 
 async def test_a_claim_that_was_committed_as_its_runner_was_removed_goes_back(place: Place) -> None:
     await place.campaign()
-    await claim(place, 3)
+    await place.claim(3)
     await do(place, "UPDATE runners SET state = 'removed', owner = NULL")
     await do(place, EXPIRE)
     assert (await swept(place)).jobs == 3
@@ -62,7 +49,7 @@ async def test_a_claim_that_was_committed_as_its_runner_was_removed_goes_back(pl
 async def test_a_served_runner_keeps_what_it_holds_whatever_the_lease_says(place: Place) -> None:
     """Its link knows what became of its jobs, also after all coordinators were away for long."""
     await place.campaign()
-    await claim(place, 5)
+    await place.claim(5)
     await do(place, EXPIRE)
     assert (await swept(place)).jobs == 0
 
@@ -81,7 +68,7 @@ async def test_a_campaign_whose_targets_are_all_settled_is_closed(place: Place) 
 async def test_a_renewal_waits_for_no_finish(place: Place) -> None:
     """The finisher locks jobs and then the runner, a renewal the runner and then jobs."""
     await place.campaign()
-    await claim(place, 5)
+    await place.claim(5)
     await do(place, EXPIRE)
     async with place.engine.connect() as finishing:
         await finishing.execute(text("SELECT id FROM jobs WHERE state = 'leased' ORDER BY id LIMIT 2 FOR UPDATE"))
@@ -93,7 +80,7 @@ async def test_a_renewal_waits_for_no_finish(place: Place) -> None:
 
 async def test_a_fresh_lease_is_not_written_again(place: Place) -> None:
     await place.campaign()
-    await claim(place, 5)
+    await place.claim(5)
     before = await do(place, "SELECT id, xmin::text FROM jobs ORDER BY id")
     async with place.engine.begin() as connection:
         await ownership.renew(connection, [place.runner_id], "me", 120)
