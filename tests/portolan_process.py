@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.runner_process import environment, until
+from tests.runner_process import LIMIT_S, environment, until
 
 COMMAND = [sys.executable, "-c", "import sys; from coordinator.cli import main; sys.exit(main())"]
 CALL_LIMIT_S = 300.0
@@ -86,10 +86,13 @@ class Up:
             ended = self.process.poll() is not None
             if ended:
                 self._reader.join()
-            assert words in self.said or not ended, self.said
+            assert words in self.said or not ended, "it ended"
             return words in self.said
 
-        until(says, f"`up` says {words!r}", UP_LIMIT_S)
+        try:
+            until(says, f"`up` says {words!r}", UP_LIMIT_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it said:\n{self.said}") from None
 
     def family(self) -> list[psutil.Process]:
         """The process and everything below it, at this moment."""
@@ -112,5 +115,5 @@ class Up:
 
 def wait_gone(family: list[psutil.Process]) -> None:
     """Wait until none of these processes runs any more."""
-    _, left = psutil.wait_procs(family, timeout=20)
+    _, left = psutil.wait_procs(family, timeout=LIMIT_S)
     assert not [each for each in left if each.status() != psutil.STATUS_ZOMBIE], left

@@ -192,7 +192,7 @@ class Instance:
             self._register(runner, runner.child.first_line)
         elif runner.state == "starting" and now - runner.since > READY_LIMIT_S:
             runner.child.stop()
-            self._leave_out(runner, f"it was not ready after {READY_LIMIT_S:.0f} s")
+            self._failed(runner, "did not start", f"it was not ready after {READY_LIMIT_S:.0f} s", hopeless=True)
         elif runner.state == "serving" and runner.failures and now - runner.since > LONGEST_BACKOFF_S:
             runner.failures = 0
 
@@ -218,7 +218,7 @@ class Instance:
             except PortolanError as error:
                 assert runner.child is not None
                 runner.child.stop()
-                self._leave_out(runner, str(error))
+                self._failed(runner, "could not be registered", str(error))
                 return
         runner.state, runner.since = "serving", time.monotonic()
         again = " again" if runner.failures else ""
@@ -227,15 +227,18 @@ class Instance:
 
     def _ended(self, runner: LocalRunner, status: int) -> None:
         assert runner.child is not None
-        complaint = runner.child.complaint
+        how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
+        self._failed(runner, f"ended with {how}", runner.child.complaint, hopeless=status == CANNOT_SERVE)
+
+    def _failed(self, runner: LocalRunner, what: str, reason: str, *, hopeless: bool = False) -> None:
+        """Start it again in a while; leave out only what has never served."""
         runner.failures += 1
-        if runner.id is None and (status == CANNOT_SERVE or runner.failures == FIRST_STARTS):
-            self._leave_out(runner, complaint)
+        if runner.id is None and (hopeless or runner.failures == FIRST_STARTS):
+            self._leave_out(runner, reason)
             return
         runner.state, runner.since = "waiting", time.monotonic()
-        how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
         self._say(
-            f"{runner.target}: the runner ended ({how}; {complaint}), starting it again in "
+            f"{runner.target}: the runner {what} ({reason}), starting it again in "
             f"{backoff_s(runner.failures):.0f} s (its log: {runner.folder / 'log'})"
         )
 

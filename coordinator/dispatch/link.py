@@ -126,13 +126,12 @@ class RunnerLink:
     async def _connect(self, client: RunnerClient) -> None:
         """Find out whether it is the boot that we know, and what it holds."""
         info = await client.info()
+        same_boot = info.boot_id == self.runner.boot_id
+        if not same_boot:
+            self.runner = await refresh(self._engine, self.runner, info, await client.catalogue())
+            log.info("runner %s restarted", self.runner.url)
         async with self._engine.begin() as connection:
-            same_boot = info.boot_id == self.runner.boot_id
-            if not same_boot:
-                catalogue = await client.catalogue()
-                self.runner = await refresh(connection, self.runner, info, catalogue)
-                log.info("runner %s restarted", self.runner.url)
-            else:
+            if same_boot:
                 owned = await ownership.read(connection, self.runner.id)
                 self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
             await ownership.set_state(connection, self.runner.id, "online", None)

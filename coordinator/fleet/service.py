@@ -23,23 +23,39 @@ async def register(engine: AsyncEngine, registration: RunnerRegistration) -> Run
     async with RunnerClient(registration.url, registration.secret) as client:
         info = await client.info()
         catalogue = await client.catalogue()
-    async with engine.begin() as connection:
+    return await get(engine, await enter(engine, registration, info, catalogue))
+
+
+async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: RunnerInfo, catalogue: Catalogue) -> int:
+    """Store what a runner said of itself when it was registered; its id."""
+
+    async def work(connection: AsyncConnection) -> int:
+        known = await store.locked_at(connection, registration.url)
         suite_ids = await store_suites(connection, info, catalogue)
-        runner_id = await store.store_runner(connection, registration.url, registration.secret, info, suite_ids)
-    return await get(engine, runner_id)
+        address = {"url": registration.url, "secret": registration.secret}
+        if known is None:
+            return await store.add_runner(connection, info, suite_ids, **address)
+        await store.update_runner(connection, known, info, suite_ids, **address)
+        return known
+
+    return await transact(engine, work)
 
 
-async def refresh(
-    connection: AsyncConnection, known: OwnedRunner, info: RunnerInfo, catalogue: Catalogue
-) -> OwnedRunner:
+async def refresh(engine: AsyncEngine, known: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:
     """A new boot may serve another version, environment or revision: the registration follows it.
 
     Not its address, which may be another by now: the runner enrolled again elsewhere.
     """
-    suite_ids = await store_suites(connection, info, catalogue)
-    await store.update_runner(connection, known.id, info, suite_ids)
-    await ownership.set_boot(connection, known.id, info.boot_id)
-    return await ownership.read(connection, known.id)
+
+    async def work(connection: AsyncConnection) -> OwnedRunner:
+        # Before suites and target, as whoever registers or enrols the same runner at this moment.
+        await store.lock(connection, known.id)
+        suite_ids = await store_suites(connection, info, catalogue)
+        await store.update_runner(connection, known.id, info, suite_ids)
+        await ownership.set_boot(connection, known.id, info.boot_id)
+        return await ownership.read(connection, known.id)
+
+    return await transact(engine, work)
 
 
 async def store_suites(connection: AsyncConnection, info: RunnerInfo, catalogue: Catalogue) -> list[int]:

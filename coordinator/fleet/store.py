@@ -95,18 +95,17 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
     return int(suite_id)
 
 
-async def store_runner(
-    connection: AsyncConnection, url: str, secret: str, info: RunnerInfo, suite_ids: Sequence[int]
-) -> int:
-    """Register the runner, or bring the registration of its URL up to date."""
-    existing = await connection.execute(
+async def lock(connection: AsyncConnection, runner_id: int) -> None:
+    """Whoever changes a registration locks it before anything else, so that two of them wait, one for the other."""
+    await connection.execute(select(runners.c.id).where(runners.c.id == runner_id).with_for_update())
+
+
+async def locked_at(connection: AsyncConnection, url: str) -> int | None:
+    """The registration of this URL, locked; None if there is none."""
+    found = await connection.execute(
         select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update()
     )
-    runner_id = existing.scalar_one_or_none()
-    if runner_id is None:
-        return await add_runner(connection, info, suite_ids, url=url, secret=secret)
-    await update_runner(connection, runner_id, info, suite_ids, secret=secret)
-    return int(runner_id)
+    return found.scalar_one_or_none()
 
 
 async def add_runner(connection: AsyncConnection, info: RunnerInfo, suite_ids: Sequence[int], **address: str) -> int:

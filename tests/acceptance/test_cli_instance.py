@@ -9,11 +9,14 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncpg
 import psutil
 import pytest
 
 from tests.portolan_process import Portolan, Up, wait_gone
 from tests.runner_process import until
+
+NAP = ("submit", "--suite", "hazards", "--functions", "hazards.nap", "--wait", "--fail-on", "incomplete")
 
 
 @pytest.fixture
@@ -64,8 +67,22 @@ def test_a_runner_that_dies_is_started_again(portolan: Portolan, start: list[Up]
     runner.kill()
     start[0].wait_says("starting it again in 1 s")
     start[0].wait_says("runner ready again")
-    submit = ("submit", "--suite", "hazards", "--functions", "hazards.nap", "--wait", "--fail-on", "incomplete")
-    assert "1 of 1 function port" in portolan.ask(*submit)
+    assert "1 of 1 function port" in portolan.ask(*NAP)
+
+
+async def test_a_runner_that_cannot_be_registered_yet_is_not_given_up(portolan: Portolan, start: list[Up]) -> None:
+    start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
+    (runner,) = [each for each in start[0].family() if "serve" in each.cmdline()]
+    connection = await asyncpg.connect(portolan.ask("db", "url").strip())
+    try:
+        await connection.execute("ALTER TABLE runners RENAME TO runners_away")
+        runner.kill()
+        start[0].wait_says("the runner could not be registered")
+        await connection.execute("ALTER TABLE runners_away RENAME TO runners")
+    finally:
+        await connection.close()
+    start[0].wait_says("runner ready again")
+    assert "1 of 1 function port" in portolan.ask(*NAP)
 
 
 def test_a_target_that_cannot_be_served_is_named_and_left_out(portolan: Portolan, start: list[Up]) -> None:

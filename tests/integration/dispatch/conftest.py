@@ -20,6 +20,8 @@ from protocol.catalogue import CatalogueCase, CatalogueSuite
 from protocol.runner import Fingerprint, RunnerInfo
 from protocol.words import DeviceClass
 
+URL, SECRET = "http://runner", "secret"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -72,7 +74,7 @@ async def place(engine: AsyncEngine) -> Place:
         suite_id = await fleet.store_suite(
             connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
         )
-        runner_id = await fleet.store_runner(connection, "http://runner", "secret", runner_info(), [suite_id])
+        runner_id = await fleet.add_runner(connection, runner_info(), [suite_id], url=URL, secret=SECRET)
         owned = await ownership.own(connection, runner_id, "me")
         plan = await campaigns.offers(
             connection, "paper", [TargetName(owned.target_id if owned else 0, "torch", "2.9.0", "cpu")]

@@ -1,4 +1,4 @@
-"""What somebody asks for succeeds while the jobs it touches are being finished."""
+"""What somebody asks for succeeds while others change the same jobs and the same runner."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns import service as campaigns
+from coordinator.database import connection as connections
+from coordinator.fleet import ownership, store
 from coordinator.fleet import service as fleet
-from coordinator.fleet import store
-from tests.integration.dispatch.conftest import Place
+from coordinator.fleet.models import RunnerRegistration
+from protocol.catalogue import Catalogue
+from tests.integration.dispatch.conftest import SECRET, URL, Place, runner_info
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 LOCK = "SELECT id FROM jobs WHERE state = 'leased' ORDER BY id {order} LIMIT 1 FOR UPDATE"
+CATALOGUE = Catalogue(suites=[])
 
 
 @asynccontextmanager
@@ -29,9 +33,9 @@ async def finishing(place: Place) -> AsyncIterator[AsyncConnection]:
         yield connection
 
 
-async def waits(place: Place) -> None:
+async def waits(place: Place, many: int = 1) -> None:
     async with asyncio.timeout(60), place.engine.connect() as connection:
-        while not (await connection.execute(text(WAITING))).scalar_one():
+        while (await connection.execute(text(WAITING))).scalar_one() < many:
             await connection.rollback()
 
 
@@ -77,3 +81,23 @@ async def test_who_loses_a_deadlock_begins_again(
             await connection.execute(text(LOCK.format(order="ASC")))
         await asking
     assert await states(place) == {left}
+
+
+async def test_a_restarted_runner_is_registered_while_its_coordinator_finds_it_restarted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both lock the runner before its target, so one waits and neither is ended."""
+    monkeypatch.setattr(connections, "ATTEMPTS", 1)
+    again = runner_info("boot-2")
+    async with place.engine.connect() as connection:
+        known = await ownership.read(connection, place.runner_id)
+    async with asyncio.timeout(60):
+        async with place.engine.begin() as connection:
+            await connection.execute(text("SELECT id FROM targets FOR UPDATE"))
+            found = asyncio.create_task(fleet.refresh(place.engine, known, again, CATALOGUE))
+            await waits(place)
+            registration = RunnerRegistration(url=URL, secret=SECRET)
+            registered = asyncio.create_task(fleet.enter(place.engine, registration, again, CATALOGUE))
+            await waits(place, 2)
+        assert await registered == place.runner_id
+        assert (await found).boot_id == "boot-2"

@@ -65,7 +65,7 @@ async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_r
     campaign = await place.campaign(runs=2, cases=3)
     async with place.engine.begin() as connection:
         other = runner_info().model_copy(update={"device": "xla"})
-        slow = await fleet.store_runner(connection, "http://other", "", other, [place.suite_id])
+        slow = await fleet.add_runner(connection, other, [place.suite_id], url="http://other", secret="")
         target = await fleet.store_target(connection, other)
         await connection.execute(
             text("INSERT INTO campaign_targets (campaign_id, target_id, suite_id, total) VALUES (:c, :t, :s, 6)"),
