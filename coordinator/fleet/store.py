@@ -96,14 +96,17 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
 
 
 async def lock(connection: AsyncConnection, runner_id: int) -> None:
-    """Whoever changes a registration locks it before anything else, so that two of them wait, one for the other."""
-    await connection.execute(select(runners.c.id).where(runners.c.id == runner_id).with_for_update())
+    """Whoever changes a registration locks it before anything else, so that two of them wait, one for the other.
+
+    Claims and finishes, which refer to it, go on meanwhile.
+    """
+    await connection.execute(select(runners.c.id).where(runners.c.id == runner_id).with_for_update(key_share=True))
 
 
 async def locked_at(connection: AsyncConnection, url: str) -> int | None:
     """The registration of this URL, locked; None if there is none."""
     found = await connection.execute(
-        select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update()
+        select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update(key_share=True)
     )
     return found.scalar_one_or_none()
 
@@ -164,7 +167,7 @@ async def registered(
         .where(or_(runners.c.name == name, runners.c.url == url), runners.c.state != "removed")
         .order_by(runners.c.id)
     )
-    rows = await connection.execute(wanted.with_for_update() if locked else wanted)
+    rows = await connection.execute(wanted.with_for_update(key_share=True) if locked else wanted)
     return frozenset(Registered(*row) for row in rows)
 
 

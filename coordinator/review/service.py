@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.selectors import Selector, TargetName, spelled
 from coordinator.campaigns.store import read_targets
+from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
 from coordinator.outcomes.causes import RULES_REVISION, Classification, classify, verdict_of
 from coordinator.review import store
@@ -25,25 +26,32 @@ async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassifi
     """Classify what is stored of one campaign, or of all, by today's rules: all of it, or nothing."""
     if campaign_id is not None:
         await campaigns.detail(engine, campaign_id)
+
+    async def work(connection: AsyncConnection) -> Reclassified:
+        await store.patient(connection)
+        await store.alone(connection)
+        return await _reclassified(connection, campaign_id)
+
+    return await transact(engine, work)
+
+
+async def _reclassified(connection: AsyncConnection, campaign_id: int | None) -> Reclassified:
     looked_at = overridden = unreported = 0
     renamed: list[Named] = []
     changes: Counter[tuple[Cause | None, str | None, Cause | None, str | None]] = Counter()
-    async with engine.begin() as connection:
-        await store.patient(connection)
-        await store.alone(connection)
-        async for rows in store.not_passed(connection, campaign_id):
-            for row in rows:
-                looked_at += 1
-                overridden += row.overridden
-                unreported += row.unreported and not row.overridden
-                if row.overridden or row.unreported:
-                    continue
-                now = _classified(row)
-                if (now.verdict, now.cause, now.rule) != (row.verdict, row.cause, row.rule):
-                    changes[row.cause, row.rule, now.cause, now.rule] += 1
-                    renamed.append(Named(row.job_id, now.verdict, now.cause, now.rule))
-        # Last, because whoever finishes jobs of these campaigns waits for the counters.
-        await store.rename(connection, renamed)
+    async for rows in store.not_passed(connection, campaign_id):
+        for row in rows:
+            looked_at += 1
+            overridden += row.overridden
+            unreported += row.unreported and not row.overridden
+            if row.overridden or row.unreported:
+                continue
+            now = _classified(row)
+            if (now.verdict, now.cause, now.rule) != (row.verdict, row.cause, row.rule):
+                changes[row.cause, row.rule, now.cause, now.rule] += 1
+                renamed.append(Named(row.job_id, now.verdict, now.cause, now.rule))
+    # Last, because whoever finishes jobs of these campaigns waits for the counters.
+    await store.rename(connection, renamed)
     return Reclassified(
         rules=RULES_REVISION,
         looked_at=looked_at,
