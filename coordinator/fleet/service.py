@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import transact
@@ -38,7 +39,11 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
         await store.update_runner(connection, known, info, suite_ids, **address)
         return known
 
-    return await transact(engine, work)
+    try:
+        return await transact(engine, work)
+    except IntegrityError:
+        # Somebody registered it since we looked: now it is there to be brought up to date.
+        return await transact(engine, work)
 
 
 async def refresh(engine: AsyncEngine, known: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:

@@ -101,3 +101,13 @@ async def test_a_restarted_runner_is_registered_while_its_coordinator_finds_it_r
             await waits(place, 2)
         assert await registered == place.runner_id
         assert (await found).boot_id == "boot-2"
+
+
+async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) -> None:
+    registration = RunnerRegistration(url="http://new", secret=SECRET)
+    async with asyncio.timeout(60):
+        async with place.engine.begin() as connection:
+            first = await store.add_runner(connection, runner_info(), [], url=registration.url, secret="another")
+            second = asyncio.create_task(fleet.enter(place.engine, registration, runner_info("boot-2"), CATALOGUE))
+            await waits(place)
+        assert await second == first
