@@ -13,15 +13,18 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.database.connection import transact
 from coordinator.dispatch import machine as m
 from coordinator.dispatch import queue
 from coordinator.dispatch.finisher import Finisher, Report
+from coordinator.dispatch.losses import lose
 from coordinator.dispatch.machine import Key, Lease, RunnerMachine
-from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.dispatch.queue import Cursor, FinishedJob, HeldJob
 from coordinator.errors import RunnerError, RunnerIncompatibleError
 from coordinator.fleet import ownership
 from coordinator.fleet.client import EventsTrimmedError, RunnerClient
@@ -272,16 +275,15 @@ class RunnerLink:
             case m.Stop(key):
                 await client.stop(str(key.job), key.attempt)
             case m.GiveBack(keys, reason):
-                async with self._engine.begin() as connection:
-                    await queue.give_back(connection, keys, reason, counted=False)
+                await transact(self._engine, partial(queue.give_back, keys=keys, reason=reason, counted=False))
             case m.Lose(keys, reason):
                 for key in keys:
-                    await self._lose(key, reason)
+                    if (row := await lose(self._engine, key, reason)) is not None:
+                        await self._finish_ourselves(row)
             case m.TimeOut(key, elapsed_s):
-                await self._finish_ourselves(
-                    key, Verdict.failed, Ending.timed_out, Cause.timeout, "coordinator-deadline",
-                    "past its deadline on the coordinator's clock, and its runner did not end it", elapsed_s,
-                )  # fmt: skip
+                told = "past its deadline on the coordinator's clock, and its runner did not end it"
+                timed_out = (Verdict.failed, Ending.timed_out, Cause.timeout, "coordinator-deadline")
+                await self._finish_ourselves(record_without_report(key, *timed_out, told, elapsed_s))
             case m.Quarantine(seconds, reason):
                 await self._quarantine(seconds, self._machine.misbehaved, reason)
 
@@ -333,32 +335,8 @@ class RunnerLink:
                 )
             )
 
-    async def _lose(self, key: Key, reason: str) -> None:
-        """Count a started attempt as lost; the third ends the job."""
-        async with self._engine.begin() as connection:
-            if not await queue.give_back(connection, [key], reason, counted=True):
-                return
-            losses = await queue.lost_attempts(connection, key.job)
-            verdict = m.after_losses(reason for reason, _, _ in losses)
-            if verdict == "crash" and not await queue.did_well_since(connection, losses):
-                verdict = "infrastructure"
-            if verdict == "retry":
-                return
-            await queue.lease_again(connection, key)
-        if verdict == "timeout":
-            told = (Verdict.failed, Ending.timed_out, Cause.timeout, "silenced-its-runner")
-        elif verdict == "crash":
-            told = (Verdict.failed, Ending.exited, Cause.crash, "restarted-its-runner")
-        else:
-            told = (Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, "attempts-lost")
-        reasons = ", ".join(reason for reason, _, _ in losses)
-        await self._finish_ourselves(key, *told, f"its attempts were lost: {reasons}")
-
-    async def _finish_ourselves(
-        self, key: Key, verdict: Verdict, ending: Ending, cause: Cause, rule: str, reason: str, elapsed_s: float = 0.0
-    ) -> None:
-        row = record_without_report(key, verdict, ending, cause, rule, reason, elapsed_s)
-        await self._finisher.put([Report(self._cursor(0), key, row, None, self._on_stored)])
+    async def _finish_ourselves(self, row: FinishedJob) -> None:
+        await self._finisher.put([Report(self._cursor(0), row.key, row, None, self._on_stored)])
 
     async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
         log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)

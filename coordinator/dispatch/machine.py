@@ -9,7 +9,6 @@ come with the events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -386,22 +385,3 @@ class RunnerMachine:
             return []
         self._claiming, self._last_claim = True, now
         return [Claim(self.room)]
-
-
-LossReason = Literal["restarted", "silent"]
-
-
-def after_losses(reasons: Iterable[str]) -> Literal["retry", "timeout", "crash", "infrastructure"]:
-    """What becomes of a job whose started attempts were lost for these reasons.
-
-    Three times silent is a timeout, three times a restart a crash (that the runners did well
-    on other jobs is checked where the database is); a mixture is nobody's fault but ours.
-    """
-    told = list(reasons)
-    if len(told) < 3:
-        return "retry"
-    if all(reason == "silent" for reason in told):
-        return "timeout"
-    if all(reason == "restarted" for reason in told):
-        return "crash"
-    return "infrastructure"

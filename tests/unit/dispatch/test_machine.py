@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -239,17 +238,3 @@ def test_a_silent_runner_loses_its_attempts_and_is_quarantined() -> None:
 
 def test_quarantine_doubles_up_to_an_hour() -> None:
     assert [m.quarantine_s(times) for times in (1, 2, 3, 20)] == [10.0, 20.0, 40.0, 3600.0]
-
-
-@pytest.mark.parametrize(
-    ("reasons", "verdict"),
-    [
-        (["silent"], "retry"),
-        (["silent", "restarted"], "retry"),
-        (["silent"] * 3, "timeout"),
-        (["restarted"] * 3, "crash"),
-        (["silent", "restarted", "silent"], "infrastructure"),
-    ],
-)
-def test_what_becomes_of_a_job_whose_attempts_were_lost(reasons: list[str], verdict: str) -> None:
-    assert m.after_losses(reasons) == verdict
