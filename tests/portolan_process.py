@@ -102,7 +102,7 @@ class Up:
     def stop(self, number: int = signal.SIGINT) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(60)
+        code = self.process.wait(LIMIT_S)
         self._reader.join()
         return code
 

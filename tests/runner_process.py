@@ -149,12 +149,12 @@ class RunnerProcess:
         (zygote,) = [each for each in self.below() if each.parent == self.pid]
         return zygote
 
-    def stop(self, limit_s: float = 10.0) -> int:
+    def stop(self) -> int:
         self.http.close()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(limit_s)
+            return self.process.wait(LIMIT_S)
         finally:
             if self.process.poll() is None:
                 self.process.kill()

@@ -20,7 +20,7 @@ import pytest
 
 from tests.coordinator_process import free_port
 from tests.portolan_process import COMMAND, Portolan
-from tests.runner_process import ROOT
+from tests.runner_process import LIMIT_S, ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "add-an-accelerator.md"
 SETUP_LIMIT_S = 1_200.0
@@ -81,7 +81,7 @@ class Reader:
             yield
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
+            process.communicate(timeout=LIMIT_S)
 
 
 @pytest.fixture

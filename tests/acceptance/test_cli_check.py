@@ -16,7 +16,7 @@ from tests.acceptance.test_registration import answering
 from tests.coordinator_process import free_port
 from tests.faults.conformance.toy import SECRET, Toy, served_beside
 from tests.portolan_process import Portolan
-from tests.runner_process import environment, until
+from tests.runner_process import LIMIT_S, environment, until
 
 KEEPER = """
 while :; do
@@ -45,7 +45,7 @@ def kept(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         ["sh", "-c", KEEPER], env=environment(**variables), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        until((folder / "ready").exists, f"the runner of {framework} is ready", limit_s=120)
+        until((folder / "ready").exists, f"the runner of {framework} is ready", limit_s=LIMIT_S)
         yield f"http://127.0.0.1:{port}", variables
     finally:
         family = psutil.Process(keeper.pid).children()
@@ -53,7 +53,7 @@ def kept(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         keeper.wait()
         for each in family:
             each.terminate()
-        psutil.wait_procs(family, timeout=20)
+        psutil.wait_procs(family, timeout=LIMIT_S)
 
 
 @pytest.mark.parametrize("framework", ["hazards", "jax"])

@@ -35,7 +35,7 @@ class Composed:
         self.port = free_port()
         self.secrets = folder / "secrets"
         self.url = f"http://127.0.0.1:{self.port}"
-        self.http = httpx.Client(base_url=f"{self.url}/api/v1", timeout=30.0)
+        self.http = httpx.Client(base_url=f"{self.url}/api/v1", timeout=120.0)
         self.variables = {**os.environ, "PORTOLAN_PORT": str(self.port), "PORTOLAN_SECRETS": str(self.secrets)}
 
     def __enter__(self) -> Composed:

@@ -40,7 +40,7 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
         below = [each.pid for each in processes.descendants([first.pid], processes.snapshot()) if each.alive]
         first.send_signal(number)
         _, said = first.communicate(timeout=120)
-    until(lambda: not [pid for pid in below if alive(pid)], "nothing of it runs on", 5.0)
+    until(lambda: not [pid for pid in below if alive(pid)], "nothing of it runs on")
     assert not out.exists()
     kept, count = part.read_bytes(), _written(part)
     assert kept.endswith(b"\n")

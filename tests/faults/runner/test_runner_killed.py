@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runners import processes
-from tests.runner_process import RunnerProcess, alive, environment, until
+from tests.runner_process import LIMIT_S, RunnerProcess, alive, environment, until
 
 
 @pytest.fixture
@@ -39,28 +39,28 @@ def busy(runner: RunnerProcess, note: Path) -> list[int]:
 
 
 def test_sigterm_ends_everything_at_once(runner: RunnerProcess, busy: list[int]) -> None:
-    assert runner.stop(5.0) == 0
+    assert runner.stop() == 0
     assert not [pid for pid in busy if alive(pid)]
 
 
 def test_ctrl_c_while_it_is_idle(runner: RunnerProcess) -> None:
     below = [process.pid for process in runner.below()]
     runner.process.send_signal(signal.SIGINT)
-    assert runner.process.wait(5.0) == 0
+    assert runner.process.wait(LIMIT_S) == 0
     assert not [pid for pid in below if alive(pid)]
 
 
 def test_kill_9_of_the_supervisor_takes_everything_below(runner: RunnerProcess, busy: list[int]) -> None:
     runner.process.kill()
     runner.process.wait()
-    until(lambda: not [pid for pid in busy if alive(pid)], "everything below the runner is gone", 5.0)
+    until(lambda: not [pid for pid in busy if alive(pid)], "everything below the runner is gone")
 
 
 def test_kill_9_of_the_zygote_costs_the_case_only(runner: RunnerProcess, busy: list[int]) -> None:
     os.kill(runner.zygote().pid, signal.SIGKILL)
     (outcome,) = runner.finished(1).values()
     assert outcome.ending == "harness_failed"
-    until(lambda: not [pid for pid in busy if alive(pid)], "everything below the zygote is gone", 5.0)
+    until(lambda: not [pid for pid in busy if alive(pid)], "everything below the zygote is gone")
     assert runner.run("add/0").verdict == "passed"
 
 
@@ -71,7 +71,7 @@ def test_what_two_kills_at_once_leave_is_killed_by_the_next_start(tmp_path: Path
         until(lambda: processes.marked(orphan.pid) == mark, "the orphan has its mark")
         running = RunnerProcess()
         try:
-            assert orphan.wait(5.0) == -signal.SIGKILL
+            assert orphan.wait(LIMIT_S) == -signal.SIGKILL
         finally:
             running.stop()
 

@@ -34,7 +34,7 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
         row = record(job.key, outcome, framework="torch", device="cpu")
         reports.append(Report(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, stored))
     await finisher.put(reports)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await all_stored.wait()
     running.cancel()
     with suppress(asyncio.CancelledError):

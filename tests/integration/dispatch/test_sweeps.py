@@ -72,7 +72,7 @@ async def test_a_renewal_waits_for_no_finish(place: Place) -> None:
     await do(place, EXPIRE)
     async with place.engine.connect() as finishing:
         await finishing.execute(text("SELECT id FROM jobs WHERE state = 'leased' ORDER BY id LIMIT 2 FOR UPDATE"))
-        async with asyncio.timeout(5), place.engine.begin() as connection:
+        async with asyncio.timeout(60), place.engine.begin() as connection:
             assert await ownership.renew(connection, [place.runner_id], "me", 120) == {place.runner_id}
         await finishing.rollback()
     assert await do(place, "SELECT count(*) AS n FROM jobs WHERE lease_until > now()") == [(3,)]

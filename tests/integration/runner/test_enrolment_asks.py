@@ -17,7 +17,7 @@ import pytest
 from runners import enrolment
 from runners.access import Access
 from tests.enrolling_runner import EnrollingRunner
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import LIMIT_S, RunnerProcess, until
 
 HERE = ("127.0.0.1", 8790)
 
@@ -87,7 +87,7 @@ async def test_it_asks_again_until_somebody_comes_with_its_own_secret(
     assert len({each["secret"] for each in asked.bodies}) == len(asked.bodies), "each try has a provisional secret"
     assert {(each["name"], each["url"]) for each in asked.bodies} == {("alpha", "http://127.0.0.1:8790")}
     assert access.opens(b"Bearer own")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(LIMIT_S):
         await asking
     assert len(said) == 1, "nothing changed that would be worth a line"
 
@@ -96,7 +96,7 @@ async def test_it_does_not_ask_once_its_secret_is_in_use(asked: Asked, secret_fi
     access, enrolled = Access("unknown"), asyncio.Event()
     order = enrolment.joining(asked.url, secret_file, "alpha", "http://elsewhere:1")
     asking = asyncio.create_task(enrolment.enrol(order, HERE, access, lambda line: enrolled.set()))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(LIMIT_S):
         await enrolled.wait()
         assert access.opens(b"Bearer own")
         await asking

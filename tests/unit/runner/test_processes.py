@@ -56,7 +56,7 @@ def test_kill_takes_sessions_of_their_own_and_ignored_signals(family: subprocess
     def find(table: dict[int, Process]) -> list[Process]:
         return [process for process in table.values() if (process.pid, process.started) in known]
 
-    assert processes.kill(find, limit_s=5)  # type: ignore[arg-type]
+    assert processes.kill(find, limit_s=60)  # type: ignore[arg-type]
     again = [processes.look(member.pid) for member in members]
     assert not [process for process in again if process and process.alive]
 
