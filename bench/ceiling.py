@@ -23,6 +23,7 @@ from coordinator.dispatch import queue
 from coordinator.dispatch.finisher import BATCH
 from coordinator.dispatch.machine import MAX_CLAIM, Key
 from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
 from protocol.catalogue import Catalogue
@@ -53,7 +54,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         async with engine.begin() as connection:
             suite_id = await fleet.store_suite(connection, offered.info.framework, suite)
             runner_id = await fleet.add_runner(connection, offered.info, [suite_id], url="http://nobody", secret="")
-            owned = await fleet.own(connection, runner_id, "bench")
+            owned = await ownership.own(connection, runner_id, "bench")
             assert owned is not None
             target = TargetName(owned.target_id, owned.framework, offered.info.version, owned.device)
             (offer,) = await campaigns.offers(connection, suite.name, [target])
