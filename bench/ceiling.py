@@ -53,7 +53,8 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         suite = Catalogue.model_validate_json(offered.catalogue).suites[0]
         async with engine.begin() as connection:
             suite_id = await fleet.store_suite(connection, offered.info.framework, suite)
-            runner_id = await fleet.add_runner(connection, offered.info, [suite_id], url="http://nobody", secret="")
+            url = f"http://nobody/{offered.info.boot_id}"
+            runner_id = await fleet.add_runner(connection, offered.info, [suite_id], url=url, secret="")
             owned = await ownership.own(connection, runner_id, "bench")
             assert owned is not None
             target = TargetName(owned.target_id, owned.framework, offered.info.version, owned.device)
