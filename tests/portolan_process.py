@@ -99,6 +99,11 @@ class Up:
         head = psutil.Process(self.process.pid)
         return [head, *head.children(recursive=True)]
 
+    def runner(self) -> psutil.Process:
+        """The supervisor of its only runner."""
+        (found,) = [each for each in self.family() if "serve" in each.cmdline()]
+        return found
+
     def stop(self, number: int = signal.SIGINT) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)

@@ -129,14 +129,12 @@ class RunnerLink:
     async def _connect(self, client: RunnerClient) -> None:
         """Find out whether it is the boot that we know, and what it holds."""
         info = await client.info()
-        same_boot = info.boot_id == self.runner.boot_id
-        if not same_boot:
+        if info.boot_id != self.runner.boot_id:
             self.runner = await refresh(self._engine, self.runner, info, await client.catalogue())
             log.info("runner %s restarted", self.runner.url)
         async with self._engine.begin() as connection:
-            if same_boot:
-                owned = await ownership.read(connection, self.runner.id)
-                self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
+            owned = await ownership.read(connection, self.runner.id)
+            self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
             await ownership.set_state(connection, self.runner.id, "online", None)
             held = await queue.held(connection, self.runner.id)
         self._stored = Cursor(self.runner.id, info.boot_id, self.runner.cursor)

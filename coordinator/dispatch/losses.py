@@ -15,6 +15,7 @@ from coordinator.outcomes.records import record_without_report
 from protocol.words import Cause, Ending, Verdict
 
 MOST = 3
+"""Started attempts that a job may lose; with this one it ends."""
 
 Consequence = Literal["retry", "timeout", "crash", "infrastructure"]
 
@@ -28,8 +29,8 @@ _SAID = {
 def consequence(reasons: Iterable[str]) -> Consequence:
     """What losses for these reasons amount to.
 
-    Three times silent is a timeout, three times a restart a crash, if the runners did well on
-    other jobs since; a mixture is nobody's fault but ours.
+    Three times silent is a timeout, three times a restart a crash (that the runners did well on
+    other jobs since is for ``lose`` to see); a mixture is nobody's fault but ours.
     """
     told = list(reasons)
     if len(told) < MOST:

@@ -63,8 +63,7 @@ def test_nothing_is_left_behind_and_the_next_start_finds_the_data(
 
 def test_a_runner_that_dies_is_started_again(portolan: Portolan, start: list[Up]) -> None:
     start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
-    (runner,) = [each for each in start[0].family() if "serve" in each.cmdline()]
-    runner.kill()
+    start[0].runner().kill()
     start[0].wait_says("starting it again in 1 s")
     start[0].wait_says("runner ready again")
     assert "1 of 1 function port" in portolan.ask(*NAP)
@@ -72,7 +71,7 @@ def test_a_runner_that_dies_is_started_again(portolan: Portolan, start: list[Up]
 
 async def test_a_runner_that_cannot_be_registered_yet_is_not_given_up(portolan: Portolan, start: list[Up]) -> None:
     start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
-    (runner,) = [each for each in start[0].family() if "serve" in each.cmdline()]
+    runner = start[0].runner()
     connection = await asyncpg.connect(portolan.ask("db", "url").strip())
     try:
         await connection.execute("ALTER TABLE runners RENAME TO runners_away")
