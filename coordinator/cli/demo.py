@@ -20,7 +20,7 @@ import typer
 
 from coordinator.cli import elsewhere
 from coordinator.cli.client import Client
-from coordinator.cli.directory import DataDirectory
+from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.elsewhere import NAME, Follower, cancel_leftovers
 from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, Say, stoppable
 from coordinator.cli.matrix import print_matrix, summary
@@ -196,7 +196,10 @@ def demo(
     try:
         with stoppable(), Board() as board:
             board.say(f"charting {', '.join(wanted)}; data in {directory.path}")
-            with Instance(directory, database=None, host="127.0.0.1", port=0, say=board.say) as instance:
+            with Instance(
+                directory, database=None, host="127.0.0.1", port=DEFAULT_PORT, or_any_port=True, say=board.say
+            ) as instance:
+                board.say(f"watch it at {instance.url}")
                 Demo(instance, board, environments, runs).run()
                 board.show([])
                 followers = [each.follower for each in environments if each.follower is not None]

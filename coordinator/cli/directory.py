@@ -23,7 +23,8 @@ from pathlib import Path
 
 from coordinator.errors import DatabaseError, DirectoryHeldError
 
-DEFAULT_URL = "http://127.0.0.1:8642"
+DEFAULT_PORT = 8642
+DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
 
 
 def default_directory() -> Path:

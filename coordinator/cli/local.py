@@ -79,12 +79,14 @@ class Instance:
         host: str,
         port: int,
         say: Say,
+        or_any_port: bool = False,
         enrolment_secret_file: Path | None = None,
     ) -> None:
         self._directory = directory
         self._database = database
         self._host = host
         self._port = port
+        self._or_any_port = or_any_port
         self._say = say
         self._enrolment_secret_file = enrolment_secret_file
         self._stack = ExitStack()
@@ -110,7 +112,7 @@ class Instance:
         from coordinator.database.migration import upgrade
 
         self._stack.enter_context(self._directory.held())
-        listener = self._stack.enter_context(listening_on(self._host, self._port))
+        listener = self._listen()
         began = time.monotonic()
         if self._database is None:
             self.dsn = self._stack.enter_context(EmbeddedPostgres(self._directory.postgres))
@@ -125,6 +127,14 @@ class Instance:
         host, port = listener.getsockname()[:2]
         self.url = f"http://{_reachable(host)}:{port}"
         self._directory.announce(Whereabouts(self.url, self.dsn))
+
+    def _listen(self) -> socket.socket:
+        try:
+            return self._stack.enter_context(listening_on(self._host, self._port))
+        except InstanceError:
+            if not self._or_any_port:
+                raise
+            return self._stack.enter_context(listening_on(self._host, 0))
 
     def _start_coordinator(self, listener: socket.socket) -> None:
         from coordinator.app import create_app

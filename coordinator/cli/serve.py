@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from coordinator.cli.directory import DEFAULT_PORT
 from coordinator.cli.local import InstanceError, JsonLines, listening_on
 from coordinator.errors import DatabaseError
 
@@ -17,7 +18,7 @@ def serve(
     host: Annotated[
         str, typer.Option(help="Where the coordinator listens. It has no password: whoever reaches it can use it.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8642,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = DEFAULT_PORT,
 ) -> None:
     """Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners."""
     import uvicorn

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.directory import DataDirectory
+from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, stoppable
 from coordinator.cli.options import DataDir, split
 from coordinator.settings import enrolment_file
@@ -26,7 +26,7 @@ def up(
     host: Annotated[
         str, typer.Option(help="Where the coordinator listens. It has no password: whoever reaches it can use it.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8642,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = DEFAULT_PORT,
     targets: Annotated[
         list[str] | None,
         typer.Option(help=f"Which runners to start, such as {' '.join(KNOWN_TARGETS)}; those are also the default."),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import asyncpg
 import psutil
 import pytest
 
+from coordinator.cli.directory import DEFAULT_PORT
 from tests.portolan_process import Portolan, Up, wait_gone
 from tests.runner_process import until
 
@@ -98,6 +101,16 @@ def test_a_port_in_use_is_told_and_the_next_start_heals(portolan: Portolan, star
         assert f"cannot listen on 127.0.0.1:{port}" in portolan.refused("up", "--port", port)
     start.append(portolan.up("--targets", "", "--port", port))
     assert f"http://127.0.0.1:{port}" in start[0].said
+
+
+def test_a_demo_can_be_watched_whoever_has_its_port(portolan: Portolan) -> None:
+    with contextlib.ExitStack() as holding:
+        with contextlib.suppress(OSError):  # somebody may have it already
+            holding.enter_context(socket.create_server(("127.0.0.1", DEFAULT_PORT)))
+        done = portolan.call("demo", "--targets", "nowhere/cpu")
+    assert done.returncode == 2
+    (port,) = re.findall(r"watch it at http://127\.0\.0\.1:(\d+)", done.stderr)
+    assert int(port) != DEFAULT_PORT
 
 
 def test_a_directory_that_another_instance_holds_is_told(portolan: Portolan, start: list[Up]) -> None:
