@@ -35,6 +35,9 @@ from runners.server import Service, SuiteIndex, build
 from runners.supervisor import Supervisor
 
 QUEUE_LIMIT = 512
+KEPT_IDLE_S = 75
+"""An idle connection is closed after this: long after every client has let go of it, for a request
+that comes at that instant is lost."""
 _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
 
 
@@ -164,6 +167,7 @@ class Listener:
                 log_level="critical",
                 access_log=False,
                 lifespan="off",
+                timeout_keep_alive=KEPT_IDLE_S,
                 timeout_graceful_shutdown=1,
                 ws="none",
             )

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from coordinator.cli.listening import KEPT_IDLE_S
 from tests.runner_process import LIMIT_S, ROOT, until
 
 STARTS_WITHIN_S = 180.0
@@ -44,6 +45,8 @@ class CoordinatorProcess:
                 "coordinator.app:create_app",
                 "--port",
                 str(self.port),
+                "--timeout-keep-alive",
+                str(KEPT_IDLE_S),
                 "--log-level",
                 "warning",
             ],

@@ -22,6 +22,7 @@ import uvicorn
 
 from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory, Whereabouts, write_private
+from coordinator.cli.listening import ListenError, listening_on, server_of
 from coordinator.cli.processes import STOP_LIMIT_S, Child
 from coordinator.errors import PortolanError
 
@@ -131,7 +132,7 @@ class Instance:
     def _listen(self) -> socket.socket:
         try:
             return self._stack.enter_context(listening_on(self._host, self._port))
-        except InstanceError:
+        except ListenError:
             if not self._or_any_port:
                 raise
             return self._stack.enter_context(listening_on(self._host, 0))
@@ -140,14 +141,8 @@ class Instance:
         from coordinator.app import create_app
         from coordinator.settings import Settings
 
-        config = uvicorn.Config(
-            create_app(Settings(self.dsn, enrolment_secret_file=self._enrolment_secret_file)),
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=2,
-        )
-        server = self._server = uvicorn.Server(config)
+        app = create_app(Settings(self.dsn, enrolment_secret_file=self._enrolment_secret_file))
+        server = self._server = server_of(app)
         self._coordinator = threading.Thread(target=server.run, args=([listener],), name="coordinator", daemon=True)
         self._coordinator.start()
         while not server.started:
@@ -262,26 +257,6 @@ class Instance:
             child.ask_to_stop()
         for child in children:
             child.stop()
-
-
-@contextmanager
-def listening_on(host: str, port: int) -> Iterator[socket.socket]:
-    """Bound before anything else is started: a port in use is told at once."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
-        raise InstanceError(f"'{host}' is not an address of this machine: {error.strerror}") from error
-    with socket.socket(family, kind, protocol) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(address)
-            listener.listen(128)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InstanceError(
-                f"cannot listen on {host}:{port}: {reason}; stop what uses it, or choose another with --port"
-            ) from error
-        yield listener
 
 
 def _reachable(host: str) -> str:

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.directory import DEFAULT_PORT
-from coordinator.cli.local import InstanceError, JsonLines, listening_on
+from coordinator.cli.listening import listening_on, server_of
+from coordinator.cli.local import InstanceError, JsonLines
 from coordinator.errors import DatabaseError
 
 
@@ -21,8 +22,6 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = DEFAULT_PORT,
 ) -> None:
     """Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners."""
-    import uvicorn
-
     from coordinator.app import create_app
     from coordinator.settings import Settings
 
@@ -31,15 +30,7 @@ def serve(
         asyncio.run(_require_upgraded(settings.database_url))
         _log_to_stdout()
         logging.getLogger("coordinator").info("listening on %s:%s", *listener.getsockname()[:2])
-        server = uvicorn.Server(
-            uvicorn.Config(
-                create_app(settings),
-                log_config=None,
-                log_level="warning",
-                access_log=False,
-                timeout_graceful_shutdown=2,
-            )
-        )
+        server = server_of(create_app(settings))
         server.run([listener])
     if not server.started:
         raise InstanceError("the coordinator does not start: its log, above, says why")

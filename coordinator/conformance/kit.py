@@ -79,7 +79,7 @@ async def _find(clause: Clause, run: Check, subject: Subject, lost: str | None) 
         except BrokenError as error:
             result, detail = Result.failed, str(error)
         except httpx.HTTPError as error:
-            result, detail = Result.failed, f"a call was not answered: {error or type(error).__name__}"
+            result, detail = Result.failed, f"a call was not answered: {str(error) or type(error).__name__}"
         lost = await _settled(clause, subject)
     seconds = round(time.monotonic() - began, 2)
     return Finding(id=clause.id, sentence=clause.sentence, result=result, detail=detail, seconds=seconds), lost
@@ -89,7 +89,7 @@ async def _settled(clause: Clause, subject: Subject) -> str | None:
     try:
         free = await subject.settle()
     except httpx.HTTPError as error:
-        return f"it no longer answers since {clause.id} ({error or type(error).__name__})"
+        return f"it no longer answers since {clause.id} ({str(error) or type(error).__name__})"
     return None if free else f"it runs no job any more since {clause.id}"
 
 

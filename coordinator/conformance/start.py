@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 import httpx
 
 from coordinator.conformance.subject import ANSWER_S, BrokenError, Case, Seen, Subject
 from coordinator.errors import RunnerIncompatibleError, RunnerRefusedError, RunnerUnreachableError
+from coordinator.fleet.client import IDLE_S
 
 LOOK_S = 12.0
 """A heartbeat comes within 10 s."""
@@ -19,15 +21,19 @@ LOOK_S = 12.0
 async def clients(url: str, secret: str) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
     """Two connections to the runner: one that has the secret, and a stranger's."""
     plain = {"Accept-Encoding": "identity"}
+    client = partial(
+        httpx.AsyncClient,
+        base_url=url,
+        timeout=ANSWER_S,
+        limits=httpx.Limits(keepalive_expiry=IDLE_S),
+        trust_env=False,
+    )
     try:
-        stranger = httpx.AsyncClient(base_url=url, headers=plain, timeout=ANSWER_S, trust_env=False)
+        stranger = client(headers=plain)
     except httpx.InvalidURL as error:
         raise RunnerUnreachableError(f"{url!r} is no URL of a runner ({error})") from error
     bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
-    async with (
-        stranger,
-        httpx.AsyncClient(base_url=url, headers=plain | bearer, timeout=ANSWER_S, trust_env=False) as http,
-    ):
+    async with stranger, client(headers=plain | bearer) as http:
         yield http, stranger
 
 

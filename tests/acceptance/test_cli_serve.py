@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.coordinator_process import free_port
+from tests.idle_connection import outlasts_clients
 from tests.portolan_process import COMMAND, Portolan
 from tests.runner_process import until
 
@@ -52,6 +53,7 @@ def test_a_database_is_brought_up_to_date_and_then_served(empty: Portolan) -> No
         taken = empty.refused("serve", "--port", str(port))
         assert f"cannot listen on 127.0.0.1:{port}" in taken
         assert "--port" in taken
+        assert outlasts_clients(f"http://127.0.0.1:{port}")
     finally:
         serving.send_signal(signal.SIGTERM)
         said, _ = serving.communicate(timeout=120)

@@ -12,6 +12,7 @@ import pytest
 from protocol.events import Finished, Heartbeat, Started
 from protocol.problems import PROBLEM_JSON, Problem
 from protocol.words import Ending, Verdict
+from tests.idle_connection import outlasts_clients
 from tests.runner_process import RunnerProcess
 
 
@@ -201,6 +202,10 @@ def test_unknown_routes_and_methods_are_problems(runner: RunnerProcess) -> None:
     _problem(runner.http.get("/v2/runner"), 404)
     _problem(runner.http.put("/v1/runner"), 405)
     _problem(runner.http.get("/v1/events"), 422)
+
+
+def test_an_idle_connection_is_kept_for_longer_than_clients_use_it(runner: RunnerProcess) -> None:
+    assert outlasts_clients(runner.ready["url"])
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "Basic c2VjcmV0", "Bearer"])

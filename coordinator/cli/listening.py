@@ -1,0 +1,53 @@
+"""Where the coordinator listens, and the HTTP server that does it, in the foreground or in an instance."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from coordinator.errors import PortolanError
+
+KEPT_IDLE_S = 75
+"""An idle connection is closed after this; a client that reuses one at that instant loses its request,
+and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner."""
+
+
+class ListenError(PortolanError):
+    """The coordinator cannot listen there."""
+
+
+@contextmanager
+def listening_on(host: str, port: int) -> Iterator[socket.socket]:
+    """Bound before anything else is started: a port in use is told at once."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise ListenError(f"'{host}' is not an address of this machine: {error.strerror}") from error
+    with socket.socket(family, kind, protocol) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen(128)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise ListenError(
+                f"cannot listen on {host}:{port}: {reason}; stop what uses it, or choose another with --port"
+            ) from error
+        yield listener
+
+
+def server_of(app: FastAPI) -> uvicorn.Server:
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            timeout_keep_alive=KEPT_IDLE_S,
+            timeout_graceful_shutdown=2,
+        )
+    )
