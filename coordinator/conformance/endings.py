@@ -10,6 +10,8 @@ from protocol.words import ConformanceTag
 DEADLINE_S = 2.0
 SHORT_S = 1.5
 """Less than a slow case takes."""
+TRIES = 3
+"""A busy host may take so long over any case once; a runner that charges for waiting does so every time."""
 
 
 async def running(subject: Subject) -> None:
@@ -61,6 +63,17 @@ async def kills(subject: Subject) -> None:
 
 
 async def waiting(subject: Subject) -> None:
+    for _ in range(TRIES):
+        waited, ended = await _behind_a_slow_one(subject)
+        if waited < SHORT_S:
+            raise NotRunError(f"its slow case took {waited:.1f} s only, so nothing waited as long as its timeout_s")
+        if ended.ending[1] != "timed_out":
+            return
+    raise BrokenError(f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {waited:.1f} s")
+
+
+async def _behind_a_slow_one(subject: Subject) -> tuple[float, Seen]:
+    """How long a job waited, in s, and how it ended."""
     case = subject.tagged(ConformanceTag.slow)
     async with subject.stream() as stream:
         (slow,) = await subject.queue(subject.job(case), case=case)
@@ -68,12 +81,7 @@ async def waiting(subject: Subject) -> None:
         started = (await stream.started(slow))[-1]
         ended = await stream.finished(key)
     waited = next((each.at for each in ended if each.is_of("finished", slow)), started.at) - started.at
-    if waited < SHORT_S:
-        raise NotRunError(f"its slow case took {waited:.1f} s only, so nothing waited as long as its timeout_s")
-    if ended[-1].ending[1] == "timed_out":
-        raise BrokenError(
-            f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {waited:.1f} s"
-        )
+    return waited, ended[-1]
 
 
 async def _must_go_on(subject: Subject, stream: Stream) -> None:

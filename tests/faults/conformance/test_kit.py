@@ -6,11 +6,10 @@ One runner for each fault, all of them at once: most of the time is waiting.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
-from coordinator.conformance import Report, Result, check, start, subject
+from coordinator.conformance import Report, Result, check
 from coordinator.conformance.contract import CLAUSES
 from tests.faults.conformance.toy import SECRET, Toy, served
 
@@ -69,17 +68,13 @@ async def _checked(fault: str | None, room: asyncio.Semaphore) -> Report:
 
 
 @pytest.fixture(scope="module")
-def reports() -> Iterator[dict[str | None, Report]]:
-    """Of a kit that waits longer for an answer: all the runners and all the kits share one thread."""
+def reports() -> dict[str | None, Report]:
 
     async def all_of_them() -> list[Report]:
         room = asyncio.Semaphore(AT_ONCE)
         return await asyncio.gather(*(_checked(fault, room) for fault in (None, *FAULTS)))
 
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (start, subject):
-            patch.setattr(module, "ANSWER_S", 60.0)
-        yield dict(zip((None, *FAULTS), asyncio.run(all_of_them()), strict=True))
+    return dict(zip((None, *FAULTS), asyncio.run(all_of_them()), strict=True))
 
 
 def _of(report: Report, result: Result) -> set[str]:

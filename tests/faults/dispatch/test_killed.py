@@ -136,7 +136,7 @@ def test_a_cancelled_campaign_stops_what_runs(coordinator: CoordinatorProcess, r
 
 
 def test_a_hang_is_a_timeout_and_the_next_job_runs(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
-    campaign = coordinator.submit("hazards.hang_holding_the_gil", "hazards.add", runs=1, timeout_s=1.0)
+    campaign = coordinator.submit("hazards.hang_holding_the_gil", "hazards.add", runs=1, timeout_s=4.0)
     outcomes = one_outcome_each(coordinator, campaign)
     (hung,) = [each for each in outcomes if each["function"] == "hazards.hang_holding_the_gil"]
     assert (hung["verdict"], hung["cause"]) == ("failed", "timeout")

@@ -16,16 +16,16 @@ def test_waiting_for_the_timing_lock_is_stored_and_not_charged(tmp_path: Path) -
     try:
         with lock.open("w") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            job = running.job("add/0", timing="steady", timeout_s=2.0)
+            job = running.job("add/0", timing="steady", timeout_s=5.0)
             running.post(job)
             with running.stream() as events:
                 beats = (event for event in events if isinstance(event, Heartbeat) and event.running)
                 _, (waiting,) = next(beats).running, next(beats).running
-            assert waiting.elapsed_s < 2.0
+            assert waiting.elapsed_s < 5.0
         (outcome,) = running.finished(1).values()
         assert outcome.verdict is Verdict.passed
-        assert outcome.timing.lock_wait_ms > 2_000
-        assert outcome.duration_s < 2.0
+        assert outcome.timing.lock_wait_ms > 5_000
+        assert outcome.duration_s < 5.0
         assert lock.stat().st_mode & 0o600
         assert running.run("add/1").verdict is Verdict.passed
     finally:
