@@ -8,11 +8,13 @@ FRAMEWORKS := jax tensorflow torch
 # What compose.yaml serves unless a profile is chosen.
 CONTAINERS := jax/cpu tensorflow/cpu tensorflow/xla torch/cpu torch/xla
 
+PROCESS_TESTS := test-coordinator test-browser $(FRAMEWORKS:%=test-%) test-toy
+
 BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker test test-processes test-containers lint bench screenshots clean
+.PHONY: help setup demo images demo-docker test test-processes $(PROCESS_TESTS) test-containers lint bench screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +23,7 @@ help:
 	@echo 'make images [IMAGES=jax-cpu]   build the images of the containers (docker/bake.hcl)'
 	@echo 'make demo-docker [TARGETS=…]   the same chart from containers: PostgreSQL, coordinator, runners'
 	@echo 'make test                      all set-up and all tests'
+	@echo 'make test-torch                one part of them: coordinator, browser, jax, tensorflow, torch, toy, containers'
 	@echo 'make lint                      ruff, mypy and the directions of imports'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
 	@echo 'make screenshots               pictures of the main pages, docs/images/, with Chromium'
@@ -48,21 +51,29 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The tests of containers mostly wait, so they run beside the others.
+# The tests of containers mostly wait, so they run beside the others, and are shown when they have ended.
 test: lint
 	set -e; for framework in $(FRAMEWORKS); do $(BIN)/portolan-runner setup "$$framework"; done
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-processes test-containers
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-processes test-containers
+
+# One after the other, each shown as it runs; what fails keeps none of the rest from being run.
+test-processes:
+	@$(MAKE) --no-print-directory --jobs 1 --output-sync=none --keep-going $(PROCESS_TESTS)
+
+test-coordinator:
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile tests/unit tests/integration tests/acceptance tests/faults
+
+test-browser:
+	$(BIN)/python -m pytest tests/browser
 
 # A framework's own tests run where it is installed, the others beside the coordinator.
-test-processes:
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile tests/unit tests/integration tests/acceptance tests/faults
-	$(BIN)/python -m pytest tests/browser
-	set -e; for framework in $(FRAMEWORKS); do \
-		environment="$$($(BIN)/portolan-runner setup "$$framework")"; tests="tests/$$framework"; \
-		PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c "$$tests/pytest.ini" "$$tests"; \
-	done
-	set -e; toy="$$($(BIN)/portolan-runner setup torch --with ./examples/accelerator)"; \
-		PYTHONPATH="$(CURDIR)" "$$toy/bin/python" -m pytest -c tests/toy/pytest.ini tests/toy
+$(FRAMEWORKS:%=test-%): test-%:
+	environment="$$($(BIN)/portolan-runner setup $*)" && \
+	PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c tests/$*/pytest.ini tests/$*
+
+test-toy:
+	toy="$$($(BIN)/portolan-runner setup torch --with ./examples/accelerator)" && \
+	PYTHONPATH="$(CURDIR)" "$$toy/bin/python" -m pytest -c tests/toy/pytest.ini tests/toy
 
 test-containers:
 	$(BIN)/python -m pytest tests/containers
