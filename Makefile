@@ -60,6 +60,8 @@ test: lint
 test-processes:
 	@$(MAKE) --no-print-directory --jobs 1 --output-sync=none --keep-going $(PROCESS_TESTS)
 
+$(PROCESS_TESTS) test-containers: $(STAMP)
+
 test-coordinator:
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile tests/unit tests/integration tests/acceptance tests/faults
 
