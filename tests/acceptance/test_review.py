@@ -174,7 +174,7 @@ def test_what_passed_has_no_cause_to_name(coordinator: CoordinatorProcess, porto
 
 
 def test_a_campaign_that_still_runs_is_not_judged(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
-    running = coordinator.submit("hazards.add", "hazards.nap", runs=20, timing="off")
+    running = coordinator.submit("hazards.add", "hazards.hang", timing="off")
     answer = coordinator.http.put(f"/campaigns/{running}/overrides", json={**WRONG, "cause": "type"})
     state = coordinator.campaign(running)["state"]
     coordinator.http.post(f"/campaigns/{running}/cancel")

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from scripts import chromium
 from tests.browser import told_runner
 from tests.browser.watched import DESK, Watched
 from tests.coordinator_process import CoordinatorProcess
-from tests.runner_process import ROOT, RunnerProcess
+from tests.runner_process import LIMIT_S, ROOT, RunnerProcess
 
 REQUIRED = "PORTOLAN_REQUIRE_BROWSER"
 SECRET = "a secret of the tests"
@@ -88,6 +88,7 @@ def _charted(coordinator: CoordinatorProcess, name: str) -> int:
 def browser(browser_path: str, house: House) -> Iterator[Browser]:
     """Started after the house is: while Playwright runs, this thread cannot run another event loop."""
     with chromium.launched(browser_path) as browser:
+        expect.set_options(timeout=LIMIT_S * 1e3)
         yield browser
 
 
@@ -95,6 +96,7 @@ def browser(browser_path: str, house: House) -> Iterator[Browser]:
 def visit(browser: Browser, house: House) -> Iterator[Watched]:
     """A visitor with an empty profile; at the end, nothing may have gone wrong in the page."""
     context = browser.new_context(viewport=DESK)
+    context.set_default_timeout(LIMIT_S * 1e3)
     watched = Watched(context.new_page(), house.base)
     yield watched
     context.close()

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import SECRET, House
 from tests.browser.told_runner import LOG_CHARACTERS, MARKUP
 from tests.browser.watched import Watched
+from tests.runner_process import LIMIT_S
 
-LIMIT_MS = 30_000
+QUICK_MS = 30_000
 MOST_TABS = 80
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _patience() -> Iterator[None]:
-    expect.set_options(timeout=LIMIT_MS)
-    yield
-    expect.set_options(timeout=5_000)
 
 
 def test_a_campaign_is_previewed_submitted_and_watched_to_its_end(visit: Watched) -> None:
@@ -120,7 +112,7 @@ def test_a_runner_is_checked_and_then_registered(visit: Watched, house: House) -
     page.get_by_label(re.compile("although the check")).check()
     page.get_by_role("button", name="Check and register").click()
     expect(page.locator(".findings li").first).to_be_visible()
-    expect(page.get_by_role("heading", name="Registered", exact=True)).to_be_visible(timeout=90_000)
+    expect(page.get_by_role("heading", name="Registered", exact=True)).to_be_visible()
     assert visit.accessibility_faults() == []
     page.get_by_role("link", name="See the runner").click()
     expect(page.locator(".lead .state")).to_have_text("online")
@@ -149,6 +141,7 @@ def test_a_report_is_read_from_disk_without_its_coordinator(
     download.value.save_as(path)
 
     context = browser.new_context(offline=True)
+    context.set_default_timeout(LIMIT_S * 1e3)
     read = Watched(context.new_page(), "nowhere")
     read.page.goto(path.as_uri())
     read.settled()
@@ -173,7 +166,7 @@ def test_markup_is_text_and_a_million_characters_of_log_are_quick(visit: Watched
     expect(page.locator("pre[aria-label=Log]")).to_contain_text("document.title")
     assert "taken over" not in page.title()
     assert page.locator("main img").count() == 0
-    assert int(page.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart")) < LIMIT_MS
+    assert int(page.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart")) < QUICK_MS
     assert len(page.content()) < 250_000, "the page holds the end of the log only"
     page.get_by_role("link", name=re.compile("^All 1.000.000$")).click()
     assert len(page.inner_text("body")) >= LOG_CHARACTERS * 0.99
@@ -213,6 +206,7 @@ def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(visit: Watche
 
 def test_pages_say_the_same_without_scripts(browser: Browser, house: House) -> None:
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(LIMIT_S * 1e3)
     page = context.new_page()
     page.goto(f"{house.base}/campaigns/{house.low}/figures")
     expect(page.locator("[data-figure] img").first).to_be_visible()

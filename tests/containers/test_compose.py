@@ -130,7 +130,7 @@ def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard:
 def test_the_restart_of_a_container_in_mid_campaign_loses_nothing(composed: Composed, service: str, how: str) -> None:
     runs = 60
     campaign = composed.submit(suite="hazards", functions=["hazards.nap"], runs=runs)
-    until(lambda: composed.done(campaign) >= 5, "the campaign is under way", 60.0)
+    until(lambda: composed.done(campaign) >= 5, "the campaign is under way")
     if how == "kill":
         assert composed.compose("kill", service).returncode == 0
         composed.up(*PLAIN)

@@ -184,7 +184,7 @@ def test_two_processes_of_one_name_at_the_same_moment(
     for each in both:
         each.wait_says("not enrolled yet")
     coordinator.start()
-    until(lambda: any(each.process.poll() is not None for each in both), "one of them ends", 90)
+    until(lambda: any(each.process.poll() is not None for each in both), "one of them ends")
     ended, stays = sorted(both, key=lambda each: each.process.poll() is None)
     assert "alpha" in ended.refused()
     assert stays.process.poll() is None
