@@ -5,11 +5,14 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import uvicorn
-from fastapi import FastAPI
 
 from coordinator.errors import PortolanError
+
+if TYPE_CHECKING:  # no command waits for an import that only one of them needs
+    from fastapi import FastAPI
 
 KEPT_IDLE_S = 75
 """An idle connection is closed after this; a client that reuses one at that instant loses its request,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from coordinator.conformance.subject import OUTCOME_S, STOP_S, BrokenError, Key, NotRunError, Seen, Stream, Subject
 from protocol.words import ConformanceTag
@@ -66,8 +65,8 @@ async def kills(subject: Subject) -> None:
 async def waiting(subject: Subject) -> None:
     charged: float | None = None
     for _ in range(TRIES):
-        waited, ending = await _behind_a_slow_one(subject)
-        if ending == "timed_out":
+        waited, ended = await _behind_a_slow_one(subject)
+        if ended.ending[1] == "timed_out":
             charged = waited
         elif waited >= SHORT_S:
             return
@@ -76,8 +75,8 @@ async def waiting(subject: Subject) -> None:
     raise BrokenError(f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {charged:.1f} s")
 
 
-async def _behind_a_slow_one(subject: Subject) -> tuple[float, Any]:
-    """For how long a job is seen to wait, in s (less than it was, if the start is read late), and its ending."""
+async def _behind_a_slow_one(subject: Subject) -> tuple[float, Seen]:
+    """For how long a job is seen to wait, in s (less than it was, if the start is read late), and its end."""
     case = subject.tagged(ConformanceTag.slow)
     async with subject.stream() as stream:
         (slow,) = await subject.queue(subject.job(case), case=case)
@@ -85,7 +84,7 @@ async def _behind_a_slow_one(subject: Subject) -> tuple[float, Any]:
         started = (await stream.started(slow))[-1]
         seen = await stream.finished(key)
     waited = next((each.at for each in seen if each.is_of("finished", slow)), started.at) - started.at
-    return waited, seen[-1].ending[1]
+    return waited, seen[-1]
 
 
 async def _must_go_on(subject: Subject, stream: Stream) -> None:

@@ -19,6 +19,7 @@ from coordinator.conformance.report import Finding, Report, Result
 from coordinator.conformance.restart import Restart
 from coordinator.conformance.start import begin, clients
 from coordinator.conformance.subject import BrokenError, NotRunError, Subject
+from coordinator.fleet.client import reason_of
 
 Check = Callable[[Subject], Awaitable[None]]
 Told = Callable[[Finding], None]
@@ -79,7 +80,7 @@ async def _find(clause: Clause, run: Check, subject: Subject, lost: str | None) 
         except BrokenError as error:
             result, detail = Result.failed, str(error)
         except httpx.HTTPError as error:
-            result, detail = Result.failed, f"a call was not answered: {str(error) or type(error).__name__}"
+            result, detail = Result.failed, f"a call was not answered: {reason_of(error)}"
         lost = await _settled(clause, subject)
     seconds = round(time.monotonic() - began, 2)
     return Finding(id=clause.id, sentence=clause.sentence, result=result, detail=detail, seconds=seconds), lost
@@ -89,7 +90,7 @@ async def _settled(clause: Clause, subject: Subject) -> str | None:
     try:
         free = await subject.settle()
     except httpx.HTTPError as error:
-        return f"it no longer answers since {clause.id} ({str(error) or type(error).__name__})"
+        return f"it no longer answers since {clause.id} ({reason_of(error)})"
     return None if free else f"it runs no job any more since {clause.id}"
 
 

@@ -11,7 +11,7 @@ import httpx
 
 from coordinator.conformance.subject import ANSWER_S, BrokenError, Case, Seen, Subject
 from coordinator.errors import RunnerIncompatibleError, RunnerRefusedError, RunnerUnreachableError
-from coordinator.fleet.client import IDLE_S
+from coordinator.fleet.client import IDLE_S, reason_of
 
 LOOK_S = 12.0
 """A heartbeat comes within 10 s."""
@@ -51,9 +51,8 @@ async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient) -> Subject
     except httpx.TimeoutException as error:
         raise RunnerUnreachableError(f"the runner at {url} did not answer within {ANSWER_S:g} s") from error
     except (httpx.HTTPError, UnicodeError) as error:
-        told = str(error) or type(error).__name__
         raise RunnerUnreachableError(
-            f"the runner at {url} does not answer ({told}): is it running, and the URL right?"
+            f"the runner at {url} does not answer ({reason_of(error)}): is it running, and the URL right?"
         ) from error
 
 

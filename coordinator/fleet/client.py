@@ -173,7 +173,7 @@ class RunnerClient:
 
     def _unreachable(self, error: Exception) -> RunnerUnreachableError:
         slow = isinstance(error, httpx.TimeoutException)
-        told = f"did not answer within {ANSWER_S:.0f} s" if slow else f"does not answer ({_told(error)})"
+        told = f"did not answer within {ANSWER_S:.0f} s" if slow else f"does not answer ({reason_of(error)})"
         return RunnerUnreachableError(f"the runner at {self.url} {told}: is it running, and the URL right?")
 
     def _not_a_runner(self, error: ValidationError) -> RunnerIncompatibleError:
@@ -190,7 +190,8 @@ class RunnerClient:
         )
 
 
-def _told(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Some of httpx have no message: then their name."""
     return str(error) or type(error).__name__
 
 

@@ -69,7 +69,6 @@ async def _checked(fault: str | None, room: asyncio.Semaphore) -> Report:
 
 @pytest.fixture(scope="module")
 def reports() -> dict[str | None, Report]:
-
     async def all_of_them() -> list[Report]:
         room = asyncio.Semaphore(AT_ONCE)
         return await asyncio.gather(*(_checked(fault, room) for fault in (None, *FAULTS)))
