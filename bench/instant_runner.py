@@ -38,6 +38,10 @@ class InstantExecutor:
     def queued(self) -> int:
         return 0
 
+    @property
+    def starting(self) -> int:
+        return 0
+
     def running(self) -> list[Running]:
         return []
 

@@ -1,7 +1,8 @@
 """What comes back: ``GET /v1/events``, newline-delimited JSON, and its acknowledgement.
 
 ``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat
-takes no number of its own: ``n`` repeats the last one issued, and nothing needs storing.
+takes no number of its own: ``n`` repeats the number of the event before it on the same
+stream (or that from which the stream began), and nothing needs storing.
 """
 
 from typing import Annotated, Literal
@@ -35,12 +36,15 @@ class Running(Message):
     attempt: int
     elapsed_s: float = Field(ge=0)
     """On the runner's clock, by the rule of ``timeout_s``."""
+    waited_s: float = Field(default=0.0, ge=0)
+    """For the timing lock, since the case began: what ``elapsed_s`` leaves out, and all that it leaves out."""
 
 
 class Heartbeat(Message):
     type: Literal["heartbeat"] = "heartbeat"
     n: int
     queued: int
+    """How many jobs have not begun: those that wait, and one whose process is being made."""
     running: list[Running] = Field(default_factory=list)
 
 

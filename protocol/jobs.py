@@ -36,6 +36,8 @@ class JobStatus(StrEnum):
     """This attempt is already here; posting it again changes nothing."""
     stale_attempt = "stale_attempt"
     """A newer attempt of the job is already here."""
+    other_case = "other_case"
+    """The id is here with another suite, case or run: nothing is taken, and what is here goes on."""
     unknown_case = "unknown_case"
     full = "full"
 

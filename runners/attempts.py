@@ -31,6 +31,11 @@ class Task:
     def key(self) -> tuple[str, int]:
         return self.job.id, self.job.attempt
 
+    @property
+    def asked(self) -> tuple[str, str, int]:
+        """What an id stands for, over all its attempts."""
+        return self.suite, self.job.case, self.job.run
+
 
 class Executor(Protocol):
     """Executes tasks in order and reports to the event log. The service needs no more of it."""
@@ -38,6 +43,10 @@ class Executor(Protocol):
     @property
     def queued(self) -> int:
         """How many tasks wait."""
+
+    @property
+    def starting(self) -> int:
+        """How many have left the queue and not begun: their process is being made."""
 
     def running(self) -> list[Running]:
         """What runs now, and for how long."""
@@ -57,28 +66,30 @@ class Attempts:
 
     def __init__(self, queue_limit: int) -> None:
         self.queue_limit = queue_limit
-        self._newest: dict[str, int] = {}
+        self._newest: dict[str, Task] = {}
 
-    def answer(self, id: str, attempt: int, queued: int) -> JobStatus:
+    def answer(self, task: Task, queued: int) -> JobStatus:
         """What to do with a posted attempt when ``queued`` tasks wait already."""
-        newest = self._newest.get(id, 0)
-        if attempt == newest:
-            return JobStatus.known
-        if attempt < newest:
-            return JobStatus.stale_attempt
-        if queued >= self.queue_limit:
-            return JobStatus.full
-        return JobStatus.queued
+        newest = self._newest.get(task.job.id)
+        if newest is not None:
+            if newest.asked != task.asked:
+                return JobStatus.other_case
+            if task.job.attempt == newest.job.attempt:
+                return JobStatus.known
+            if task.job.attempt < newest.job.attempt:
+                return JobStatus.stale_attempt
+        return JobStatus.full if queued >= self.queue_limit else JobStatus.queued
 
-    def add(self, id: str, attempt: int) -> int | None:
+    def add(self, task: Task) -> tuple[str, int] | None:
         """Note an accepted attempt; returns the older one that it replaces, to be stopped."""
-        older = self._newest.get(id)
-        self._newest[id] = attempt
-        return older
+        older = self._newest.get(task.job.id)
+        self._newest[task.job.id] = task
+        return None if older is None else older.key
 
     def forget(self, finished: Iterable[tuple[str, int]]) -> None:
         for id, attempt in finished:
-            if self._newest.get(id) == attempt:
+            newest = self._newest.get(id)
+            if newest is not None and newest.job.attempt == attempt:
                 del self._newest[id]
 
     def __len__(self) -> int:

@@ -31,6 +31,11 @@ class Clock:
         until = now if self._waiting_since is None else self._waiting_since
         return max(until - self._began - self._waited, 0.0)
 
+    def waited(self, now: float) -> float:
+        """What ``elapsed`` leaves out."""
+        pending = 0.0 if self._waiting_since is None else max(now - self._waiting_since, 0.0)
+        return self._waited + pending
+
     def left(self, now: float) -> float:
         """Seconds until the deadline; infinite while the case waits for the timing lock."""
         return math.inf if self._waiting_since is not None else self.timeout_s - self.elapsed(now)

@@ -61,9 +61,10 @@ class EventLog:
         line = f'{{"type":"finished","n":{self.last + 1},"id":"{id}","attempt":{attempt},"outcome":{told}}}\n'
         self._append(line.encode(), (id, attempt))
 
-    def heartbeat(self, queued: int, running: list[Running]) -> bytes:
-        """A line that takes no number and is not kept."""
-        return Heartbeat(n=self.last, queued=queued, running=running).model_dump_json().encode() + b"\n"
+    @staticmethod
+    def heartbeat(after: int, queued: int, running: list[Running]) -> bytes:
+        """A line for a stream that has come up to ``after``; it takes no number and is not kept."""
+        return Heartbeat(n=after, queued=queued, running=running).model_dump_json().encode() + b"\n"
 
     def after(self, n: int) -> tuple[int, bytes]:
         """The next events after ``n``, one a line, and the number of the last of them."""
@@ -97,7 +98,8 @@ class EventLog:
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            return False
+            # An event may have come between the end of the wait and our turn.
+            pass
         return self.last > after
 
     async def room(self) -> None:

@@ -89,12 +89,13 @@ class Service:
             if function is None:
                 status = JobStatus.unknown_case
             else:
-                status = self.attempts.answer(job.id, job.attempt, queued + len(accepted))
+                task = Task(job, batch.suite, function)
+                status = self.attempts.answer(task, queued + len(accepted))
                 if status is JobStatus.queued:
-                    older = self.attempts.add(job.id, job.attempt)
+                    older = self.attempts.add(task)
                     if older is not None:
-                        self.executor.cancel(job.id, older)
-                    accepted.append(Task(job, batch.suite, function))
+                        self.executor.cancel(*older)
+                    accepted.append(task)
             receipts.append((job.id, job.attempt, status))
         self.executor.submit(accepted)
         return receipts
@@ -120,7 +121,8 @@ class Service:
                 # Let what happens at once gather, so that a burst leaves in few writes.
                 await asyncio.sleep(0)
             elif not await self.log.wait_for_event(after, HEARTBEAT_S) and not self.log.closed:
-                yield self.log.heartbeat(self.executor.queued, self.executor.running())
+                waiting = self.executor.queued + self.executor.starting
+                yield self.log.heartbeat(after, waiting, self.executor.running())
 
     def require_boot(self, boot_id: str) -> None:
         if boot_id != self.info.boot_id:

@@ -89,12 +89,17 @@ class Supervisor:
     def queued(self) -> int:
         return len(self._queue)
 
+    @property
+    def starting(self) -> int:
+        return int(self._current is not None and self._current.clock is None)
+
     def running(self) -> list[Running]:
         current = self._current
         if current is None or current.clock is None:
             return []
-        elapsed = current.clock.elapsed(time.monotonic())
-        return [Running(id=current.task.job.id, attempt=current.task.job.attempt, elapsed_s=elapsed)]
+        now, (id, attempt) = time.monotonic(), current.task.key
+        clock = current.clock
+        return [Running(id=id, attempt=attempt, elapsed_s=clock.elapsed(now), waited_s=clock.waited(now))]
 
     def submit(self, tasks: Iterable[Task]) -> None:
         self._queue.extend(tasks)

@@ -76,6 +76,10 @@ class Teller:
     def queued(self) -> int:
         return 0
 
+    @property
+    def starting(self) -> int:
+        return 0
+
     def running(self) -> list[Running]:
         return []
 

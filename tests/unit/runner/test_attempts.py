@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.jobs import JobStatus
-from runners.attempts import Attempts
+from protocol.jobs import Job, JobStatus
+from runners.attempts import Attempts, Task
+
+
+def task(id: str = "job", attempt: int = 1, *, suite: str = "paper", case: str = "sort/0", run: int = 1) -> Task:
+    return Task(Job(id=id, attempt=attempt, case=case, run=run, timeout_s=1), suite, "sort")
 
 
 @pytest.mark.parametrize(
@@ -14,23 +18,33 @@ from runners.attempts import Attempts
 )
 def test_only_a_newer_attempt_is_new(attempt: int, status: JobStatus) -> None:
     attempts = Attempts(queue_limit=4)
-    attempts.add("job", 2)
-    assert attempts.answer("job", attempt, queued=0) is status
+    attempts.add(task(attempt=2))
+    assert attempts.answer(task(attempt=attempt), queued=0) is status
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 3])
+@pytest.mark.parametrize(
+    "other", [{"case": "sort/1"}, {"suite": "library"}, {"run": 2}], ids=lambda other: next(iter(other))
+)
+def test_an_id_stands_for_one_case(attempt: int, other: dict[str, object]) -> None:
+    attempts = Attempts(queue_limit=4)
+    attempts.add(task(attempt=2))
+    assert attempts.answer(task(attempt=attempt, **other), queued=0) is JobStatus.other_case  # type: ignore[arg-type]
 
 
 def test_a_full_queue_refuses_the_new_and_knows_the_old() -> None:
     attempts = Attempts(queue_limit=4)
-    attempts.add("old", 1)
-    assert attempts.answer("new", 1, queued=3) is JobStatus.queued
-    assert attempts.answer("new", 1, queued=4) is JobStatus.full
-    assert attempts.answer("old", 1, queued=4) is JobStatus.known
+    attempts.add(task("old"))
+    assert attempts.answer(task("new"), queued=3) is JobStatus.queued
+    assert attempts.answer(task("new"), queued=4) is JobStatus.full
+    assert attempts.answer(task("old"), queued=4) is JobStatus.known
 
 
 def test_a_replaced_attempt_is_named_and_its_end_forgets_nothing() -> None:
     attempts = Attempts(queue_limit=4)
-    assert attempts.add("job", 1) is None
-    assert attempts.add("job", 2) == 1
+    assert attempts.add(task()) is None
+    assert attempts.add(task(attempt=2)) == ("job", 1)
     attempts.forget([("job", 1)])
-    assert attempts.answer("job", 2, queued=0) is JobStatus.known
+    assert attempts.answer(task(attempt=2), queued=0) is JobStatus.known
     attempts.forget([("job", 2)])
     assert len(attempts) == 0

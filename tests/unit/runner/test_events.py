@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from hypothesis import given
@@ -87,3 +88,22 @@ async def test_waiting_ends_with_an_event_with_the_time_or_with_the_service() ->
     await asyncio.sleep(0)
     log.close()
     assert not await waiting
+
+
+async def test_an_event_that_comes_as_a_wait_ends_is_not_missed() -> None:
+    """A timer and an event can fall into one turn of the loop: the wait has ended by then, and knows nothing of it."""
+    log = EventLog()
+    loop = asyncio.get_running_loop()
+    # Both are due in the same turn; the event is appended after the wait was cancelled and before it is told.
+    wait = asyncio.create_task(log.wait_for_event(0, 0.02))
+    await asyncio.sleep(0)
+    loop.call_later(0.02, log.started, "a", 1)
+    loop.call_soon(time.sleep, 0.05)
+    assert await wait
+
+
+def test_a_heartbeat_repeats_what_its_stream_has_said() -> None:
+    log = EventLog()
+    last, _ = log.after(0)
+    log.started("a", 1)
+    assert EVENT.validate_json(log.heartbeat(last, 0, [])).n == 0
