@@ -26,12 +26,6 @@ STATEMENT_TIMEOUT_S = 600
 """Whoever imports what is being imported waits for the other, longer than a statement may otherwise take."""
 
 
-class StoredCase(NamedTuple):
-    id: int
-    function: str
-    host_only: str | None
-
-
 class DoneJob(NamedTuple):
     """An outcome, and what its job was."""
 
@@ -86,12 +80,10 @@ async def campaign_of(connection: AsyncConnection, sha256: str) -> int | None:
     return campaign_id
 
 
-async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, StoredCase]:
-    """By the case's id in its suite."""
-    rows = await connection.execute(
-        select(cases.c.name, cases.c.id, cases.c.function, cases.c.host_only).where(cases.c.suite_id == suite_id)
-    )
-    return {row.name: StoredCase(row.id, row.function, row.host_only) for row in rows}
+async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, int]:
+    """Ids in the database, by the case's id in its suite."""
+    rows = await connection.execute(select(cases.c.name, cases.c.id).where(cases.c.suite_id == suite_id))
+    return {row.name: row.id for row in rows}
 
 
 async def create_jobs(

@@ -17,8 +17,9 @@ from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, RequestError, RunnerError, RunnerIncompatibleError
 from coordinator.fleet import store
 from coordinator.fleet.client import RunnerClient
-from coordinator.fleet.service import store_suites
+from coordinator.fleet.service import put
 from coordinator.fleet.store import Registered
+from coordinator.fleet.suites import require_unambiguous
 from protocol.catalogue import Catalogue
 from protocol.enrolment import Enrolment
 from protocol.runner import RunnerInfo
@@ -106,7 +107,9 @@ async def _look_up(engine: AsyncEngine, asked: Enrolment) -> frozenset[Registere
 async def _probe(asked: Enrolment) -> tuple[RunnerInfo, Catalogue]:
     try:
         async with RunnerClient(asked.url, asked.secret) as client:
-            return await client.info(), await client.catalogue()
+            info, catalogue = await client.info(), await client.catalogue()
+            require_unambiguous(asked.url, catalogue)
+            return info, catalogue
     except RunnerIncompatibleError as error:
         # Not for a retry, as the others are: it will be no other runner tomorrow.
         raise RequestError(str(error)) from error
@@ -148,10 +151,7 @@ async def _carry_out(
 ) -> Stored:
     for each in change.superseded:
         await store.remove_runner(connection, each, SUPERSEDED)
-    suite_ids = await store_suites(connection, info, catalogue)
     secret = secrets.token_urlsafe(32)
-    if change.keep is None:
-        runner_id = await store.add_runner(connection, info, suite_ids, name=asked.name, url=asked.url, secret=secret)
-        return Stored(runner_id, secret, created=True)
-    await store.update_runner(connection, change.keep, info, suite_ids, name=asked.name, url=asked.url, secret=secret)
-    return Stored(change.keep, secret, created=False)
+    address = {"name": asked.name, "url": asked.url, "secret": secret}
+    runner_id = await put(connection, change.keep, info, catalogue, **address)
+    return Stored(runner_id, secret, created=change.keep is None)
