@@ -223,8 +223,10 @@ def test_the_command_line_says_it_in_one_line(coordinator: CoordinatorProcess, l
     registered(coordinator, listing(STORED))
     other = listing(CHANGED)
     done = subprocess.run(
-        [sys.executable, "-m", "coordinator", "runner", "register", other.url]
-        + ["--url", f"http://127.0.0.1:{coordinator.port}"],
+        [
+            *(sys.executable, "-m", "coordinator", "runner", "register", other.url),
+            *("--url", f"http://127.0.0.1:{coordinator.port}"),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
