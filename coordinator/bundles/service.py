@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.bundles import reader, store
 from coordinator.bundles.reader import Bundle
 from coordinator.bundles.store import DoneJob
+from coordinator.database.connection import is_refused
 from coordinator.dispatch.machine import Key
 from coordinator.errors import BundleError
 from coordinator.fleet.store import store_fingerprint, store_target
@@ -57,7 +58,7 @@ async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None) -
             await _fill(connection, created, bundle, file)
             return created, True
     except DBAPIError as error:
-        if store.is_refused(error):
+        if is_refused(error):
             raise BundleError("the bundle holds a value that no database takes: a runner did not write it") from error
         raise
 

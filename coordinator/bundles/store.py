@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from sqlalchemy import insert, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import priority
@@ -33,12 +32,6 @@ class DoneJob(NamedTuple):
     case_id: int
     run: int
     finished_at: datetime
-
-
-def is_refused(error: DBAPIError) -> bool:
-    """PostgreSQL takes these values at no time: text with NUL, numbers out of range."""
-    state = getattr(error.orig, "sqlstate", None) or ""
-    return state.startswith("22")
 
 
 async def take_time(connection: AsyncConnection) -> None:

@@ -78,9 +78,17 @@ def judge(
 async def enrol(engine: AsyncEngine, asked: Enrolment) -> Stored:
     """Probe the runner and store it under its name, with a new secret of its own.
 
-    Raises a ``RunnerError`` if it cannot be probed and a ``ConflictError`` if another one
-    stands in its way; then nothing is stored.
+    Raises a ``RunnerError`` if it cannot be probed or its suite is another one than is stored, and
+    a ``ConflictError`` if another runner stands in its way; then nothing is stored.
     """
+    try:
+        return await _enrol(engine, asked)
+    except RunnerIncompatibleError as error:
+        # Not for a retry, as the others are: it will be no other runner tomorrow.
+        raise RequestError(str(error)) from error
+
+
+async def _enrol(engine: AsyncEngine, asked: Enrolment) -> Stored:
     known = await _look_up(engine, asked)
     for _ in range(TRIES):
         info, catalogue = await _probe(asked)
@@ -105,14 +113,10 @@ async def _look_up(engine: AsyncEngine, asked: Enrolment) -> frozenset[Registere
 
 
 async def _probe(asked: Enrolment) -> tuple[RunnerInfo, Catalogue]:
-    try:
-        async with RunnerClient(asked.url, asked.secret) as client:
-            info, catalogue = await client.info(), await client.catalogue()
-            require_unambiguous(asked.url, catalogue)
-            return info, catalogue
-    except RunnerIncompatibleError as error:
-        # Not for a retry, as the others are: it will be no other runner tomorrow.
-        raise RequestError(str(error)) from error
+    async with RunnerClient(asked.url, asked.secret) as client:
+        info, catalogue = await client.info(), await client.catalogue()
+    require_unambiguous(asked.url, catalogue)
+    return info, catalogue
 
 
 async def _boot_at(registered: Registered) -> str | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from coordinator.database.connection import transact
-from coordinator.errors import NotFoundError
+from coordinator.database.connection import is_refused, transact
+from coordinator.errors import NotFoundError, RunnerIncompatibleError
 from coordinator.fleet import ownership, store
 from coordinator.fleet.client import RunnerClient
 from coordinator.fleet.models import Runner, RunnerRegistration, Work
@@ -68,13 +68,21 @@ async def put(
 ) -> int:
     """Store what a runner says of itself, in the registration that is given and locked, or in a new one; its id.
 
-    The suites come last: they wait for nobody's import there. Raises ``SuiteChangedError``.
+    The suites come last, as the lock of their revision must. Raises a ``RunnerError``.
     """
-    if runner_id is None:
-        runner_id = await store.add_runner(connection, info, (), **address)
-    else:
-        await store.update_runner(connection, runner_id, info, (), **address)
-    await store.store_offer(connection, runner_id, await store_suites(connection, info.framework, catalogue))
+    try:
+        if runner_id is None:
+            runner_id = await store.add_runner(connection, info, (), **address)
+        else:
+            await store.update_runner(connection, runner_id, info, (), **address)
+        await store.store_offer(connection, runner_id, await store_suites(connection, info.framework, catalogue))
+    except DBAPIError as error:
+        if is_refused(error):
+            raise RunnerIncompatibleError(
+                "the runner says a value that no database takes, of itself or in its catalogue: "
+                "text must be without NUL, and numbers below 2,147,483,648"
+            ) from error
+        raise
     return runner_id
 
 

@@ -1,37 +1,35 @@
-"""A coordinator in a process of its own, and runners that a test can have list what it likes."""
+"""A coordinator for the tests of a module, and for each a framework of its own, whose runners list what it likes."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.registration.listing_runner import Case, ListingRunner
+from tests.faults.registration.place import ENROLMENT_SECRET, Place
 
-ENROLMENT_SECRET = "the-secret-of-today"
+NUMBERS = itertools.count(1)
 
 
-@pytest.fixture
-def coordinator(database: str, tmp_path: Path) -> Iterator[CoordinatorProcess]:
-    secret_file = tmp_path / "enrolment"
+@pytest.fixture(scope="module")
+def dsn(new_database: Callable[..., str]) -> str:
+    return new_database()
+
+
+@pytest.fixture(scope="module")
+def coordinator(dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CoordinatorProcess]:
+    secret_file: Path = tmp_path_factory.mktemp("secrets") / "enrolment"
     secret_file.write_text(ENROLMENT_SECRET)
-    coordinator = CoordinatorProcess(database, PORTOLAN_ENROLMENT_SECRET_FILE=str(secret_file))
+    coordinator = CoordinatorProcess(dsn, PORTOLAN_ENROLMENT_SECRET_FILE=str(secret_file))
     yield coordinator
     coordinator.stop()
 
 
 @pytest.fixture
-def listing() -> Iterator[Callable[..., ListingRunner]]:
-    """Starts a runner that lists these cases; what is left of it is stopped."""
-    started: list[ListingRunner] = []
-
-    def start(listed: list[Case], **options: str) -> ListingRunner:
-        runner = ListingRunner(listed, **options)
-        started.append(runner)
-        return runner
-
-    yield start
-    for runner in started:
-        runner.stop()
+def place(coordinator: CoordinatorProcess) -> Iterator[Place]:
+    place = Place(coordinator, f"listed-{next(NUMBERS)}")
+    yield place
+    place.close()

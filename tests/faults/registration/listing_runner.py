@@ -13,7 +13,6 @@ from urllib.parse import parse_qs, urlsplit
 
 Case = dict[str, Any]
 
-FRAMEWORK = "listed"
 HEARTBEAT_S = 1.0
 
 
@@ -25,9 +24,10 @@ def cases(*functions: str, **fields: Any) -> list[Case]:
 class ListingRunner:
     """A runner in a thread. ``restart`` makes it another boot, with another catalogue if one is given."""
 
-    def __init__(self, listed: list[Case], *, revision: str = "1", hardware: str = "a listed device") -> None:
+    def __init__(self, listed: list[Case], framework: str, *, hardware: str = "a listed device") -> None:
+        self.framework = framework
         self.hardware = hardware
-        self.catalogue = catalogue(listed, revision)
+        self.catalogue = catalogue(listed)
         self.probes = 0
         self._boots = 0
         self._changed = threading.Condition()
@@ -61,7 +61,7 @@ class ListingRunner:
         return {
             "boot_id": self.boot_id,
             "protocol": 1,
-            "framework": FRAMEWORK,
+            "framework": self.framework,
             "version": "1",
             "device": "cpu",
             "device_class": "cpu",
@@ -90,7 +90,7 @@ class ListingRunner:
             return self.events[after:] or [{"type": "heartbeat", "n": after, "queued": 0, "running": []}]
 
 
-def catalogue(listed: list[Case], revision: str) -> dict[str, Any]:
+def catalogue(listed: list[Case], revision: str = "1") -> dict[str, Any]:
     return {"suites": [{"name": "paper", "revision": revision, "cases": listed}]}
 
 

@@ -17,6 +17,14 @@ RUNS = bundles.RUNS
 
 
 @pytest.fixture
+def coordinator(database: str) -> Iterator[CoordinatorProcess]:
+    """One for each test: the same bundle is stored once."""
+    coordinator = CoordinatorProcess(database)
+    yield coordinator
+    coordinator.stop()
+
+
+@pytest.fixture
 def runner() -> Iterator[RunnerProcess]:
     """Not yet registered."""
     runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
