@@ -16,6 +16,8 @@ from tests.faults.registration.listing_runner import Case, cases
 from tests.faults.registration.place import Place
 from tests.runner_process import ROOT, until
 
+SHOWN_WITHIN_S = 20.0
+"""Before it is quarantined, which is for those that stay away for 30 s."""
 STORED = cases("listed.cat", "listed.dot", "listed.sum")
 CHANGED = [{**STORED[0], "function": "listed.mean"}, STORED[1], *cases("listed.max")]
 
@@ -97,7 +99,7 @@ def test_a_runner_that_restarts_with_other_content_is_offline_for_that_reason_un
         now = look()
         return now["state"] == "offline" and difference(place) in now["reason"]
 
-    until(refused, "it is offline, and the difference is the reason")
+    until(refused, "it is offline, and the difference is the reason", SHOWN_WITHIN_S)
     assert place.cells(campaign) == charted
     # It is asked again, and not as fast as it answers.
     asked, since = runner.probes, time.monotonic()
