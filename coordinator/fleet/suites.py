@@ -104,7 +104,7 @@ async def _require_agreement_of_all(
 async def _disagreement(
     connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite
 ) -> Difference:
-    """Cases of the suite with another function, or another word on the host, in another suite of this revision."""
+    """Cases of the suite with another function or ``host_only`` in another suite of this revision."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT ON (ours.position, ours.id) ours.name, ours.tags,
