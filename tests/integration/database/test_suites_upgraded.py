@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
+from alembic import command
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.database.connection import engine as make_engine
-from coordinator.database.migration import upgrade
+from coordinator.database.migration import configuration, upgrade
 from coordinator.errors import SuiteChangedError
 from coordinator.fleet.revisions import content_of, digest
 from coordinator.fleet.suites import store_suite
 from protocol.catalogue import CatalogueCase, CatalogueSuite
 
-ROOT = Path(__file__).parents[3]
-BEFORE = "0007"
+FILLED_AT = "0007"
+BEFORE, AFTER = "0009-1", "0009"
 VIEWS = ("outcome_rows", "function_verdicts", "function_latencies")
 
 SERVED, BROUGHT, FUNCTION = "served", "brought", "torch.cat"
@@ -82,32 +79,33 @@ async def figures(connection: asyncpg.Connection[Any]) -> dict[str, list[dict[st
     }
 
 
+async def bring_to(engine: AsyncEngine, revision: str) -> None:
+    """Bring the database up to this revision and no further."""
+    async with engine.begin() as connection:
+        await connection.run_sync(lambda given: command.upgrade(configuration(given), revision))
+
+
 @pytest.fixture
 def old(new_database: Callable[..., str]) -> str:
-    """A database as it was before."""
-    dsn = new_database(template="template1")
-    subprocess.run(
-        [sys.executable, "-m", "alembic", "upgrade", BEFORE],
-        cwd=ROOT,
-        env=os.environ | {"PORTOLAN_DATABASE_URL": dsn},
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
-    return dsn
+    return new_database(template="template1")
 
 
 @pytest.fixture
 async def upgraded(old: str) -> AsyncIterator[tuple[asyncpg.Connection[Any], AsyncEngine]]:
     """A database from before, filled, with its figures compared over the upgrade."""
+    engine = make_engine(old)
+    await bring_to(engine, FILLED_AT)
     connection = await asyncpg.connect(old)
     await connection.execute(FILL)
+    await bring_to(engine, BEFORE)
+    await connection.reload_schema_state()
     before = await figures(connection)
     assert [len(before[view]) for view in VIEWS] == [10 + 8 + 6 + 4, 5, 5]
-    await upgrade(old)
+    await bring_to(engine, AFTER)
     await connection.reload_schema_state()
     assert await figures(connection) == before
-    engine = make_engine(old)
+    await upgrade(old)
+    await connection.reload_schema_state()
     yield connection, engine
     await engine.dispose()
     await connection.close()
