@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import subprocess
 import sys
 import time
@@ -194,3 +195,13 @@ def test_the_command_line_says_it_in_one_line(place: Place) -> None:
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert difference(place) in line
+
+
+def test_the_page_says_it_beside_the_address(place: Place) -> None:
+    runner = place.start(STORED)
+    place.registered(runner)
+    runner.restart(CHANGED)
+    page = f"http://127.0.0.1:{place.coordinator.port}/runners/new"
+    answer = httpx.post(page, data={"url": runner.url, "secret": ""}, timeout=120)
+    assert answer.status_code == 422
+    assert difference(place) in html.unescape(answer.text)
