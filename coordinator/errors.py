@@ -11,11 +11,13 @@
     │   ├── NotFoundError             no such campaign, runner or job
     │   ├── ConflictError             it exists already, or its state forbids it
     │   └── BundleError               a file is no bundle, or not a whole and unchanged one
-    │       └── BundleTooLargeError       it is larger than any bundle may be
+    │       ├── BundleTooLargeError       it is larger than any bundle may be
+    │       └── BundleDisagreesError      a case of it is another one than is stored
     ├── RunnerError               a runner cannot be used
     │   ├── RunnerUnreachableError    no answer, or too slow an answer
     │   ├── RunnerRefusedError        it refused our secret
-    │   └── RunnerIncompatibleError   it is no runner, or speaks another protocol version
+    │   ├── RunnerIncompatibleError   it is no runner, or speaks another protocol version
+    │   └── SuiteChangedError         its suite is another one than is stored under the revision
     ├── DrawingError              a figure cannot be drawn
     ├── SettingError              a setting cannot be used as it stands
     └── DatabaseError             PostgreSQL cannot be started, reached or upgraded
@@ -111,6 +113,13 @@ class BundleTooLargeError(BundleError):
     title = "The bundle is too large"
 
 
+class BundleDisagreesError(BundleError):
+    """A case of the bundle is another one than the one that is stored under the suite's revision."""
+
+    status = 409
+    title = "Another suite has this revision"
+
+
 class RunnerError(PortolanError):
     """The runner cannot be used."""
 
@@ -134,6 +143,13 @@ class RunnerIncompatibleError(RunnerError):
     """What answers there is not a runner of this protocol version."""
 
     title = "Not a compatible runner"
+
+
+class SuiteChangedError(RunnerError):
+    """The runner's suite has the revision of a stored one, and other cases."""
+
+    status = 409
+    title = "Another suite has this revision"
 
 
 class DatabaseError(PortolanError):

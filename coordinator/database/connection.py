@@ -89,6 +89,12 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in CONFLICTS
 
 
+def is_refused(error: DBAPIError) -> bool:
+    """A value that PostgreSQL takes at no time: text with NUL, a number out of range."""
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return state.startswith("22")
+
+
 def plain_text(value: str) -> str:
     """``value`` as a text column can hold it: NUL and lone surrogates become U+FFFD."""
     try:

@@ -97,12 +97,13 @@ class RunnerLink:
                 ticker.cancel()
 
     async def _serve(self, client: RunnerClient) -> None:
-        retry_s, unreachable_since, offline, skipped = FIRST_RETRY_S, _now(), False, False
+        retry_s, unreachable_since, skipped = FIRST_RETRY_S, _now(), False
+        shown: str | None = None
         while True:
             fruitless = False
             try:
                 await self._connect(client)
-                retry_s, offline = FIRST_RETRY_S, False
+                retry_s, shown = FIRST_RETRY_S, None
                 await self._converse(client)
             except EventsTrimmedError as error:
                 reason = str(error)
@@ -119,8 +120,9 @@ class RunnerLink:
             skipped = False
             if self._machine.online:
                 unreachable_since = _now()
-            if not offline:
-                offline = True
+            if reason != shown:
+                # A stream that ended is the first reason; why the runner is not taken back may be another.
+                shown = reason
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)
                 log.info("runner %s is offline: %s", self.runner.url, reason)
