@@ -12,7 +12,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 MAX_LINE = 8 << 20
 """No message is longer; whoever sends more has lost its mind and loses its channel."""
@@ -24,7 +24,12 @@ Message = dict[str, Any]
 
 
 def encode(message: Message) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    """One line. Raises ``ValueError`` for NaN and infinity, which JSON cannot say."""
+    return json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 class ChannelLostError(Exception):
@@ -43,7 +48,7 @@ class Lines:
             raise ChannelLostError("a message has no end")
         for line in lines:
             try:
-                message = json.loads(line)
+                message = json.loads(line, parse_constant=_refuse)
             except ValueError as error:
                 raise ChannelLostError("a message is not JSON") from error
             if not isinstance(message, dict):
