@@ -24,7 +24,7 @@ from protocol.outcomes import Outcome
 from protocol.words import DeviceClass, TimingPolicy
 from runners import memory, processes
 from runners.attempts import Task
-from runners.channel import CHANNEL_LOST, Message
+from runners.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.deadline import Clock
 from runners.events import EventLog
 from runners.nursery import Child, FrameworkBrokenError, Happening, Nursery
@@ -241,6 +241,8 @@ class Supervisor:
                 return out_of_memory(happening.reason, elapsed)
             case _ if status is None and ended_alone:
                 return harness_failed("the zygote ended while the case ran", duration_s=elapsed)
+            case "channel_lost" if happening.reason in UNREADABLE:
+                return harness_failed(f"what came from the case cannot be read: {happening.reason}", duration_s=elapsed)
             case _ if not ended_alone:
                 return died(None, elapsed, CLOSED)
         if memory.kernel_kills() > kills_before and status == 9:

@@ -97,11 +97,12 @@ print_much.behaviour("1GB", lambda make: [1 << 30], _returns)
 FUNCTIONS.append(print_much)
 
 report = Function("hazards.report")
+REPORT = '{"type": "finished", "at": 1.0, "outcome": {"verdict": "passed", "ending": "returned", %s}}'
 for name, line in {
-    "nan": '{"type": "finished", "at": 1.0, "outcome": {"duration_s": NaN}}',
-    "infinite": '{"type": "finished", "at": 1.0, "outcome": {"duration_s": 1e999}}',
-    "negative": '{"type": "finished", "at": 1.0, "outcome": {"duration_s": -1}}',
-    "nul": '{"type": "finished", "at": 1.0, "outcome": {"log_tail": "a\\u0000b"}}',
+    "nan": REPORT % '"duration_s": NaN',
+    "infinite": REPORT % '"duration_s": 1e999',
+    "negative": REPORT % '"duration_s": -1',
+    "nul": REPORT % '"duration_s": 0, "log_tail": "a\\u0000b"',
     "nothing": '{"type": "finished"}',
     "tomorrow": '{"type": "begun", "at": 1e300}',
 }.items():
