@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -190,6 +191,17 @@ async def test_in_a_bundle_it_is_refused_with_line_and_field(
     assert detail.startswith(f"line {place + 1} of the bundle"), detail
     assert f": {field}: " in detail, detail
     assert (await ask(client, "GET", "/campaigns", 200))["campaigns"] == []
+
+
+async def test_a_bundle_of_our_own_with_broken_reports_can_be_imported(
+    client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    made = bundles.make(tmp_path / "report.bundle", "--timeout", "2", functions=("hazards.report",), runs=1)
+    campaign = (await ask(client, "POST", "/bundles", 201, content=made.read_bytes()))["id"]
+    causes = {row["case"]: row["cause"] for row in await outcomes(client, campaign)}
+    assert causes.pop("hazards.report/tomorrow") == "timeout"
+    assert len(causes) == 5
+    assert set(causes.values()) == {"environment"}
 
 
 async def test_what_a_bundle_may_hold_at_most_is_imported_and_shown(client: httpx.AsyncClient, bundle: bytes) -> None:
