@@ -5,6 +5,8 @@ What its numbers, texts and lists may be stands in ``limits.py``.
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from protocol.limits import NO_NUL
+
 
 class Message(BaseModel):
     """A value that crosses the wire. Unknown fields are refused, values never change.
@@ -18,6 +20,9 @@ class Message(BaseModel):
 
 def first_fault(error: ValidationError) -> str:
     """Where a message is wrong first, and how: ``outcome.timing.cold_ms: Input should be a finite number``."""
-    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in fault["loc"])
-    return f"{where}: {fault['msg']}" if where else fault["msg"]
+    wrong = fault["msg"].removeprefix("Value error, ")
+    if fault.get("ctx", {}).get("pattern") == NO_NUL:
+        wrong = "must not contain NUL"
+    return f"{where}: {wrong}" if where else wrong

@@ -175,6 +175,7 @@ IN_A_BUNDLE: dict[str, tuple[int, Callable[[dict[str, Any]], Any], str]] = {
     "NUL": (4, lambda line: line["outcome"].update(log_tail="a\0b"), "outcome.log_tail"),
     "the year 1": (1, lambda line: line.update(finished_at="0001-01-01T00:00:00+14:00"), "finished_at"),
     "in the header": (0, lambda line: line["runner"].update(device_count=2**31), "runner.device_count"),
+    "NUL in a name": (0, lambda line: line["runner"].update(version="1\0"), "runner.version: must not contain NUL"),
     "threads": (0, lambda line: line["runner"]["fingerprint"].update(threads=-1), "runner.fingerprint.threads"),
 }
 
@@ -189,7 +190,7 @@ async def test_in_a_bundle_it_is_refused_with_line_and_field(
     assert answer.status_code == 422, answer.text
     detail = json.loads(answer.content)["detail"]
     assert detail.startswith(f"line {place + 1} of the bundle"), detail
-    assert f": {field}: " in detail, detail
+    assert f": {field}" in detail, detail
     assert (await ask(client, "GET", "/campaigns", 200))["campaigns"] == []
 
 

@@ -188,9 +188,9 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "too many runs": (_changed(lambda lines: lines[0].update(runs=101)), "header, is not valid: runs"),
     "too large a number": (
         _changed(lambda lines: lines[1]["outcome"]["timing"].update(position=1 << 40)),
-        "no database takes",
+        "outcome.timing.position: ",
     ),
-    "NUL in a name": (_changed(lambda lines: lines[0]["runner"].update(version="1\0")), "no database takes"),
+    "NUL in a name": (_changed(lambda lines: lines[0]["runner"].update(version="1\0")), "must not contain NUL"),
 }
 
 
