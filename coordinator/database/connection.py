@@ -89,10 +89,10 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in CONFLICTS
 
 
-def is_refused(error: DBAPIError) -> bool:
-    """A value that PostgreSQL takes at no time: text with NUL, a number out of range."""
-    state = getattr(error.orig, "sqlstate", None) or ""
-    return state.startswith("22")
+def is_refused(error: BaseException) -> bool:
+    """PostgreSQL takes these values at no time: text with NUL, numbers out of range, or out of our own constraints."""
+    state = getattr(error.orig, "sqlstate", None) or "" if isinstance(error, DBAPIError) else ""
+    return state.startswith("22") or state == "23514"
 
 
 def plain_text(value: str) -> str:

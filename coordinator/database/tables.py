@@ -32,6 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from protocol.limits import LEAST_MILLISECONDS, MAX_MILLISECONDS, MAX_SECONDS
 from protocol.words import Cause, Ending, Placement, TimingPolicy, Verdict
 
 metadata = MetaData(
@@ -260,6 +261,16 @@ attempts = Table(
     ),
 )
 
+# As in protocol/limits.py. NaN is greater than any number here, and null passes. One constraint, on the hot path.
+_MEASURABLE = f"""\
+{
+    " and ".join(
+        f"({name} = 0 or {name} between {LEAST_MILLISECONDS:g} and {MAX_MILLISECONDS:g})"
+        for name in ("init_ms", "cold_ms", "steady_ms")
+    )
+} and iqr_ms between 0 and {MAX_MILLISECONDS:g} and lock_wait_ms between 0 and {MAX_MILLISECONDS:g} \
+and duration_s between 0 and {MAX_SECONDS:g} and calls_per_sample >= 0 and position >= 0 and log_bytes >= 0"""
+
 outcomes = Table(
     "outcomes",
     metadata,
@@ -290,6 +301,7 @@ outcomes = Table(
     Column("log_tail", Text),
     Column("log_bytes", BigInteger),
     Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint(_MEASURABLE, name="measurable"),
     Index("ix_outcomes_campaign_id_job_id", "campaign_id", "job_id"),
     Index(
         "ix_outcomes_failed",
