@@ -67,6 +67,7 @@ class Host:
     @contextlib.contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
         yield
+        proof.counted = True
 
     @contextlib.contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
