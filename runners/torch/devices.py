@@ -35,8 +35,8 @@ class TorchDevice:
     handle_name: str
     """How arrays on the device name it."""
     watches_kernels = True
-    """Whether a fallback is looked for within the device's own kernels, too. Not where torch has no way
-    from a kernel to the host, or counts what goes there itself."""
+    """Whether a fallback is looked for within the device's own kernels, too. Without it a device counts in
+    ``counting``, or says there why nothing can fall back."""
 
     @property
     def handle(self) -> torch.device:
@@ -93,7 +93,7 @@ class TorchDevice:
         watch = DispatchWatch(self, proof)
         with watch:
             yield
-        proof.counted |= watch.clear
+        proof.counted |= watch.clear and self.watches_kernels
 
     def lookup(self, name: str) -> Any:
         return lookup(name, f"torch {version()}")
@@ -121,8 +121,8 @@ class Cpu(TorchDevice):
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        yield
         proof.counted = True
+        yield
 
 
 class Cuda(TorchDevice):
@@ -154,6 +154,11 @@ class Cuda(TorchDevice):
             threads=torch.get_num_threads(),
             libraries=libraries("torch", "numpy") | {"cuda": str(torch.version.cuda)},
         )
+
+    @contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        proof.counted = True
+        yield
 
     def wait(self, tree: Any) -> None:
         torch.cuda.synchronize()
