@@ -371,6 +371,8 @@ matrix_cells = Table(
     Column("iqr_ms", Double),
     Column("ratio_to_cpu", Double),
     Column("ratio_cases", Integer),
+    Column("total_on_device", Integer),
+    Column("unknown_placement", Integer),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
     comment="function_verdicts and function_latencies of the campaigns, kept for pages that cannot wait for them",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse, StreamingResponse
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["outcomes"])
 
 def _filters(
     verdict: Verdict | None = None,
-    verdict_on_device: Verdict | None = None,
+    verdict_on_device: Verdict | Literal["unknown"] | None = None,
     cause: Cause | None = None,
     placement: Placement | None = None,
     function: Annotated[str | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,

@@ -128,10 +128,13 @@ def shown(cell: Cell, by: Counting) -> Shown:
     strict = None
     if cell.verdict_on_device is not None:
         strict = Counted(
-            cell.verdict_on_device, cell.passed_on_device or 0, cell.total, cell.cause_on_device or uncounted
+            cell.verdict_on_device,
+            cell.passed_on_device or 0,
+            cell.total_on_device or 0,
+            cell.cause_on_device or uncounted,
         )
     main, other = (strict or plain, plain) if by == "device" else (plain, strict)
-    same = other is None or (other.verdict, other.passed) == (main.verdict, main.passed)
+    same = other is None or (other.verdict, other.fraction) == (main.verdict, main.fraction)
     return Shown(
         main=main,
         other=None if same else other,
@@ -184,6 +187,8 @@ def _line(part: Part, row: Row) -> Line:
 def _remarks(cell: Cell) -> Iterator[str]:
     if cell.fell_back:
         yield f"{cell.fell_back} fell back"
+    if cell.unknown_placement:
+        yield f"{cell.unknown_placement} passed without proof of where"
     if cell.flaky:
         yield f"{cell.flaky} flaky"
     if cell.skipped:
