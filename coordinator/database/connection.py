@@ -89,6 +89,11 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in CONFLICTS
 
 
+def is_unstorable(error: BaseException) -> bool:
+    """PostgreSQL takes such a value at no time: text with NUL, a number out of range."""
+    return isinstance(error, DBAPIError) and (getattr(error.orig, "sqlstate", None) or "").startswith("22")
+
+
 def plain_text(value: str) -> str:
     """``value`` as a text column can hold it: NUL and lone surrogates become U+FFFD."""
     try:
