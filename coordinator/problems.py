@@ -20,6 +20,8 @@ from protocol.problems import PROBLEM_JSON, Problem, describe_problems
 
 log = logging.getLogger(__name__)
 
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+
 
 def install(app: FastAPI) -> None:
     """Let every error of the application leave as a problem: as json, or as a page for a browser on a page."""
@@ -42,7 +44,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
-        headers = {"Allow": ", ".join(_methods(request))} if error.status_code == 405 else error.headers
+        headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
         return _problem(request, error.status_code, str(error.detail), detail, headers=headers)
 
     @app.exception_handler(DBAPIError)
@@ -84,11 +86,11 @@ def _problem(
     return response
 
 
-def _methods(request: Request) -> list[str]:
+def _allowed(request: Request) -> str:
     """Every method that the path knows: the framework names those of the first route of several."""
-    scope = request.scope
-    routes = (route for route in request.app.routes if route.matches(scope)[0] is not Match.NONE)
-    return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
+    routes, scope = request.app.routes, request.scope
+    allowed = (m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
+    return ", ".join(allowed)
 
 
 def _describe_problems(app: FastAPI) -> None:

@@ -31,6 +31,7 @@ from runners.outcomes import printable
 
 MAX_BODY = 4 << 20
 NDJSON = "application/x-ndjson"
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 LARGEST = 2**63 - 1
 JobId = Annotated[str, Path(max_length=64)]
 Attempt = Annotated[int, Path(ge=1, le=LARGEST)]
@@ -278,7 +279,7 @@ def _answer_with_problems(app: FastAPI) -> None:
     async def refused(request: Request, error: StarletteHTTPException) -> Response:
         where = f"{request.method} {printable(request.url.path, 200)}"
         answer = problem(error.status_code, str(error.detail), f"{where}: {error.detail}; see /openapi.json")
-        answer.headers.update({"Allow": _methods(request)} if error.status_code == 405 else error.headers or {})
+        answer.headers.update({"Allow": _allowed(request)} if error.status_code == 405 else error.headers or {})
         return answer
 
     @app.exception_handler(Exception)
@@ -286,10 +287,10 @@ def _answer_with_problems(app: FastAPI) -> None:
         return problem(500, "Runner error", f"the runner failed: {type(error).__name__}: {error}")
 
 
-def _methods(request: Request) -> str:
-    """Every method that the path knows."""
-    routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
-    return ", ".join(sorted({method for route in routes for method in getattr(route, "methods", None) or ()}))
+def _allowed(request: Request) -> str:
+    """Every method that the path knows: the framework names those of the first route of several."""
+    routes, scope = request.app.routes, request.scope
+    return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 
 
 def _told(errors: Any) -> str:
