@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from coordinator.parameters import STORABLE
+from coordinator.parameters import Storable
 from protocol.words import Cause, Verdict
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=STORABLE)]
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000, pattern=STORABLE)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), Storable()]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000), Storable()]
 
 
 class Change(BaseModel):
