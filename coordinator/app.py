@@ -26,6 +26,7 @@ from coordinator.reports.drawing import Drawer
 from coordinator.review.api import router as review
 from coordinator.settings import Settings
 from coordinator.web import site
+from protocol.problems import problem_responses
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -59,7 +60,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
-    api = APIRouter(prefix="/api/v1")
+    api = APIRouter(prefix="/api/v1", responses=problem_responses(422, 503))
     for router in (campaigns, bundles, outcomes, matrix, changes, reports, review, runners, catalogue):
         api.include_router(router)
     app.include_router(api)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -10,12 +11,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
+from coordinator.database.connection import is_refused, plain_text
 from coordinator.errors import PortolanError
 from coordinator.web.pages import problem_page, wants_page
-from protocol.problems import PROBLEM_JSON, Problem
+from protocol.problems import PROBLEM_JSON, Problem, describe_problems
 
 log = logging.getLogger(__name__)
+
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 
 def install(app: FastAPI) -> None:
@@ -28,7 +33,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         errors = [
-            {"field": ".".join(str(part) for part in each["loc"]), "problem": each["msg"]} for each in error.errors()
+            {"field": plain_text(".".join(str(part) for part in each["loc"])), "problem": plain_text(each["msg"])}
+            for each in error.errors()
         ]
         first = errors[0]
         return _problem(
@@ -38,11 +44,19 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
-        return _problem(request, error.status_code, str(error.detail), detail)
+        headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
+        return _problem(request, error.status_code, str(error.detail), detail, headers=headers)
 
     @app.exception_handler(DBAPIError)
     @app.exception_handler(ConnectionError)
     async def _database(request: Request, error: Exception) -> Response:
+        if is_refused(error):
+            return _problem(
+                request,
+                422,
+                "The request is not valid",
+                "it holds a value that no database takes; check its ids and texts",
+            )
         log.warning("%s %s: %s", request.method, request.url.path, error)
         return _problem(
             request, 503, "The database cannot be used", "the database did not do its part; try again in a moment"
@@ -55,10 +69,36 @@ def install(app: FastAPI) -> None:
             request, 500, "Internal error", "something unexpected happened; the coordinator's log says more"
         )
 
+    _describe_problems(app)
 
-def _problem(request: Request, status: int, title: str, detail: str, **more: Any) -> Response:
-    problem = Problem(title=title, status=status, detail=detail, **more)
+
+def _problem(
+    request: Request, status: int, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response:
+    problem = Problem(title=title, status=status, detail=plain_text(detail), **more)
     if wants_page(request):
-        return problem_page(request, problem)
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(problem.model_dump(exclude_none=True), status, headers, PROBLEM_JSON)
+        response = problem_page(request, problem)
+    else:
+        response = JSONResponse(problem.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
+    response.headers.update(headers or {})
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _allowed(request: Request) -> str:
+    """Every method that the path knows: the framework names those of the first route of several."""
+    routes, scope = request.app.routes, request.scope
+    allowed = (m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
+    return ", ".join(allowed)
+
+
+def _describe_problems(app: FastAPI) -> None:
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = generate()
+        describe_problems(document)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

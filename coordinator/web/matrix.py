@@ -11,13 +11,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context
 from coordinator.errors import QueryError
 from coordinator.matrix import service
 from coordinator.matrix.models import Cell, Column, Counting, Module, Part, Row
 from coordinator.matrix.query import EXAMPLES
 from coordinator.matrix.service import Asked
+from coordinator.parameters import CampaignId, Text
 from coordinator.web.pages import SECURITY, as_csv, page
 from coordinator.web.words import UNKNOWN, milliseconds, ratio
 
@@ -25,7 +25,7 @@ router = APIRouter()
 
 ROWS = 100
 """Functions on a page."""
-Text = Annotated[str, Query(max_length=1000)]
+QueryText = Annotated[Text, Query(max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ async def matrix(
     request: Request,
     campaign_id: CampaignId,
     context: Context,
-    q: Text = "",
+    q: QueryText = "",
     by: Counting = "verdict",
     offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
 ) -> Response:
