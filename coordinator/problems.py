@@ -8,14 +8,17 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 
+from coordinator.database.outage import DATABASE_AWAY, is_outage, reason_of
 from coordinator.errors import PortolanError
 from coordinator.web.pages import problem_page, wants_page
 from protocol.problems import PROBLEM_JSON, Problem
 
 log = logging.getLogger(__name__)
+
+RETRY_AFTER_S = 5
+"""An outage that passes takes about so long: PostgreSQL recovers, a lock is let go."""
 
 
 def install(app: FastAPI) -> None:
@@ -23,7 +26,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(PortolanError)
     async def _ours(request: Request, error: PortolanError) -> Response:
-        return _problem(request, error.status, error.title, str(error))
+        return problem(request, error.status, error.title, str(error))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
@@ -31,34 +34,41 @@ def install(app: FastAPI) -> None:
             {"field": ".".join(str(part) for part in each["loc"]), "problem": each["msg"]} for each in error.errors()
         ]
         first = errors[0]
-        return _problem(
-            request, 422, "The request is not valid", f"{first['field']}: {first['problem']}", errors=errors
-        )
+        return problem(request, 422, "The request is not valid", f"{first['field']}: {first['problem']}", errors=errors)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
-        return _problem(request, error.status_code, str(error.detail), detail)
+        return problem(request, error.status_code, str(error.detail), detail)
 
-    @app.exception_handler(DBAPIError)
-    @app.exception_handler(ConnectionError)
     async def _database(request: Request, error: Exception) -> Response:
-        log.warning("%s %s: %s", request.method, request.url.path, error)
-        return _problem(
+        if not is_outage(error):
+            return await _unexpected(request, error)
+        log.warning("%s %s: the database is away: %s", request.method, request.url.path, reason_of(error))
+        return problem(
             request, 503, "The database cannot be used", "the database did not do its part; try again in a moment"
         )
+
+    # Not every OSError: that of a disk is a fault of ours.
+    for kind in (*(kind for kind in DATABASE_AWAY if kind is not OSError), ConnectionError, TimeoutError):
+        app.exception_handler(kind)(_database)
 
     @app.exception_handler(Exception)
     async def _unexpected(request: Request, error: Exception) -> Response:
         log.exception("%s %s", request.method, request.url.path, exc_info=error)
-        return _problem(
-            request, 500, "Internal error", "something unexpected happened; the coordinator's log says more"
-        )
+        return problem(request, 500, "Internal error", "something unexpected happened; the coordinator's log says more")
 
 
-def _problem(request: Request, status: int, title: str, detail: str, **more: Any) -> Response:
-    problem = Problem(title=title, status=status, detail=detail, **more)
+def problem(request: Request, status: int, title: str, detail: str, **more: Any) -> Response:
+    """One problem as the asker reads it; what passes by itself says when to ask again."""
+    body = Problem(title=title, status=status, detail=detail, **more)
+    headers = {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if status == 503:
+        headers["Retry-After"] = str(RETRY_AFTER_S)
     if wants_page(request):
-        return problem_page(request, problem)
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(problem.model_dump(exclude_none=True), status, headers, PROBLEM_JSON)
+        answer = problem_page(request, body)
+        answer.headers.update(headers)
+        return answer
+    return JSONResponse(body.model_dump(exclude_none=True), status, headers, PROBLEM_JSON)

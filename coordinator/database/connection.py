@@ -22,12 +22,11 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from coordinator.database import wire
 from coordinator.database.outage import DATABASE_AWAY, sqlstate
+from coordinator.settings import STATEMENT_TIMEOUT_S
 
 T = TypeVar("T")
 
 APPLICATION_NAME = "portolan"
-STATEMENT_TIMEOUT_S = 60.0
-"""Nothing of ours takes this long; an export reads in pages."""
 IDLE_IN_TRANSACTION_TIMEOUT_S = 60.0
 """A transaction left open keeps dead rows alive, which makes every claim slower."""
 POOL_WAIT_S = 30.0
@@ -93,7 +92,7 @@ def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
 
     async def ask(raw: asyncpg.Connection) -> None:
         try:
-            await raw.execute(";", timeout=PING_TIMEOUT_S)
+            await raw.execute("select 1", timeout=PING_TIMEOUT_S)
         except DATABASE_AWAY as error:
             raw.terminate()
             raise InvalidatePoolError from error
@@ -276,7 +275,7 @@ async def _until_broken(connection: asyncpg.Connection) -> None:
                 async with asyncio.timeout(LISTEN_PING_S):
                     await broken.wait()
             if not broken.is_set():
-                await connection.execute(";", timeout=PING_TIMEOUT_S)
+                await connection.execute("select 1", timeout=PING_TIMEOUT_S)
     except DATABASE_AWAY:
         pass
     finally:

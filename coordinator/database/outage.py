@@ -28,14 +28,14 @@ _FAULTS_OF_THE_STATEMENT = ("0A", "21", "22", "23", "42")
 
 def is_outage(error: BaseException) -> bool:
     """Whether the same request can succeed in a moment, because PostgreSQL or the way to it was at fault."""
-    if isinstance(error, DBAPIError):
-        state = sqlstate(error)
-        # asyncpg refuses values that fit no column before it sends them, as ValueError and InterfaceError in one.
-        refused = isinstance(error.orig and error.orig.__cause__, ValueError)
-        return not refused and (state is None or state[:2] not in _FAULTS_OF_THE_STATEMENT)
+    state = sqlstate(error)
+    cause = error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig is not None else error
+    # asyncpg refuses a value that fits no column before it sends it: an InterfaceError and ValueError in one.
+    if isinstance(cause, ValueError) or (state is not None and state[:2] in _FAULTS_OF_THE_STATEMENT):
+        return False
     # An OSError of another kind is a disk's.
-    return isinstance(error, DATABASE_AWAY) and (
-        not isinstance(error, OSError) or isinstance(error, ConnectionError | TimeoutError)
+    return isinstance(error, ConnectionError | TimeoutError) or (
+        isinstance(error, DATABASE_AWAY) and not isinstance(error, OSError)
     )
 
 
