@@ -17,6 +17,11 @@ from protocol.problems import PROBLEM_JSON, Problem
 
 log = logging.getLogger(__name__)
 
+DATABASE_PROBLEM = Problem(
+    title="The database cannot be used",
+    status=503,
+    detail="the database did not do its part; try again in a moment",
+)
 RETRY_AFTER_S = 5
 """An outage that passes takes about so long: PostgreSQL recovers, a lock is let go."""
 
@@ -45,9 +50,7 @@ def install(app: FastAPI) -> None:
         if not is_outage(error):
             return await _unexpected(request, error)
         log.warning("%s %s: the database is away: %s", request.method, request.url.path, reason_of(error))
-        return problem(
-            request, 503, "The database cannot be used", "the database did not do its part; try again in a moment"
-        )
+        return problem(request, DATABASE_PROBLEM.status, DATABASE_PROBLEM.title, DATABASE_PROBLEM.detail)
 
     # Not every OSError: that of a disk is a fault of ours.
     for kind in (*(kind for kind in DATABASE_AWAY if kind is not OSError), ConnectionError, TimeoutError):

@@ -1,0 +1,48 @@
+"""Runners are removed while their links are busy: the removal returns, and dispatch to the others goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.conftest import SECRET
+from tests.faults.dispatch.test_killed import one_outcome_each
+from tests.runner_process import RunnerProcess, until
+
+ROUNDS = 6
+ADJUSTS_WITHIN_S = 30.0
+
+
+def test_a_busy_runner_is_removed_again_and_again(
+    coordinator: CoordinatorProcess, start_runner: Callable[..., RunnerProcess]
+) -> None:
+    runner = start_runner()
+    ready = f"http://127.0.0.1:{coordinator.port}/readyz"
+    for round_ in range(ROUNDS):
+        added = coordinator.register(runner.ready["url"], SECRET)
+        assert added.status_code == 201, added.text
+        # Of no time at all, so that claims, posts and reports are on their way at any moment.
+        campaign = coordinator.submit("hazards.add", runs=100)
+        coordinator.wait_done(campaign, 10 + 15 * round_)
+        assert coordinator.http.delete(f"/runners/{added.json()['id']}").status_code == 204
+        left = coordinator.campaign(campaign)["counters"]
+        assert left["done"] < left["total"], "it was removed in the middle"
+        assert coordinator.http.post(f"/campaigns/{campaign}/cancel").status_code == 200
+    assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+    one_outcome_each(coordinator, coordinator.submit("hazards.add", runs=1))
+    until(lambda: httpx.get(ready).is_success, "all tasks run", ADJUSTS_WITHIN_S)
+
+
+def test_others_are_served_while_one_is_removed(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
+    other = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
+    try:
+        added = coordinator.register(other.ready["url"], SECRET)
+        assert added.status_code == 201, added.text
+        campaign = coordinator.submit("hazards.nap", "hazards.add", runs=20)
+        coordinator.wait_done(campaign, 10)
+        assert coordinator.http.delete(f"/runners/{added.json()['id']}").status_code == 204
+        one_outcome_each(coordinator, campaign)
+    finally:
+        other.stop()
