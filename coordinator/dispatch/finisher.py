@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator import metrics
 from coordinator.database.connection import is_conflict, to_json
-from coordinator.database.outage import DATABASE_AWAY
+from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.dispatch import queue
 from coordinator.dispatch.machine import Key
 from coordinator.dispatch.queue import Cursor, FinishedJob
@@ -128,7 +128,9 @@ class Finisher:
                     await self._store_apart(batch, error)
                     return
                 level = logging.DEBUG if is_conflict(error) else logging.WARNING
-                log.log(level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, error)
+                log.log(
+                    level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, reason_of(error)
+                )
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, LONGEST_RETRY_S)
         metrics.jobs_stored.inc(sum(report.row is not None for report in batch))

@@ -1,4 +1,4 @@
-"""PostgreSQL is there and does not answer: locks, too many requests, a network that forgets. Dispatch goes on after it."""
+"""PostgreSQL does not answer: locks, too many requests, a network that forgets. Dispatch goes on after it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def test_a_lock_longer_than_any_limit(hasty: CoordinatorProcess, start_runner: C
 def test_more_large_submissions_at_once_than_connections(
     coordinator: CoordinatorProcess, runner: RunnerProcess
 ) -> None:
-    campaign = coordinator.submit("hazards.nap", runs=60)
+    # Long enough not to end under the lock, which its end would wait for as well.
+    campaign = coordinator.submit("hazards.nap", runs=100)
     coordinator.wait_done(campaign, 1)
 
     def submit(_: int) -> int:
@@ -99,12 +100,12 @@ def test_more_large_submissions_at_once_than_connections(
         # Large, and so slow: none of them comes to its end before the lock is let go.
         with locked(coordinator.dsn, "campaigns", mode="SHARE"):
             sent = [senders.submit(submit, number) for number in range(30)]
-            until(lambda: waiting(coordinator.dsn) == REQUESTS, "they have all connections of requests")
+            until(lambda: waiting(coordinator.dsn) >= REQUESTS, "they have all connections of requests")
             before = done(coordinator.dsn)
-            until(lambda: done(coordinator.dsn) >= before + 10, "dispatch goes on beside them")
+            until(lambda: done(coordinator.dsn) >= before + 5, "dispatch goes on beside them")
             assert not any(submission.done() for submission in sent)
         assert {submission.result() for submission in sent} <= {201, 503}
-    assert coordinator.wait_ended(campaign)["state"] == "done"
+    one_outcome_each(coordinator, campaign)
     assert answer(coordinator, "/readyz").is_success
 
 
