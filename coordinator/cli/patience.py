@@ -74,10 +74,10 @@ def follow(client: Client, campaign_id: int, patience: Patience) -> Iterator[Cam
         time.sleep(ASK_AGAIN_S)
 
 
-def of_campaigns(say: Callable[[str], None], url: str, *campaigns: int) -> Patience:
+def of_campaigns(say: Callable[[str], None], url: str, *campaigns: int, limit_s: float = GIVE_UP_S) -> Patience:
     """Patience with what watches these campaigns."""
     if not campaigns:
-        return Patience(say, f"start again when `portolan status --url {url}` answers")
+        return Patience(say, f"start again when `portolan status --url {url}` answers", limit_s)
     which = "campaign" if len(campaigns) == 1 else "campaigns"
     shown = ", ".join(f"`portolan status {campaign} --url {url}`" for campaign in campaigns)
-    return Patience(say, f"{which} {', '.join(map(str, campaigns))} can go on without us: {shown} shows it")
+    return Patience(say, f"{which} {', '.join(map(str, campaigns))} can go on without us: {shown} shows it", limit_s)
