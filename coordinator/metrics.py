@@ -21,7 +21,9 @@ store_failures = Counter(
     "portolan_store_failures", "Batches of reports that could not be stored at a first try.", registry=REGISTRY
 )
 unstorable_reports = Counter(
-    "portolan_unstorable_reports", "Reports of runners that could not be stored as they were.", registry=REGISTRY
+    "portolan_unstorable_reports",
+    "Reports that could not be read or stored as they were, and ended their job as that.",
+    registry=REGISTRY,
 )
 quarantines = Counter("portolan_runner_quarantines", "Quarantines begun by this coordinator.", registry=REGISTRY)
 _runners = Gauge("portolan_runners", "Runners by state, as last read from the database.", ["state"], registry=REGISTRY)

@@ -151,16 +151,20 @@ def is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def end(*tasks: asyncio.Task[None], within_s: float = END_WITHIN_S) -> set[asyncio.Task[None]]:
+async def end(
+    *tasks: asyncio.Task[None], within_s: float = END_WITHIN_S, again_s: float | None = None
+) -> set[asyncio.Task[None]]:
     """Cancel tasks and wait for their ends; returns those that have not ended in time.
 
-    A cancellation can be lost: what fails at the same moment may take its place. So it is repeated.
+    A cancellation can be lost: what fails at the same moment may take its place. So it is repeated
+    after ``again_s``, which is longer than anything that the tasks do on their way out.
     """
+    again_s = CANCEL_AGAIN_S if again_s is None else again_s
     running, give_up_at = {task for task in tasks if not task.done()}, time.monotonic() + within_s
     while running and (left_s := give_up_at - time.monotonic()) > 0:
         for task in running:
             task.cancel()
-        _, running = await asyncio.wait(running, timeout=min(CANCEL_AGAIN_S, left_s))
+        _, running = await asyncio.wait(running, timeout=min(again_s, left_s))
     for task in set(tasks) - running:
         if not task.cancelled():
             # Asked for, so that asyncio does not complain that nobody did.

@@ -18,7 +18,7 @@ from coordinator import metrics
 from coordinator.database.connection import listening
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.database.pools import Pools
-from coordinator.dispatch.finisher import Finisher
+from coordinator.dispatch.finisher import LONGEST_RETRY_S, Finisher
 from coordinator.dispatch.link import RunnerLink
 from coordinator.dispatch.queue import LEASE_S
 from coordinator.dispatch.sweeps import sweep
@@ -72,7 +72,7 @@ class Dispatcher:
             # Whoever makes links first, then the links, so that nothing is put behind the finisher's last batch.
             await end(*others)
             await end(*(task for _, task in self._links.values()), *self._lingering.values())
-            await end(finisher)
+            await end(finisher, again_s=2 * LONGEST_RETRY_S)
             await self._safely(self._disown)
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:
