@@ -90,11 +90,19 @@ function follow() {
     await look(true);
   });
   events.addEventListener("away", away);
+  events.addEventListener("open", () => {
+    if (lost) look(false);
+  });
   // A lost connection is made anew by the browser; one that was refused is not.
   events.addEventListener("error", () => {
-    if (events.readyState !== EventSource.CLOSED) return;
-    away();
-    setTimeout(follow, TRY_AGAIN_MS);
+    if (events.readyState === EventSource.CLOSED) {
+      away();
+      setTimeout(follow, TRY_AGAIN_MS);
+    } else {
+      setTimeout(() => {
+        if (events.readyState === EventSource.CONNECTING) away();
+      }, TRY_AGAIN_MS);
+    }
   });
 }
 
