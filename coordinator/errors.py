@@ -21,6 +21,7 @@
     ├── DrawingError              a figure cannot be drawn
     ├── SettingError              a setting cannot be used as it stands
     └── DatabaseError             PostgreSQL cannot be started, reached or upgraded
+        ├── DatabaseAwayError         it takes no connection at present
         └── DirectoryHeldError        another portolan holds the data directory
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
@@ -157,6 +158,10 @@ class DatabaseError(PortolanError):
 
     status = 503
     title = "The database cannot be used"
+
+
+class DatabaseAwayError(DatabaseError):
+    """PostgreSQL takes no connection at present."""
 
 
 class DrawingError(PortolanError):

@@ -9,11 +9,11 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from coordinator.database.connection import is_refused, plain_text
+from coordinator.database.outage import DATABASE_AWAY, is_outage, reason_of
 from coordinator.errors import PortolanError
 from coordinator.web.pages import problem_page, wants_page
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems
@@ -21,6 +21,13 @@ from protocol.problems import PROBLEM_JSON, Problem, describe_problems
 log = logging.getLogger(__name__)
 
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+DATABASE_PROBLEM = Problem(
+    title="The database cannot be used",
+    status=503,
+    detail="the database did not do its part; try again in a moment",
+)
+RETRY_AFTER_S = 5
+"""An outage that passes takes about so long: PostgreSQL recovers, a lock is let go."""
 
 
 def install(app: FastAPI) -> None:
@@ -28,7 +35,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(PortolanError)
     async def _ours(request: Request, error: PortolanError) -> Response:
-        return _problem(request, error.status, error.title, str(error))
+        return problem(request, error.status, error.title, str(error))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
@@ -37,52 +44,49 @@ def install(app: FastAPI) -> None:
             for each in error.errors()
         ]
         first = errors[0]
-        return _problem(
-            request, 422, "The request is not valid", f"{first['field']}: {first['problem']}", errors=errors
-        )
+        return problem(request, 422, "The request is not valid", f"{first['field']}: {first['problem']}", errors=errors)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
         headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
-        return _problem(request, error.status_code, str(error.detail), detail, headers=headers)
+        return problem(request, error.status_code, str(error.detail), detail, headers=headers)
 
-    @app.exception_handler(DBAPIError)
-    @app.exception_handler(ConnectionError)
     async def _database(request: Request, error: Exception) -> Response:
         if is_refused(error):
-            return _problem(
-                request,
-                422,
-                "The request is not valid",
-                "it holds a value that no database takes; check its ids and texts",
-            )
-        log.warning("%s %s: %s", request.method, request.url.path, error)
-        return _problem(
-            request, 503, "The database cannot be used", "the database did not do its part; try again in a moment"
-        )
+            detail = "it holds a value that no database takes; check its ids and texts"
+            return problem(request, 422, "The request is not valid", detail)
+        if not is_outage(error):
+            return await _unexpected(request, error)
+        log.warning("%s %s: the database is away: %s", request.method, request.url.path, reason_of(error))
+        return problem(request, DATABASE_PROBLEM.status, DATABASE_PROBLEM.title, DATABASE_PROBLEM.detail)
+
+    # Not every OSError: that of a disk is a fault of ours.
+    for kind in (*(kind for kind in DATABASE_AWAY if kind is not OSError), ConnectionError, TimeoutError):
+        app.exception_handler(kind)(_database)
 
     @app.exception_handler(Exception)
     async def _unexpected(request: Request, error: Exception) -> Response:
         log.exception("%s %s", request.method, request.url.path, exc_info=error)
-        return _problem(
-            request, 500, "Internal error", "something unexpected happened; the coordinator's log says more"
-        )
+        return problem(request, 500, "Internal error", "something unexpected happened; the coordinator's log says more")
 
     _describe_problems(app)
 
 
-def _problem(
+def problem(
     request: Request, status: int, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    problem = Problem(title=title, status=status, detail=plain_text(detail), **more)
+    """One problem as the asker reads it; what passes by itself says when to ask again."""
+    body = Problem(title=title, status=status, detail=plain_text(detail), **more)
     if wants_page(request):
-        response = problem_page(request, problem)
+        response = problem_page(request, body)
     else:
-        response = JSONResponse(problem.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
+        response = JSONResponse(body.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
     response.headers.update(headers or {})
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
     return response
 
 

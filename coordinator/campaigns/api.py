@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response, status
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, DryRun
 from coordinator.context import Context
+from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.parameters import CampaignId, CampaignNumber
+from coordinator.problems import DATABASE_PROBLEM
 from protocol.problems import problem_responses
+
+log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"])
 
@@ -62,12 +68,12 @@ async def cancel(campaign_id: CampaignId, context: Context) -> CampaignDetail:
     "/{campaign_id}/events",
     response_class=StreamingResponse,
     responses={
-        200: {"content": {"text/event-stream": {}}, "description": "`progress` events, then one `ended`"},
+        200: {"content": {"text/event-stream": {}}, "description": "`progress` events, then one `ended` or `away`"},
         **problem_responses(404),
     },
 )
 async def events(campaign_id: CampaignId, request: Request, context: Context) -> StreamingResponse:
-    """Server-sent events: `progress` whenever a counter has changed, `ended` at the end."""
+    """Server-sent events: `progress` whenever a counter has changed, `ended` at the end, `away` if the database is."""
     first = await service.detail(context.engine, campaign_id)
     return StreamingResponse(
         _events(first, request, context), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
@@ -79,7 +85,13 @@ async def _events(campaign: CampaignDetail, request: Request, context: Context) 
     quiet_s = 0.0
     while campaign.state == "running" and not await request.is_disconnected():
         await asyncio.sleep(EVENTS_EVERY_S)
-        now = await service.detail(context.engine, campaign.id)
+        try:
+            now = await service.detail(context.engine, campaign.id)
+        except DATABASE_AWAY as error:
+            # The status is sent. Whoever watches asks again, and gets a 503 until it is back.
+            log.warning("campaign %d cannot be followed: %s", campaign.id, reason_of(error))
+            yield _event("away", DATABASE_PROBLEM)
+            return
         if (now.counters, now.state) != (campaign.counters, campaign.state):
             yield _event("progress", now)
             quiet_s = 0.0
@@ -92,5 +104,5 @@ async def _events(campaign: CampaignDetail, request: Request, context: Context) 
     yield _event("ended", campaign)
 
 
-def _event(kind: str, campaign: CampaignDetail) -> str:
-    return f"event: {kind}\ndata: {json.dumps(campaign.model_dump(mode='json'))}\n\n"
+def _event(kind: str, told: BaseModel) -> str:
+    return f"event: {kind}\ndata: {json.dumps(told.model_dump(mode='json'))}\n\n"

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator import metrics
 from coordinator.dispatch import losses, queue
 from coordinator.dispatch import messages as m
 from coordinator.dispatch.finisher import Finisher, Report
@@ -365,6 +366,7 @@ class RunnerLink:
         await self._finisher.put([Report(self._cursor(0), key, row, None, self._on_stored)])
 
     async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
+        metrics.quarantines.inc()
         log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
         async with self._engine.begin() as connection:
             await ownership.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
