@@ -19,11 +19,12 @@ from coordinator.campaigns.plan import Plan, TargetPlan
 from coordinator.campaigns.selectors import TargetName
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import upgrade
-from coordinator.dispatch import queue
+from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finisher import BATCH
+from coordinator.dispatch.finishes import Finish
 from coordinator.dispatch.machine import MAX_CLAIM
 from coordinator.dispatch.messages import Key
-from coordinator.dispatch.queue import Cursor, Finish, HeldJob
+from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.fleet import ownership, suites
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
@@ -96,8 +97,8 @@ async def run(dsn: str, cases: int, runs: int) -> int:
                     n += 2 * len(batch)
                     rows = [model._replace(job_id=job.key.job, attempt=job.key.attempt) for job in batch]
                     if rows:
-                        finishes = [Finish(row, runner_id, "bench") for row in rows]
-                        await queue.finish(connection, finishes, [Cursor(runner_id, owned.boot_id, n)])
+                        ended = [Finish(row, runner_id, "bench") for row in rows]
+                        await finishes.finish(connection, ended, [Cursor(runner_id, owned.boot_id, n)])
 
         async with asyncio.TaskGroup() as group:
             group.create_task(claim())

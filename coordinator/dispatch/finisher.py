@@ -18,9 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator import metrics
 from coordinator.database.connection import is_conflict, to_json
 from coordinator.database.outage import DATABASE_AWAY, reason_of
-from coordinator.dispatch import queue
+from coordinator.dispatch import finishes, queue
+from coordinator.dispatch.finishes import Finish, FinishedJob, Late
 from coordinator.dispatch.messages import Key
-from coordinator.dispatch.queue import Cursor, Finish, FinishedJob, Late
+from coordinator.dispatch.queue import Cursor
 from coordinator.outcomes.records import UNSTORABLE, unstorable
 from coordinator.supervision import Pulse
 from protocol.outcomes import Outcome
@@ -186,29 +187,29 @@ class Finisher:
     async def _store_once(self, batch: Sequence[Report]) -> list[int]:
         cursors = [report.cursor for report in _furthest(batch).values()]
         first, second = _first_finishes(batch)
-        finishes = [finish for finish, _ in first.values()]
+        ended = [finish for finish, _ in first.values()]
         ending = {key.job for key in first}
         begun = [report.key for report in batch if report.row is None and report.key and report.key.job not in ending]
         completed: list[int] = []
         async with self._transaction() as connection:
             if begun:
                 await queue.start(connection, begun)
-            if not finishes:
+            if not ended:
                 await queue.move_cursors(connection, cursors)
                 return completed
-            accepted, completed = await queue.finish(connection, finishes, cursors)
-            missed = [finish for finish in finishes if finish.key not in accepted]
+            accepted, completed = await finishes.finish(connection, ended, cursors)
+            missed = [finish for finish in ended if finish.key not in accepted]
             if missed:
                 # That it was stopped is no result: it came back to be made again.
                 results = [finish for finish in missed if finish.row.ending != Ending.cancelled]
-                reclaimed = await queue.reclaim(connection, results) if results else set()
+                reclaimed = await finishes.reclaim(connection, results) if results else set()
                 again = [finish for finish in missed if finish.key in reclaimed]
                 if again:
-                    completed = completed + (await queue.finish(connection, again))[1]
+                    completed = completed + (await finishes.finish(connection, again))[1]
                 second = [*second, *(first[finish.key][1] for finish in missed if finish.key not in reclaimed)]
             late = [_late(report) for report in second if report.outcome is not None]
             if late:
-                await queue.keep_late(connection, late)
+                await finishes.keep_late(connection, late)
         return completed
 
     @asynccontextmanager

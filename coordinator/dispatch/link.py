@@ -11,7 +11,8 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from secrets import token_hex
 from typing import Any, TypeVar
@@ -22,30 +23,24 @@ from coordinator import metrics
 from coordinator.dispatch import losses, queue
 from coordinator.dispatch import messages as m
 from coordinator.dispatch.finisher import Finisher, Report
+from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.machine import SILENCE_S, RunnerMachine, quarantine_s
 from coordinator.dispatch.messages import Key, Lease
-from coordinator.dispatch.queue import Cursor, FinishedJob, HeldJob
+from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.dispatch.stream import EventNumbers, StreamEvent, UnreadableEvent, read_event
-from coordinator.errors import RunnerError, RunnerIncompatibleError
+from coordinator.errors import RunnerError, RunnerIncompatibleError, SuiteChangedError
 from coordinator.fleet import ownership
 from coordinator.fleet.client import EventsTrimmedError, RunnerChangedError, RunnerClient
 from coordinator.fleet.ownership import OwnedRunner
 from coordinator.fleet.service import refresh
-from coordinator.outcomes.records import overdue, record, record_without_report, unstorable
+from coordinator.outcomes.records import overdue, record_off_loop, record_without_report, unstorable
 from protocol.events import Finished
-from protocol.jobs import JobBatch, JobStatus
+from protocol.jobs import JobBatch
 from protocol.words import Cause, Ending, Verdict
 
 log = logging.getLogger(__name__)
 
 Todo = TypeVar("Todo", bound=m.Instruction)
-
-TICK_S = 1.0
-ACKNOWLEDGE_EVERY = 2_000
-"""Stored events after which the runner is told; sooner when things are quiet."""
-TOKEN_BYTES = 8
-FIRST_RETRY_S = 0.1
-LONGEST_RETRY_S = 2.0
 
 
 class _EndOfLinkError(Exception):
@@ -54,6 +49,16 @@ class _EndOfLinkError(Exception):
 
 class _StreamClosedError(RunnerError):
     """The runner closed its stream of events, which has no end while it is up."""
+
+
+FRUITLESS = (RunnerIncompatibleError, RunnerChangedError, SuiteChangedError, _StreamClosedError)
+"""The runner answers, and it comes to nothing: again and again, it is quarantined."""
+TICK_S = 1.0
+ACKNOWLEDGE_EVERY = 2_000
+"""Stored events after which the runner is told; sooner when things are quiet."""
+TOKEN_BYTES = 8
+FIRST_RETRY_S = 0.1
+LONGEST_RETRY_S = 2.0
 
 
 class RunnerLink:
@@ -89,13 +94,8 @@ class RunnerLink:
         """Serve the runner until it is quarantined; cancel to stop."""
         self._adopt(m.Adopted(_now(), self._leases(await self._held())))
         async with RunnerClient(*self.address) as client:
-            ticker = asyncio.create_task(self._tick())
-            try:
-                await self._serve(client)
-            except _EndOfLinkError:
-                pass
-            finally:
-                ticker.cancel()
+            with suppress(_EndOfLinkError):
+                await until_one_fails(self._serve(client), self._tick())
 
     async def _serve(self, client: RunnerClient) -> None:
         retry_s, unreachable_since, skipped = FIRST_RETRY_S, _now(), False
@@ -117,7 +117,7 @@ class RunnerLink:
                     continue
             except RunnerError as error:
                 reason = str(error)
-                fruitless = isinstance(error, RunnerIncompatibleError | RunnerChangedError | _StreamClosedError)
+                fruitless = isinstance(error, FRUITLESS)
             skipped = False
             if self._machine.online:
                 unreachable_since = _now()
@@ -162,21 +162,7 @@ class RunnerLink:
         self._adopt(m.Connected(_now(), True, self._leases(kept)))
 
     async def _converse(self, client: RunnerClient) -> None:
-        """Listen, carry out and claim, until one of them fails; what ends the link goes before what breaks the stream.
-
-        Not a ``TaskGroup``: one that fails while it is cancelled forgets that it was, and then the link, which
-        somebody waits for, would go on for ever.
-        """
-        work = (self._listen(client), self._carry_out(client), self._keep_claiming())
-        tasks = [asyncio.create_task(each) for each in work]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            ends = await asyncio.gather(*tasks, return_exceptions=True)
-        errors = [end for end in ends if isinstance(end, Exception)]
-        raise next((error for error in errors if not isinstance(error, RunnerError)), errors[0])
+        await until_one_fails(self._listen(client), self._carry_out(client), self._keep_claiming())
 
     async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
         """What somebody else acknowledged is lost, and with it what our attempts told: go on after it."""
@@ -192,10 +178,10 @@ class RunnerLink:
         after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)
         async for lines in client.event_lines(after.boot_id, after.n):
             # All of them first: if one is missing, those before it come again.
-            await self._finisher.put(self._hear(list(self._numbers.admit(map(read_event, lines)))))
+            await self._finisher.put(await self._hear(list(self._numbers.admit(map(read_event, lines)))))
         raise _StreamClosedError(f"the runner at {self.runner.url} closed its stream of events")
 
-    def _hear(self, events: Sequence[StreamEvent]) -> list[Report]:
+    async def _hear(self, events: Sequence[StreamEvent]) -> list[Report]:
         """Tell the machine; returns what is to be stored.
 
         A start that came together with its finish is not: the finish implies it, and of jobs
@@ -210,14 +196,14 @@ class RunnerLink:
                 running = ((Key.of_wire(job.id, job.attempt), job.elapsed_s, job.waited_s) for job in event.running)
                 self._feed(m.Beat(_now(), tuple(running), event.queued))
             elif event.type == "finished":
-                reports.append(self._finish_heard(event))
+                reports.append(await self._finish_heard(event))
             elif (event.id, event.attempt) not in finished:
                 key = Key.of_wire(event.id, event.attempt)
                 self._feed(m.StartSeen(_now(), key))
                 reports.append(Report(self._cursor(event.n), key, None, None, self._on_stored))
         return reports
 
-    def _finish_heard(self, event: Finished) -> Report:
+    async def _finish_heard(self, event: Finished) -> Report:
         key = Key.of_wire(event.id, event.attempt)
         outcome = event.outcome
         if not key.job:
@@ -232,7 +218,7 @@ class RunnerLink:
             elif key not in self._machine.in_flight:
                 # It was stopped because it is made elsewhere, or given up: that it ended is no news.
                 return Report(self._cursor(event.n), None, None, None, self._on_stored)
-        row = record(key, outcome, framework=self.runner.framework, device=self.runner.device)
+        row = await record_off_loop(key, outcome, framework=self.runner.framework, device=self.runner.device)
         self._feed(m.FinishSeen(_now(), key))
         self._jobs.pop(key, None)
         return Report(self._cursor(event.n), key, row, outcome, self._on_stored)
@@ -358,7 +344,7 @@ class RunnerLink:
             )
             receipts = await client.post(batch)
             status = {Key.of_wire(receipt.id, receipt.attempt): receipt.status for receipt in receipts.jobs}
-            self._feed(posted(_now(), of_suite, status))
+            self._feed(m.Posted.answered(_now(), of_suite, status))
 
     async def _finish_ourselves(self, row: FinishedJob, keys: Sequence[Key]) -> None:
         """Store what the coordinator says of one of these attempts."""
@@ -393,13 +379,21 @@ def _job(job: HeldJob) -> dict[str, Any]:
     }
 
 
-def posted(now: float, keys: Sequence[Key], status: Mapping[Key, JobStatus]) -> m.Posted:
-    """What the runner answered to a batch; no word of a job is a refusal too."""
-    taken = (JobStatus.queued, JobStatus.known)
-    full = tuple(key for key in keys if status.get(key) is JobStatus.full)
-    refused = tuple(key for key in keys if status.get(key) not in (*taken, JobStatus.full))
-    said = ", ".join(sorted({str(status.get(key, "no answer")) for key in refused}))
-    return m.Posted(now, tuple(key for key in keys if status.get(key) in taken), full, refused, said)
+async def until_one_fails(*work: Coroutine[Any, Any, None]) -> None:
+    """Do all of these, none of which ends by itself; raises what ends one of them, and ends the others.
+
+    Of several errors one that is not the runner's goes first. Not a ``TaskGroup``: one that fails while it
+    is cancelled forgets that it was, and then a link that somebody waits for would go on for ever.
+    """
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    errors = [end for end in ends if isinstance(end, Exception)]
+    raise next((error for error in errors if not isinstance(error, RunnerError)), errors[0])
 
 
 def _drain(instructions: asyncio.Queue[Todo]) -> list[Todo]:

@@ -5,8 +5,11 @@ Times are seconds on a monotonic clock of the coordinator and come with the even
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from protocol.jobs import JobStatus
 
 
 class Key(NamedTuple):
@@ -84,6 +87,15 @@ class Posted:
     """It does not know the case, has a newer attempt or another case under this id, or says nothing of it."""
     status: str = ""
     """What it said of the refused ones."""
+
+    @classmethod
+    def answered(cls, now: float, keys: Sequence[Key], status: Mapping[Key, JobStatus]) -> Posted:
+        """What the runner answered to a batch; no word of a job is a refusal too."""
+        taken = (JobStatus.queued, JobStatus.known)
+        full = tuple(key for key in keys if status.get(key) is JobStatus.full)
+        refused = tuple(key for key in keys if status.get(key) not in (*taken, JobStatus.full))
+        said = ", ".join(sorted({str(status.get(key, "no answer")) for key in refused}))
+        return cls(now, tuple(key for key in keys if status.get(key) in taken), full, refused, said)
 
 
 @dataclass(frozen=True)

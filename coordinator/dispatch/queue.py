@@ -1,8 +1,7 @@
-"""The queue in PostgreSQL: claim, give back, start, finish. All SQL that moves jobs.
+"""The queue in PostgreSQL: claim, start, give back. What ends a job stands in ``finishes.py``.
 
-Every statement is fenced by job, attempt and lease token, and works on a batch; a finish by its
-runner too. A statement that touches several tables does so in the order jobs, attempts, outcomes,
-campaign_targets, runners.
+Every statement is fenced by job, attempt and lease token, and works on a batch. A statement that
+touches several tables does so in the order jobs, attempts, outcomes, campaign_targets, runners.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import MAX_RUNS
@@ -125,159 +124,10 @@ UPDATE attempts a SET started_at = now() FROM begun
 """)
 
 
-class FinishedJob(NamedTuple):
-    """One row for ``finish``: the fields are columns of ``outcomes``, JSON already encoded."""
-
-    job_id: int
-    attempt: int
-    verdict: str
-    ending: str
-    cause: str | None
-    rule: str | None
-    placement: str
-    proof: str
-    init_ms: float | None
-    cold_ms: float | None
-    steady_ms: float | None
-    iqr_ms: float | None
-    samples_ms: str | None
-    """A PostgreSQL array literal: arrays of arrays cannot be ragged."""
-    calls_per_sample: int | None
-    lock_wait_ms: float | None
-    position: int | None
-    duration_s: float
-    evidence: str | None
-    log_tail: str | None
-    log_bytes: int | None
-
-
-class Finish(NamedTuple):
-    """An outcome, and who says so: the runner and the token of the lease that it was given."""
-
-    row: FinishedJob
-    runner_id: int
-    token: str
-
-    @property
-    def key(self) -> Key:
-        return Key(self.row.job_id, self.row.attempt, self.token)
-
-
-_COLUMN_TYPES = {
-    "job_id": "bigint",
-    "attempt": "smallint",
-    "init_ms": "double precision",
-    "cold_ms": "double precision",
-    "steady_ms": "double precision",
-    "iqr_ms": "double precision",
-    "calls_per_sample": "integer",
-    "lock_wait_ms": "double precision",
-    "position": "integer",
-    "duration_s": "double precision",
-    "log_bytes": "bigint",
-}
-_CASTS = {"proof": "::jsonb", "evidence": "::jsonb", "samples_ms": "::double precision[]"}
-COLUMNS = FinishedJob._fields
-
-
-def column_arrays() -> str:
-    """``FinishedJob`` rows as parameters: one array a column, for ``unnest``."""
-    return ", ".join(f"CAST(:{name} AS {_COLUMN_TYPES.get(name, 'text')}[])" for name in COLUMNS)
-
-
-def column_values(rows: str, names: Iterable[str]) -> str:
-    """Those columns of the unnested ``rows``, of the types that ``outcomes`` has."""
-    return ", ".join(f'{rows}."{name}"{_CASTS.get(name, "")}' for name in names)
-
-
-def _finish_statement() -> TextClause:
-    arrays = column_arrays()
-    names = ", ".join(f'"{name}"' for name in COLUMNS)
-    reported = [name for name in COLUMNS if name not in ("job_id", "attempt")]
-    values = column_values("u", reported)
-    return text(f"""
-WITH u AS MATERIALIZED (
-    SELECT * FROM unnest({arrays}, CAST(:f_runner AS int[]), CAST(:f_token AS text[])) AS u ({names}, f_runner, f_token)
-), done AS (
-    UPDATE jobs j SET state = 'done', lease_until = NULL
-      FROM u
-     WHERE j.id = ANY(CAST(:job_id AS bigint[])) AND j.id = u.job_id AND j.attempt = u.attempt
-       AND j.runner_id = u.f_runner AND j.token = u.f_token
-       AND CASE WHEN j.state IN ('leased', 'running') THEN true END
-    RETURNING j.id, j.attempt, j.token, j.campaign_id, j.target_id, j.case_id, j.run, j.runner_id
-), ended AS (
-    UPDATE attempts a SET "end" = 'finished', ended_at = now(),
-           started_at = coalesce(a.started_at, now() - make_interval(secs => u.duration_s))
-      FROM done JOIN u ON u.job_id = done.id
-     WHERE a.job_id = ANY(CAST(:job_id AS bigint[])) AND a.job_id = done.id AND a.attempt = done.attempt
-), stored AS (
-    INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, runner_id, fingerprint_id,
-                          {", ".join(f'"{name}"' for name in reported)})
-    SELECT done.id, done.attempt, done.campaign_id, done.target_id, done.case_id, done.run,
-           done.runner_id, runners.fingerprint_id, {values}
-      FROM done JOIN u ON u.job_id = done.id
-      LEFT JOIN runners ON runners.id = done.runner_id
-), counted AS (
-    UPDATE campaign_targets c
-       SET done = c.done + n.done, passed = c.passed + n.passed, failed = c.failed + n.failed,
-           skipped = c.skipped + n.skipped, incomplete = c.incomplete + n.incomplete
-      FROM (SELECT done.campaign_id, done.target_id, count(*) AS done,
-                   count(*) FILTER (WHERE u.verdict = 'passed') AS passed,
-                   count(*) FILTER (WHERE u.verdict = 'failed') AS failed,
-                   count(*) FILTER (WHERE u.verdict = 'skipped') AS skipped,
-                   count(*) FILTER (WHERE u.verdict = 'incomplete') AS incomplete
-              FROM done JOIN u ON u.job_id = done.id GROUP BY 1, 2) n
-     WHERE c.campaign_id = n.campaign_id AND c.target_id = n.target_id
-    RETURNING c.campaign_id, c.target_id, c.done + c.cancelled >= c.total AS settled
-), cursors AS (
-    UPDATE runners r SET cursor = x.n, last_seen = now(),
-           misbehaved = CASE WHEN r.id IN (SELECT runner_id FROM done) THEN 0 ELSE r.misbehaved END
-      FROM unnest(CAST(:c_runner AS int[]), CAST(:c_boot AS text[]), CAST(:c_n AS bigint[])) x (runner_id, boot_id, n)
-     WHERE r.id = x.runner_id AND r.boot_id = x.boot_id AND r.cursor < x.n
-)
-SELECT done.id, done.attempt, done.token, done.campaign_id, counted.settled
-  FROM done LEFT JOIN counted ON counted.campaign_id = done.campaign_id AND counted.target_id = done.target_id
-""")
-
-
-_FINISH = _finish_statement()
-
 _CURSORS = text("""
 UPDATE runners r SET cursor = x.n, last_seen = now()
   FROM unnest(CAST(:c_runner AS int[]), CAST(:c_boot AS text[]), CAST(:c_n AS bigint[])) x (runner_id, boot_id, n)
  WHERE r.id = x.runner_id AND r.boot_id = x.boot_id AND r.cursor < x.n
-""")
-
-# What comes of an attempt that was given up is still the outcome, as long as no newer attempt has begun.
-_RECLAIM = text("""
-WITH u AS (
-    SELECT * FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]),
-                         CAST(:runner AS int[])) u (job_id, attempt, token, runner_id)
-), back AS (
-    UPDATE jobs j SET state = 'running', attempt = u.attempt, runner_id = u.runner_id, token = u.token,
-           lease_until = now()
-      FROM u JOIN attempts a ON a.job_id = u.job_id AND a.attempt = u.attempt
-     WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id
-       AND a.runner_id = u.runner_id AND a.token = u.token AND a."end" = 'lost'
-       AND CASE WHEN j.state IN ('queued', 'leased') THEN true END
-    RETURNING j.id, j.attempt, j.token
-), superseded AS (
-    UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = 'an earlier attempt reported after all'
-      FROM back WHERE a.job_id = back.id AND a.attempt > back.attempt AND a."end" IS NULL
-    RETURNING a.job_id
-)
-SELECT back.id, back.attempt, back.token, superseded.job_id IS NOT NULL AS superseded
-  FROM back LEFT JOIN superseded ON superseded.job_id = back.id
-""")
-
-# A result that comes after its job went on without it, or a second one, is kept on its attempt, and nowhere else.
-_LATE = text("""
-UPDATE attempts a SET "end" = CASE WHEN a."end" = 'finished' THEN 'finished' ELSE 'late' END,
-       ended_at = CASE WHEN a."end" = 'finished' THEN a.ended_at ELSE now() END,
-       late_outcome = coalesce(a.late_outcome, u.body::jsonb)
-  FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]), CAST(:runner AS int[]),
-              CAST(:body AS text[])) u (job_id, attempt, token, runner_id, body)
- WHERE a.job_id = u.job_id AND a.attempt = u.attempt AND a.runner_id = u.runner_id AND a.token = u.token
 """)
 
 _COMPLETE = text("""
@@ -320,14 +170,6 @@ class ReturnedJob(NamedTuple):
     """Times that an attempt was lost after it had started."""
     refused: int
     """Times that a runner would not take it, or never began it."""
-
-
-class Late(NamedTuple):
-    """A finish that cannot be the outcome: what is kept of it."""
-
-    key: Key
-    runner_id: int
-    body: str
 
 
 async def claim(
@@ -376,40 +218,12 @@ async def give_back(
 ) -> list[ReturnedJob]:
     """Queue these attempts again; returns those that were still leased."""
     values = {"reason": reason, "counted": int(counted), "refused": int(refused)}
-    rows = await connection.execute(_GIVE_BACK, {**_arrays(keys), **values})
+    rows = await connection.execute(_GIVE_BACK, {**key_arrays(keys), **values})
     return [ReturnedJob(Key(row.id, row.attempt, row.token), row.lost, row.refused) for row in rows]
 
 
 async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
-    await connection.execute(_START, _arrays(keys))
-
-
-async def finish(
-    connection: AsyncConnection, finishes: Sequence[Finish], cursors: Iterable[Cursor] = ()
-) -> tuple[set[Key], list[int]]:
-    """Accept these outcomes and move the cursors, in one statement.
-
-    Returns the attempts whose outcome was accepted, and the campaigns that are complete with them.
-    """
-    rows = zip(*(finish.row for finish in finishes), strict=True)
-    parameters: dict[str, Any] = dict(zip(COLUMNS, map(list, rows), strict=True))
-    parameters["f_runner"] = [finish.runner_id for finish in finishes]
-    parameters["f_token"] = [finish.token for finish in finishes]
-    accepted = (await connection.execute(_FINISH, parameters | _cursor_arrays(cursors))).all()
-    settled = sorted({row.campaign_id for row in accepted if row.settled})
-    completed = await complete(connection, settled) if settled else []
-    return {Key(row.id, row.attempt, row.token) for row in accepted}, completed
-
-
-async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> set[Key]:
-    """Lease given up attempts again to those who have finished them, where no newer one has begun; returns them."""
-    keys = [finish.key for finish in finishes]
-    runners = [finish.runner_id for finish in finishes]
-    rows = (await connection.execute(_RECLAIM, {**_arrays(keys), "runner": runners})).all()
-    if any(row.superseded for row in rows):
-        # Whoever was given the newer attempt has nothing to do any more.
-        await connection.execute(text("SELECT pg_notify(:channel, 'cancel')"), {"channel": CHANNEL})
-    return {Key(row.id, row.attempt, row.token) for row in rows}
+    await connection.execute(_START, key_arrays(keys))
 
 
 async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:
@@ -418,12 +232,7 @@ async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> lis
 
 
 async def move_cursors(connection: AsyncConnection, cursors: Iterable[Cursor]) -> None:
-    await connection.execute(_CURSORS, _cursor_arrays(cursors))
-
-
-async def keep_late(connection: AsyncConnection, late: Sequence[Late]) -> None:
-    values = {"runner": [each.runner_id for each in late], "body": [each.body for each in late]}
-    await connection.execute(_LATE, {**_arrays([each.key for each in late]), **values})
+    await connection.execute(_CURSORS, cursor_arrays(cursors))
 
 
 async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[str, datetime, int]]:
@@ -475,7 +284,7 @@ async def revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Ke
     return [key for key in keys if key not in still]
 
 
-def _arrays(keys: Sequence[Key]) -> dict[str, list[Any]]:
+def key_arrays(keys: Sequence[Key]) -> dict[str, list[Any]]:
     return {
         "job": [key.job for key in keys],
         "attempt": [key.attempt for key in keys],
@@ -483,7 +292,7 @@ def _arrays(keys: Sequence[Key]) -> dict[str, list[Any]]:
     }
 
 
-def _cursor_arrays(cursors: Iterable[Cursor]) -> dict[str, list[Any]]:
+def cursor_arrays(cursors: Iterable[Cursor]) -> dict[str, list[Any]]:
     each = list(cursors)
     return {
         "c_runner": [cursor.runner_id for cursor in each],

@@ -12,9 +12,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from coordinator.database.connection import plain_text
 from coordinator.dispatch.messages import Key
 from coordinator.errors import RunnerIncompatibleError
 from protocol.events import EVENT, Finished, Heartbeat, Started
+from protocol.model import first_fault
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,8 @@ def read_event(line: bytes) -> StreamEvent:
     try:
         return EVENT.validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "event"
-        return _unreadable(line, f"{where}: {first['msg']}"[:500])
+        # A member's name may be anything, and the reason is shown and stored.
+        return _unreadable(line, plain_text(first_fault(error))[:500])
 
 
 def _unreadable(line: bytes, reason: str) -> UnreadableEvent:
@@ -51,10 +52,11 @@ def _unreadable(line: bytes, reason: str) -> UnreadableEvent:
     if not isinstance(said, dict):
         return UnreadableEvent(reason)
     id, attempt = said.get("id"), _number(said.get("attempt"))
+    key = Key.of_wire(id, attempt) if isinstance(id, str) and attempt is not None else None
     return UnreadableEvent(
         reason,
         n=_number(said.get("n")),
-        key=Key.of_wire(id, attempt) if isinstance(id, str) and attempt is not None else None,
+        key=key if key and key.job else None,
         is_heartbeat=said.get("type") == "heartbeat",
     )
 

@@ -9,9 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from coordinator.campaigns import store as campaigns
-from coordinator.dispatch import queue
+from coordinator.dispatch import finishes, queue
+from coordinator.dispatch.finishes import Finish, Late
 from coordinator.dispatch.messages import FELL_SILENT, Key
-from coordinator.dispatch.queue import Cursor, Finish, Late
+from coordinator.dispatch.queue import Cursor
 from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
@@ -39,13 +40,13 @@ FAILED = Outcome(verdict=Verdict.failed, ending=Ending.raised, duration_s=0.1).m
 
 async def finish(place: Place, keys: list[Key], outcome: Outcome = PASSED, n: int = 1) -> set[int]:
     async with place.engine.begin() as connection:
-        accepted, _ = await queue.finish(
-            connection, finishes(place, keys, outcome), [Cursor(place.runner_id, "boot-1", n)]
+        accepted, _ = await finishes.finish(
+            connection, reports_of(place, keys, outcome), [Cursor(place.runner_id, "boot-1", n)]
         )
     return {key.job for key in accepted}
 
 
-def finishes(place: Place, keys: list[Key], outcome: Outcome = PASSED) -> list[Finish]:
+def reports_of(place: Place, keys: list[Key], outcome: Outcome = PASSED) -> list[Finish]:
     rows = [record(key, outcome, framework="torch", device="cpu") for key in keys]
     return [Finish(row, place.runner_id, key.token) for row, key in zip(rows, keys, strict=True)]
 
@@ -132,7 +133,7 @@ async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(pla
     assert second.key == Key(first.key.job, 2, TOKEN)
     assert await finish(place, [first.key]) == set()
     async with place.engine.begin() as connection:
-        await queue.keep_late(connection, [Late(first.key, place.runner_id, "{}")])
+        await finishes.keep_late(connection, [Late(first.key, place.runner_id, "{}")])
     assert await finish(place, [second.key]) == {first.key.job}
     attempts = await rows(place, 'SELECT attempt, "end" FROM attempts ORDER BY attempt')
     assert [(each.attempt, each.end) for each in attempts] == [(1, "late"), (2, "finished")]
@@ -141,15 +142,15 @@ async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(pla
 async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
-    (row,) = finishes(place, [job.key])
+    (row,) = reports_of(place, [job.key])
     async with place.engine.begin() as connection:
         other = await fleet.add_runner(
             connection, runner_info("boot-2"), [place.suite_id], url="http://other", secret=""
         )
         for foreign in (row._replace(runner_id=other), row._replace(token="another"), row._replace(token="")):
-            assert await queue.finish(connection, [foreign]) == (set(), [])
-            assert await queue.reclaim(connection, [foreign]) == set()
-            await queue.keep_late(connection, [Late(foreign.key, foreign.runner_id, "{}")])
+            assert await finishes.finish(connection, [foreign]) == (set(), [])
+            assert await finishes.reclaim(connection, [foreign]) == set()
+            await finishes.keep_late(connection, [Late(foreign.key, foreign.runner_id, "{}")])
     assert await rows(place, "SELECT * FROM outcomes") == []
     (attempt,) = await rows(place, 'SELECT "end", late_outcome FROM attempts')
     assert (attempt.end, attempt.late_outcome) == (None, None)
@@ -164,10 +165,10 @@ async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(pla
     again = await place.claim(token="fedcba9876543210")
     async with place.engine.begin() as connection:
         await queue.start(connection, [again[1].key])
-        reports = finishes(place, [job.key for job in jobs])
-        assert await queue.finish(connection, reports) == (set(), [])
-        assert await queue.reclaim(connection, reports) == {jobs[0].key}
-        accepted, _ = await queue.finish(connection, reports)
+        reports = reports_of(place, [job.key for job in jobs])
+        assert await finishes.finish(connection, reports) == (set(), [])
+        assert await finishes.reclaim(connection, reports) == {jobs[0].key}
+        accepted, _ = await finishes.finish(connection, reports)
         assert accepted == {jobs[0].key}
         assert await queue.revoked(connection, place.runner_id, [job.key for job in again]) == [again[0].key]
     (outcome,) = await rows(place, "SELECT job_id, attempt FROM outcomes")
@@ -289,10 +290,13 @@ async def explain(connection: Any, statement: str, keys: list[Key]) -> dict[str,
         values |= {"runner": [1] * len(keys)}
     if statement == "_FINISH":
         rows = [record(key, PASSED, framework="torch", device="cpu") for key in keys]
-        values = {name: [getattr(row, name) for row in rows] for name in queue.COLUMNS}
+        values = {name: [getattr(row, name) for row in rows] for name in finishes.COLUMNS}
         values |= {"f_runner": [1] * len(keys), "f_token": [TOKEN] * len(keys)}
         values |= {"c_runner": [1], "c_boot": ["boot-1"], "c_n": [1]}
-    explained = await connection.execute(text(f"EXPLAIN (FORMAT JSON) {getattr(queue, statement).text}"), values)
+    explained = await connection.execute(
+        text(f"EXPLAIN (FORMAT JSON) {getattr(finishes if hasattr(finishes, statement) else queue, statement).text}"),
+        values,
+    )
     return explained.scalar_one()[0]["Plan"]
 
 

@@ -90,15 +90,26 @@ def test_a_newer_attempt_replaces_the_running_one(runner: RunnerProcess) -> None
     job = runner.job("hang/0")
     runner.post(job)
     runner.wait_started(job["id"])
-    runner.post(job | {"attempt": 2, "case": "hazards.add/0"})
+    runner.post(job | {"attempt": 2, "timeout_s": 0.5})
     with runner.stream() as events:
         ended = [event for _, event in zip(range(4), events, strict=False) if isinstance(event, Finished)]
     assert [(each.attempt, each.outcome.ending) for each in ended] == [
         (1, Ending.cancelled),
-        (2, Ending.returned),
+        (2, Ending.timed_out),
     ]
     runner.acknowledge(ended[-1].n)
     runner._seen = ended[-1].n
+
+
+def test_an_id_with_another_case_takes_nothing_and_stops_nothing(runner: RunnerProcess) -> None:
+    job = runner.job("nap/0")
+    assert runner.post(job, job | {"case": "hazards.add/0"}, job | {"attempt": 2, "run": 2}) == [
+        "queued",
+        "other_case",
+        "other_case",
+    ]
+    (outcome,) = runner.finished(1).values()
+    assert outcome.ending is Ending.returned
 
 
 def test_a_full_queue_says_so_and_a_waiting_job_can_be_cancelled(runner: RunnerProcess) -> None:
