@@ -35,6 +35,10 @@ class CoordinatorProcess:
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=120.0)
         self.start()
 
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
     def start(self) -> None:
         self.process = subprocess.Popen(
             [
@@ -99,7 +103,7 @@ class CoordinatorProcess:
         return self.campaign(campaign)
 
     def page(self, path: str) -> str:
-        answer = self.http.get(f"http://127.0.0.1:{self.port}{path}", headers={"Accept": "text/html"})
+        answer = self.http.get(f"{self.url}{path}", headers={"Accept": "text/html"})
         assert answer.status_code == 200, answer.text
         return answer.text
 

@@ -69,6 +69,8 @@ class CampaignTarget(BaseModel):
     notes: list[str]
     suite_revision: str
     live_runners: int
+    held_up_by: list[str]
+    """A sentence for each runner of the target that could serve it and does not, with the reason."""
     counters: Counters
     estimate: Estimate
 

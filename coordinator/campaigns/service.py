@@ -186,6 +186,7 @@ def _target(row: Row[Any], elapsed_s: float) -> CampaignTarget:
         notes=row.notes,
         suite_revision=row.revision,
         live_runners=row.live_runners,
+        held_up_by=row.held_up_by,
         counters=counters,
         estimate=estimate_of_rest(counters, elapsed_s),
     )

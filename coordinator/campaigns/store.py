@@ -145,7 +145,10 @@ async def read_targets(connection: AsyncConnection, campaign_id: int) -> Sequenc
         text("""
         SELECT ct.*, s.revision, t.framework, t.version, t.device, t.hardware, t.environment, t.simulated, t.notes,
                (SELECT count(*) FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id
-                 WHERE r.target_id = t.id AND rs.suite_id = ct.suite_id AND r.state = 'online') AS live_runners
+                 WHERE r.target_id = t.id AND rs.suite_id = ct.suite_id AND r.state = 'online') AS live_runners,
+               ARRAY(SELECT format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)
+                       FROM runners r WHERE r.target_id = t.id AND r.state NOT IN ('online', 'removed')
+                      ORDER BY r.id) AS held_up_by
           FROM campaign_targets ct
           JOIN targets t ON t.id = ct.target_id
           JOIN suites s ON s.id = ct.suite_id

@@ -180,6 +180,10 @@ def _print_one(campaign: CampaignDetail) -> None:
         ],
         empty="it has no target",
     )
+    if campaign.state == "running":
+        for target in campaign.by_target:
+            for sentence in target.held_up_by:
+                print(f"{target.target}: {sentence}")
 
 
 def cancel(campaign_id: CampaignId, url: Url = None, data_dir: DataDir = None) -> None:

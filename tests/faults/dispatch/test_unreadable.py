@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from typing import Any
 
@@ -89,6 +91,16 @@ def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: 
         assert "cannot be read" in runner(coordinator)["reason"]
         assert "colour" in runner(coordinator)["reason"]
         assert "cannot be read" in coordinator.page("/runners")
+        assert "its events cannot be read" in coordinator.page(f"/campaigns/{campaign}")
+        (target,) = coordinator.campaign(campaign)["by_target"]
+        assert "is quarantined: its events cannot be read" in target["held_up_by"][0]
+        status = subprocess.run(
+            [sys.executable, "-m", "coordinator", "status", str(campaign), "--url", coordinator.url],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "is quarantined: its events cannot be read" in status.stdout
         script.line = tell
         coordinator.wait_ended(campaign)
         verdicts = Counter(outcome["verdict"] for outcome in coordinator.outcomes(campaign))
