@@ -42,9 +42,9 @@ class DoneJob(NamedTuple):
 
 
 def is_refused(error: DBAPIError) -> bool:
-    """PostgreSQL takes these values at no time: text with NUL, numbers out of range."""
+    """PostgreSQL takes these values at no time: text with NUL, numbers out of range, or out of our own constraints."""
     state = getattr(error.orig, "sqlstate", None) or ""
-    return state.startswith("22")
+    return state.startswith("22") or state == "23514"
 
 
 async def take_time(connection: AsyncConnection) -> None:

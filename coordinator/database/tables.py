@@ -32,6 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from protocol.limits import LEAST_MILLISECONDS, MAX_MILLISECONDS, MAX_SECONDS
 from protocol.words import Cause, Ending, Placement, TimingPolicy, Verdict
 
 metadata = MetaData(
@@ -208,7 +209,15 @@ jobs = Table(
         server_default=text("0"),
         comment="attempts lost after they started",
     ),
+    Column(
+        "refused",
+        SmallInteger,
+        nullable=False,
+        server_default=text("0"),
+        comment="times that a runner would not take it, or never began it",
+    ),
     Column("runner_id", ForeignKey("runners.id")),
+    Column("token", Text, comment="of the present lease, and part of its id on the wire"),
     Column("lease_until", DateTime(timezone=True)),
     UniqueConstraint("campaign_id", "target_id", "case_id", "run"),
     Index("ix_jobs_queued", "target_id", "priority", "id", postgresql_where=text("state = 'queued'")),
@@ -227,8 +236,25 @@ attempts = Table(
     Column("ended_at", DateTime(timezone=True)),
     Column("end", _words("end", ["finished", "lost", "cancelled", "late"])),
     Column("reason", Text),
-    Column("late_outcome", JSONB, comment="what arrived after the job had gone on without it"),
+    Column("late_outcome", JSONB, comment="what arrived after the job had gone on without it, or a second time"),
+    Column("token", Text, comment="of its lease"),
+    Index(
+        "ix_attempts_silent",
+        "runner_id",
+        "boot_id",
+        postgresql_where=text("\"end\" = 'lost' AND reason IN ('silent', 'the runner fell silent')"),
+    ),
 )
+
+# As in protocol/limits.py. NaN is greater than any number here, and null passes. One constraint, on the hot path.
+_MEASURABLE = f"""\
+{
+    " and ".join(
+        f"({name} = 0 or {name} between {LEAST_MILLISECONDS:g} and {MAX_MILLISECONDS:g})"
+        for name in ("init_ms", "cold_ms", "steady_ms")
+    )
+} and iqr_ms between 0 and {MAX_MILLISECONDS:g} and lock_wait_ms between 0 and {MAX_MILLISECONDS:g} \
+and duration_s between 0 and {MAX_SECONDS:g} and calls_per_sample >= 0 and position >= 0 and log_bytes >= 0"""
 
 outcomes = Table(
     "outcomes",
@@ -260,6 +286,7 @@ outcomes = Table(
     Column("log_tail", Text),
     Column("log_bytes", BigInteger),
     Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint(_MEASURABLE, name="measurable"),
     Index("ix_outcomes_campaign_id_job_id", "campaign_id", "job_id"),
     Index(
         "ix_outcomes_failed",
