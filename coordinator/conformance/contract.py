@@ -73,7 +73,7 @@ CLAUSES = (
     Clause("events.idle", "With nothing else to say, a heartbeat comes within 10 s; it takes no number.", Level.full),
     Clause(
         "events.running",
-        "Heartbeats say how many jobs wait, and what runs since how many seconds, which go on.",
+        "Heartbeats say how many jobs have not begun, and what runs since how many seconds, which go on.",
         Level.full,
     ),
     Clause(

@@ -12,7 +12,7 @@ from coordinator.conformance.validity import LATE_S
 from protocol.words import ConformanceTag
 
 HEARTBEAT_S = 10.0
-RUNNING_S = 60.0
+RUNNING_S = 40.0
 """The deadline of the case that is watched: longer than the heartbeats that are waited for."""
 LASTING_S = 60.0
 """Longer than a coordinator waits for a silent stream."""

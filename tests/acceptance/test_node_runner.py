@@ -332,6 +332,8 @@ def test_what_keeps_it_from_starting_is_one_line(example: NodeRunner, place: Pat
     assert "from 0 (any free one) to 65535" in refused("--port", "many", PORTOLAN_RUNNER_SECRET=SECRET)
     lock = {"PORTOLAN_TIMING_LOCK": str(place / "none" / "lock")}
     assert "the timing lock cannot be opened" in refused("--port", "0", PORTOLAN_RUNNER_SECRET=SECRET, **lock)
+    assert "there is no case" in refused("run", "Math.none/0")
+    assert "or: run CASE" in refused("walk")
     assert "options: --host" in refused("--ports", "1", PORTOLAN_RUNNER_SECRET=SECRET)
 
 
@@ -342,6 +344,17 @@ def test_it_ends_with_all_that_it_started_when_it_is_told_to(example: NodeRunner
     (child,) = example.below()
     assert example.stop() == 0
     until(lambda: not alive(child.pid), "the case's process is gone")
+
+
+def test_what_it_says_repeats_a_case(coordinator: CoordinatorProcess, here: NodeRunner) -> None:
+    campaign = coordinator.submit("Math.imul", suite="node", timing="off", runs=1)
+    coordinator.wait_ended(campaign)
+    row = coordinator.outcomes(campaign)[0]
+    done = subprocess.run(
+        ["sh", "-c", row["repeat"]], env=environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert Outcome.model_validate_json(done.stdout).ending is Ending.returned
 
 
 def test_its_own_tests_pass() -> None:

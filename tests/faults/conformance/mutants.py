@@ -103,10 +103,14 @@ MUTANTS = (
         "full:deadline.waiting",
         "charges the wait in its queue",
         "boot",
-        '({ ...job, suite, state: "queued" })',
-        """({ ...job, suite, state: "queued", at: Date.now(), get timeout_s() {
-      return Math.max(0.01, job.timeout_s - (Date.now() - this.at) / 1000);
-    } })""",
+        "this.#queue.push(job);",
+        """this.#queue.push(job);
+    setTimeout(() => {
+      if (job === this.#current?.job) return this.#current.stop("timed_out");
+      if (job.state !== "queued") return;
+      this.#queue.splice(this.#queue.indexOf(job), 1);
+      this.#finish(job, outcome("timed_out"));
+    }, job.timeout_s * 1000).unref();""",
     ),
     _of(
         "full:outcomes.own",
