@@ -77,12 +77,12 @@ def run_case(
 
 
 def placement(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Placement:
-    """Where the work ran, as far as the arrays and the framework's own counters prove it."""
+    """Where the work ran, as far as arrays and counted fallbacks prove it: without a count, nothing does."""
     if case.host_only is not None:
         return Placement.host_only
     if proof.fallbacks or not all(device.on_device(each.device) for each in arrays):
         return Placement.fell_back
-    if proof.devices and all(map(device.on_device, proof.devices)):
+    if proof.counted and proof.devices and all(map(device.on_device, proof.devices)):
         return Placement.on_device
     return Placement.unknown
 

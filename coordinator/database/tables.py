@@ -47,6 +47,7 @@ metadata = MetaData(
 
 JOB_STATES = ("queued", "leased", "running", "done", "cancelled")
 CAMPAIGN_STATES = ("running", "done", "cancelled")
+SUITE_ORIGINS = ("runner", "bundle")
 RUNNER_STATES = ("online", "offline", "quarantined", "removed")
 
 
@@ -98,8 +99,22 @@ suites = Table(
     Column("name", Text, nullable=False),
     Column("framework", Text, nullable=False),
     Column("revision", Text, nullable=False),
+    Column(
+        "origin",
+        _words("origin", list(SUITE_ORIGINS)),
+        nullable=False,
+        server_default="runner",
+        comment="runner: what runners serve, whole; bundle: what bundles brought, perhaps a part, never dispatched",
+    ),
+    Column("digest", Text, comment="of its cases, which never change; null: stored before there were digests"),
     _now(),
-    UniqueConstraint("name", "framework", "revision"),
+    Index("uq_suites_served", "name", "framework", "revision", unique=True, postgresql_where=text("origin = 'runner'")),
+    Index(
+        "uq_suites_bundled",
+        *("name", "framework", "revision", "digest"),
+        unique=True,
+        postgresql_where=text("origin = 'bundle'"),
+    ),
 )
 
 cases = Table(
@@ -356,6 +371,8 @@ matrix_cells = Table(
     Column("iqr_ms", Double),
     Column("ratio_to_cpu", Double),
     Column("ratio_cases", Integer),
+    Column("total_on_device", Integer),
+    Column("unknown_placement", Integer),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
     comment="function_verdicts and function_latencies of the campaigns, kept for pages that cannot wait for them",
 )

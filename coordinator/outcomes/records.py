@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 from collections.abc import Sequence
 
@@ -14,6 +15,27 @@ from coordinator.outcomes.causes import classify
 from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Cause, Ending, Placement, Verdict
+
+QUICK_CHARACTERS = 1_000
+"""With no more evidence than this the rules take well under a millisecond; more is read in a thread."""
+
+
+async def record_off_loop(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
+    """As ``record``, without holding up the event loop: the rules read long evidence in a thread.
+
+    What passed, or says little, is recorded at once, without giving up control.
+    """
+    if _is_quick(outcome):
+        return record(key, outcome, framework=framework, device=device)
+    return await asyncio.to_thread(record, key, outcome, framework=framework, device=device)
+
+
+def _is_quick(outcome: Outcome) -> bool:
+    evidence = outcome.evidence
+    if outcome.ending is Ending.returned or evidence is None:
+        return True
+    texts = (evidence.exception, evidence.message, evidence.mismatch, *evidence.frames)
+    return sum(len(text or "") for text in texts) <= QUICK_CHARACTERS
 
 
 def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:

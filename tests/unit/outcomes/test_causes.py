@@ -20,8 +20,8 @@ from coordinator.outcomes.causes import (
     RULES,
     RULES_REVISION,
     Classification,
+    RulesByEnding,
     RulesError,
-    by_ending,
     classify,
     describe,
     load,
@@ -256,7 +256,7 @@ def rule(conditions: str, identifier: str = "a", cause: str = "type") -> str:
 
 
 def test_the_first_rule_whose_conditions_all_hold_names_the_cause() -> None:
-    rules = by_ending(
+    rules = RulesByEnding(
         load(
             rule("message = 'x'\nframework = 'jax'", "a", "type")
             + rule("message = ['y', 'x']\nstage = ['check', 'call']", "b", "memory")
