@@ -434,7 +434,14 @@ MUTANTS = (
     _of("outcomes.valid", "has NUL in a text", "outcome", 'log.tail.replaceAll("\\0", "")', '"\\0" + log.tail'),
     _of("outcomes.valid", "has a word of its own for passed", "outcome", 'returned: "passed"', 'returned: "good"'),
     _of("outcomes.valid", "has a negative duration", "attempt", _SEEN, _SEEN.replace("this", "-this", 1)),
-    _of("outcomes.valid", "has a duration in ms", "attempt", _SEEN, _SEEN.replace("clock.s", "clock.s * 1000")),
+    _of(
+        "outcomes.valid",
+        "has a duration in ms",
+        "attempt",
+        _SEEN,
+        _SEEN.replace("clock.s", "clock.s * 1000"),
+        "deadline.kills",
+    ),
     _of(
         "outcomes.valid",
         "has a member of its own in the evidence of a kill",
