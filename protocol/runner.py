@@ -1,10 +1,17 @@
 """What a runner says of itself: ``GET /v1/runner``."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from protocol.limits import MAX_INTEGER, MAX_LINES, Count, Line, Lines, Name
+from protocol.limits import MAX_INTEGER, MAX_LINE, MAX_LINES, Count, Line, Lines, Name
 from protocol.model import Message
 from protocol.words import DeviceClass
+
+CASE_PLACE = "{case}"
+RUN_PLACE = "{run}"
+REPEAT = r"^[^\x00-\x1f\x7f]*\{case\}[^\x00-\x1f\x7f]*$"
+"""One line that names the case."""
 
 
 class Fingerprint(Message):
@@ -27,6 +34,10 @@ class Fingerprint(Message):
     driver: Line | None = None
     threads: Count | None = None
     """Threads the framework uses for one operation on the host."""
+    repeat: Annotated[str, Field(max_length=MAX_LINE, pattern=REPEAT)] | None = None
+    """How a person runs one case again where the runner is installed: a command for the shell, in which
+    ``{case}`` and ``{run}`` stand for the case's id and the run, and what is in brackets is left out for run 1
+    (``node main.js run {case}[ --run {run}]``). Null if the runner has no such command."""
     libraries: dict[Line, Line] = Field(default_factory=dict, max_length=MAX_LINES)
     """Versions of the packages that decide a result (torch, torch_xla, numpy, …)."""
     notes: Lines = Field(default_factory=list)

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from protocol.limits import MAX_LINE, MAX_NAME
-from protocol.runner import Fingerprint
+from protocol.runner import CASE_PLACE, RUN_PLACE, Fingerprint
 from runners.outcomes import printable
 
 IMAGE_VARIABLE = "PORTOLAN_IMAGE"
@@ -34,7 +34,7 @@ def installed() -> list[tuple[str, str]]:
     return found
 
 
-def fingerprint(description: dict[str, Any]) -> Fingerprint:
+def fingerprint(framework: str, device: str, description: dict[str, Any]) -> Fingerprint:
     """What the device said of itself, and what is known of the host."""
     python = platform.python_version()
     return Fingerprint(
@@ -46,6 +46,7 @@ def fingerprint(description: dict[str, Any]) -> Fingerprint:
         python=python,
         driver=None if description["driver"] is None else printable(description["driver"], MAX_LINE),
         threads=description["threads"],
+        repeat=f"portolan-runner run {framework} {device} {CASE_PLACE}[ --run {RUN_PLACE}]",
         libraries={
             printable(name, MAX_LINE): printable(version, MAX_LINE)
             for name, version in description["libraries"].items()

@@ -97,7 +97,7 @@ def describe(framework: str, device: str, description: dict[str, Any]) -> Runner
             device_count=description["device_count"],
             queue_limit=QUEUE_LIMIT,
             simulated=description["simulated"],
-            fingerprint=fingerprint(description),
+            fingerprint=fingerprint(framework, device, description),
         )
     except ValidationError as error:
         told = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from coordinator.conformance.subject import BrokenError, Subject
+from coordinator.conformance.contract import BrokenError
+from coordinator.conformance.subject import Subject
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo
@@ -28,14 +30,29 @@ async def secret(subject: Subject) -> None:
         ("POST", "/v1/events/ack", {"json": {}}),
         ("DELETE", "/v1/jobs/nobody/1", {}),
     ]
-    for header in ({}, {"Authorization": "Bearer not-the-secret"}):
-        how = "with a wrong secret" if header else "without a secret"
+    for how, header in _refused(subject.secret):
         for method, path, content in calls:
             answer = await subject.stranger.request(method, path, headers=header, **content)
             _must_refuse(f"{method} {path} {how}", answer.status_code)
         query: dict[str, Any] = {"boot_id": subject.boot_id, "after": subject.acknowledged}
         async with subject.stranger.stream("GET", "/v1/events", params=query, headers=header) as streamed:
             _must_refuse(f"GET /v1/events {how}", streamed.status_code)
+
+
+def _refused(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Headers that must open nothing, and how each is called."""
+    yield "without a secret", {}
+    near = {
+        "with a wrong secret": "not-the-secret",
+        "with the first half of the secret": secret[: len(secret) // 2].rstrip(),
+        "with the secret but for its last letter": secret[:-1].rstrip(),
+        "with the secret and a letter more": f"{secret}x",
+        "with the secret's letters in the other case": secret.swapcase(),
+        "with an empty secret": "",
+    }
+    for how, wrong in near.items():
+        if wrong != secret:
+            yield how, {"Authorization": f"Bearer {wrong}".rstrip()}
 
 
 def _must_refuse(call: str, status: int) -> None:
@@ -64,6 +81,28 @@ async def catalogue(subject: Subject) -> None:
             raise BrokenError(f"the suite {suite.name!r} has two cases {twice!r}")
 
 
+async def constant(subject: Subject) -> None:
+    for path, before in (("/v1/runner", subject.info), ("/v1/catalogue", subject.catalogue)):
+        for _ in range(2):
+            try:
+                now = (await subject.http.get(path)).json()
+            except ValueError as error:
+                raise BrokenError(f"GET {path} is no JSON object any more: {error}") from error
+            if now != before:
+                raise BrokenError(f"GET {path} {_difference(before, now)}; it may change at a start only")
+
+
+def _difference(before: Any, now: Any, where: str = "") -> str:
+    """The first place at which two answers differ."""
+    if isinstance(before, dict) and isinstance(now, dict) and before.keys() == now.keys():
+        name = next(name for name in before if before[name] != now[name])
+        return _difference(before[name], now[name], f"{where}.{name}")
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        number = next(number for number, pair in enumerate(zip(before, now, strict=True)) if pair[0] != pair[1])
+        return _difference(before[number], now[number], f"{where}.{number}")
+    return f"had at {where.lstrip('.') or 'its top'} {str(before)[:80]}, and now {str(now)[:80]}"
+
+
 async def _read(subject: Subject, path: str, model: type[M]) -> M:
     answer = await subject.http.get(path)
     if answer.status_code != 200:
@@ -81,4 +120,5 @@ CHECKS = {
     "access.secret": secret,
     "identity.runner": runner,
     "identity.catalogue": catalogue,
+    "identity.constant": constant,
 }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 
-from coordinator.conformance.subject import OUTCOME_S, STOP_S, BrokenError, Key, NotRunError, Seen, Stream, Subject
+from coordinator.conformance.contract import BrokenError, NotRunError
+from coordinator.conformance.stream import Key, Seen, Stream, named
+from coordinator.conformance.subject import STOP_S, Subject
+from coordinator.conformance.validity import LATE_S
 from protocol.words import ConformanceTag
 
 DEADLINE_S = 2.0
@@ -48,18 +51,44 @@ async def always(subject: Subject) -> None:
             raise BrokenError(f"DELETE of {what} answered {status}, not 204")
 
 
+async def alone(subject: Subject) -> None:
+    case = subject.tagged(ConformanceTag.hangs)
+    (key,) = await subject.queue(subject.job(case, timeout_s=SHORT_S), case=case)
+    async with subject.stream() as stream:
+        await stream.started(key)
+        for other in ((key[0], 2), (f"{key[0]}0", 1), (key[0][:-1], 1)):
+            status = await subject.delete(other)
+            if status != 204:
+                raise BrokenError(f"DELETE of {named(other)}, which is not here, answered {status}, not 204")
+        ended = (await stream.finished(key))[-1]
+    if ended.ending != ("failed", "timed_out"):
+        raise BrokenError(
+            f"after the DELETE of other attempts, {named(key)} ended {ended.ending[0]}, {ended.ending[1]}"
+        )
+
+
 async def kills(subject: Subject) -> None:
+    for _ in range(TRIES):
+        late = await _killed_late(subject)
+        if late <= LATE_S:
+            return
+    raise BrokenError(f"a case that hangs was killed {late:.1f} s past its deadline, the last of {TRIES} times")
+
+
+async def _killed_late(subject: Subject) -> float:
+    """How long past its deadline a case was killed, in s (less than it was, if the start is read late)."""
     case = subject.tagged(ConformanceTag.hangs)
     # From before the POST, so that an event that is read late makes no case seem shorter than it was.
     posted = time.monotonic()
     (key,) = await subject.queue(subject.job(case, timeout_s=DEADLINE_S), case=case)
     async with subject.stream() as stream:
-        await stream.started(key)
+        started = (await stream.started(key))[-1]
         ended = (await stream.finished(key, DEADLINE_S + STOP_S))[-1]
         _must_end(ended, "failed", "timed_out")
         if ended.at - posted < DEADLINE_S:
             raise BrokenError(f"with timeout_s {DEADLINE_S:g} it was killed after {ended.at - posted:.1f} s")
         await _must_go_on(subject, stream)
+    return ended.at - started.at - DEADLINE_S
 
 
 async def waiting(subject: Subject) -> None:
@@ -89,7 +118,7 @@ async def _behind_a_slow_one(subject: Subject) -> tuple[float, Seen]:
 
 async def _must_go_on(subject: Subject, stream: Stream) -> None:
     (key,) = await subject.queue(subject.job())
-    verdict, ending = (await stream.finished(key, OUTCOME_S))[-1].ending
+    verdict, ending = (await stream.finished(key))[-1].ending
     if verdict == "incomplete":
         raise BrokenError(f"the next job ended {verdict}, {ending}")
 
@@ -103,6 +132,7 @@ CHECKS = {
     "stopping.running": running,
     "stopping.queued": queued,
     "stopping.always": always,
+    "stopping.alone": alone,
     "deadline.kills": kills,
     "deadline.waiting": waiting,
 }

@@ -5,9 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from coordinator.conformance.subject import BrokenError, Key, Seen, Stream, Subject, named
+from coordinator.conformance.contract import BrokenError
+from coordinator.conformance.stream import Key, Seen, Stream, named
+from coordinator.conformance.subject import Subject
+from coordinator.conformance.validity import LATE_S
+from protocol.words import ConformanceTag
 
 HEARTBEAT_S = 10.0
+RUNNING_S = 40.0
+"""The deadline of the case that is watched: longer than the heartbeats that are waited for."""
+LASTING_S = 60.0
+"""Longer than a coordinator waits for a silent stream."""
+DRIFT_S = 3.0
+DRIFT = 0.2
+"""By how much a case's time may differ from that of the heartbeats: they may be read late."""
 SLACK_S = 1.0
 """For the way of a heartbeat that leaves in time."""
 
@@ -63,17 +74,74 @@ async def idle(subject: Subject) -> None:
 
 
 async def running(subject: Subject) -> None:
+    case = subject.tagged(ConformanceTag.hangs)
     posted = time.monotonic()
     async with subject.stream() as stream:
-        hung = await subject.hang()
+        (hung,) = await subject.queue(subject.job(case, timeout_s=RUNNING_S), case=case)
         await subject.queue(subject.job())
         await stream.started(hung)
         # One may still be on its way that left before both jobs were there.
         beat = await _heartbeat(stream)
         if _untrue(beat, hung, posted):
             beat = await _heartbeat(stream)
-    if told := _untrue(beat, hung, posted):
+        if told := _untrue(beat, hung, posted):
+            raise BrokenError(told)
+        later = await _heartbeat(stream)
+    if told := _untrue(later, hung, posted) or _standing(beat, later, hung):
         raise BrokenError(told)
+
+
+def _standing(beat: Seen, later: Seen, key: Key) -> str | None:
+    """What is wrong with how a case's time went on between two heartbeats."""
+    before, after = _spent(beat, key), _spent(later, key)
+    apart = later.at - beat.at
+    if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
+        return f"{apart:.1f} s apart, two heartbeats had {before:g} s and {after:g} s for a case that ran all the time"
+    return None
+
+
+def _spent(beat: Seen, key: Key) -> float:
+    """Seconds of a case that runs, its waits for the timing lock among them; 0 if the heartbeat does not name it."""
+    told = beat.event.get("running")
+    for entry in told if isinstance(told, list) else []:
+        if (entry.get("id"), entry.get("attempt")) == key:
+            return float(entry.get("elapsed_s", 0)) + float(entry.get("waited_s", 0))
+    return 0.0
+
+
+async def lasting(subject: Subject) -> None:
+    case = subject.tagged(ConformanceTag.hangs)
+    (key,) = await subject.queue(subject.job(case, timeout_s=LASTING_S), case=case)
+    beats: list[Seen] = []
+    async with subject.stream() as stream:
+        begun = (await stream.started(key))[-1].at
+        while True:
+            seen = await stream.next(
+                f"a heartbeat, {time.monotonic() - begun:.0f} s into a case,", HEARTBEAT_S + SLACK_S
+            )
+            if seen.is_of("finished", key):
+                break
+            beats.append(seen)
+    if seen.ending != ("failed", "timed_out"):
+        raise BrokenError(f"a case that hangs ended {seen.ending[0]}, {seen.ending[1]} at timeout_s {LASTING_S:g}")
+    if seen.at - begun > LASTING_S + LATE_S:
+        raise BrokenError(f"with timeout_s {LASTING_S:g}, it was killed {seen.at - begun:.1f} s after its start")
+    named_it = [beat for beat in beats if _spent(beat, key) > 0]
+    if len(named_it) < 2:
+        raise BrokenError(f"of {len(beats)} heartbeats in {LASTING_S:g} s, {len(named_it)} named what ran")
+    if told := _standing(named_it[0], named_it[-1], key):
+        raise BrokenError(told)
+
+
+async def history(subject: Subject) -> None:
+    (key,) = await subject.queue(subject.job())
+    async with subject.stream() as stream:
+        await stream.finished(key)
+    record = subject.history
+    if record.contradiction is not None:
+        raise BrokenError(record.contradiction)
+    if strange := sorted(record.keys - subject.taken):
+        raise BrokenError(f"{named(strange[0])} has events, and was never answered queued")
 
 
 def _untrue(beat: Seen, hung: Key, posted: float) -> str | None:
@@ -124,6 +192,40 @@ async def forgets(subject: Subject) -> None:
         await stream.finished(key)
 
 
+async def again(subject: Subject) -> None:
+    keys = await subject.queue(subject.job(), subject.job())
+    async with subject.stream() as stream:
+        seen = await _lasting(stream, keys[-1])
+    end = seen[-1].n
+    for n in (end, end, seen[0].n, end):
+        await subject.acknowledge(n)
+    status = await subject.events_status(end)
+    if status != 200:
+        raise BrokenError(f"after acknowledgements up to {end}, {seen[0].n} and {end}, the stream answered {status}")
+    (key,) = await subject.queue(subject.job())
+    async with subject.stream(end) as stream:
+        following = await _lasting(stream, key)
+    if following[0].n != end + 1:
+        raise BrokenError(f"the event after number {end}, acknowledged twice, has number {following[0].n}")
+
+
+async def newer(subject: Subject) -> None:
+    older = subject.job()
+    newer = older | {"attempt": 2}
+    async with subject.stream() as stream:
+        n = (await stream.finished((await subject.queue(older))[0]))[-1].n
+        (key,) = await subject.queue(newer)
+        await subject.acknowledge(n)
+        await stream.finished(key)
+        for job, expected in ((newer, "known"), (older, "stale_attempt")):
+            (status,) = await subject.post(job)
+            if status != expected:
+                raise BrokenError(
+                    f"attempt 1 was acknowledged, attempt 2 was not: attempt {job['attempt']} posted again "
+                    f"was answered {status!r}, not {expected!r}"
+                )
+
+
 async def never_issued(subject: Subject) -> None:
     ahead = subject.last + 1_000_000
     body = {"boot_id": subject.boot_id, "n": ahead}
@@ -154,8 +256,12 @@ CHECKS = {
     "events.bounds": bounds,
     "events.idle": idle,
     "events.running": running,
+    "events.lasting": lasting,
+    "events.history": history,
     "acknowledging.trims": trims,
     "acknowledging.keeps": keeps,
     "acknowledging.forgets": forgets,
+    "acknowledging.again": again,
+    "acknowledging.newer": newer,
     "acknowledging.bounds": never_issued,
 }

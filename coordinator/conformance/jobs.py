@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
-from coordinator.conformance.subject import STOP_S, BrokenError, Key, NotRunError, Seen, Stream, Subject, named
+from coordinator.conformance.contract import BrokenError, NotRunError
+from coordinator.conformance.stream import Key, Seen, Stream, named
+from coordinator.conformance.subject import STOP_S, Case, Subject
 from protocol.jobs import MAX_JOBS_PER_POST
 from protocol.words import ConformanceTag
 
+NEWER_S = 1.0
+"""The deadline of a hung case that is waited for."""
 MOST_QUEUED = 2_000
 """A longer queue is not filled: it would take minutes, and say nothing more."""
 
@@ -39,7 +44,10 @@ async def receipts(subject: Subject) -> None:
 
 async def known(subject: Subject) -> None:
     job = subject.job()
-    (key,) = await subject.queue(job)
+    twice = await subject.post(job, job)
+    if twice != ["queued", "known"]:
+        raise BrokenError(f"one attempt twice in a POST was answered {twice}, not queued and known")
+    key = (job["id"], job["attempt"])
     (while_here,) = await subject.post(job)
     async with subject.stream() as stream:
         seen = await stream.finished(key)
@@ -64,15 +72,60 @@ async def stale(subject: Subject) -> None:
         raise BrokenError("attempt 1 ran although attempt 2 was here")
 
 
+async def other_case(subject: Subject) -> None:
+    here = subject.any_case
+    job = subject.job()
+    (key,) = await subject.queue(job)
+    others: list[tuple[str, dict[str, Any], Case]] = [("run", job | {"run": 2}, here)]
+    others.append(("run, as a newer attempt", job | {"run": 2, "attempt": 2}, here))
+    for case in subject.cases:
+        if case.suite != here.suite or case.id != here.id:
+            what = "case" if case.suite == here.suite else "suite"
+            if not any(what == other for other, *_ in others):
+                others.append((what, job | {"case": case.id}, case))
+    async with subject.stream() as stream:
+        for what, other, case in others:
+            (status,) = await subject.post(other, case=case)
+            if status != "other_case":
+                raise BrokenError(f"the id of a job that is here, with another {what}, was answered {status!r}")
+        (again,) = await subject.post(job)
+        seen = await stream.finished(key)
+        seen += await _fence(subject, stream)
+    if again != "known":
+        raise BrokenError(f"after a refusal of its id with another case, the job that is here was answered {again!r}")
+    _must_run_once(seen, key)
+    if any(event.key == (key[0], 2) for event in seen):
+        raise BrokenError("what was answered other_case has an event")
+
+
 async def newer(subject: Subject) -> None:
     older = await subject.hang()
-    newer = (older[0], 2)
+    case = subject.tagged(ConformanceTag.hangs)
     async with subject.stream() as stream:
         await stream.started(older)
-        await subject.queue(subject.job(id=older[0], attempt=2))
+        (newer,) = await subject.queue(subject.job(case, id=older[0], attempt=2, timeout_s=NEWER_S), case=case)
         await _must_be_cancelled(stream, older)
-        if newer in subject.open:
-            await stream.finished(newer)
+        ended = (await stream.finished(newer))[-1]
+    if ended.ending != ("failed", "timed_out"):
+        raise BrokenError(f"the newer attempt, which hangs, ended {ended.ending[0]}, {ended.ending[1]}")
+
+
+async def slots(subject: Subject) -> None:
+    if subject.info.get("slots", 1) != 1:
+        raise NotRunError("it runs several cases at once (slots)")
+    case = subject.tagged(ConformanceTag.hangs)
+    (hung,) = await subject.queue(subject.job(case, timeout_s=NEWER_S), case=case)
+    waiting = await subject.queue(subject.job(), subject.job())
+    async with subject.stream() as stream:
+        seen = await stream.all_finished([hung, *waiting], "the end of three jobs")
+    at_work: set[Key] = set()
+    for event in seen:
+        if event.type == "started":
+            at_work.add(event.key)
+        elif event.type == "finished":
+            at_work.discard(event.key)
+        if len(at_work) > 1:
+            raise BrokenError(f"with slots 1, {' and '.join(map(named, sorted(at_work)))} ran at once")
 
 
 async def order(subject: Subject) -> None:
@@ -141,8 +194,10 @@ CHECKS = {
     "jobs.runs": runs,
     "jobs.receipts": receipts,
     "jobs.known": known,
+    "jobs.other_case": other_case,
     "jobs.stale": stale,
     "jobs.newer": newer,
     "jobs.order": order,
+    "jobs.slots": slots,
     "jobs.full": full,
 }

@@ -8,17 +8,18 @@ A runner that a coordinator serves must not be checked: both would acknowledge i
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 import httpx
 
-from coordinator.conformance import access, endings, events, jobs, outcomes, requests, restart
-from coordinator.conformance.contract import CLAUSES, Clause, Level
+from coordinator.conformance import access, endings, events, jobs, outcomes, own, requests, restart
+from coordinator.conformance.contract import CLAUSES, BrokenError, Clause, Level, NotRunError
 from coordinator.conformance.report import Finding, Report, Result
 from coordinator.conformance.restart import Restart
 from coordinator.conformance.start import begin, clients
-from coordinator.conformance.subject import BrokenError, NotRunError, Subject
+from coordinator.conformance.stream import OUTCOME_S
+from coordinator.conformance.subject import Subject
 from coordinator.fleet.client import reason_of
 
 Check = Callable[[Subject], Awaitable[None]]
@@ -32,20 +33,27 @@ async def check(
     level: Level = Level.full,
     restart: Restart | None = None,
     told: Told = lambda finding: None,
+    only: Collection[str] | None = None,
+    seed: int = 0,
+    outcome_s: float = OUTCOME_S,
 ) -> Report:
     """Hold the runner to its contract; ``told`` hears each finding as it is made.
+
+    ``only`` names the clauses to check. ``seed`` decides which of the runner's own cases are
+    run, and an outcome that must come is waited for ``outcome_s``.
 
     Raises a ``RunnerError`` if the check cannot begin: nobody answers, the secret is refused,
     or the runner is at work for somebody else.
     """
     async with clients(url, secret) as (http, stranger):
-        subject = await begin(http, stranger)
+        subject = await begin(http, stranger, secret)
+        subject.level, subject.seed, subject.outcome_s = level, seed, outcome_s
         run = checks(restart)
         findings: list[Finding] = []
         lost: str | None = None
         try:
             for clause in CLAUSES:
-                if level == Level.probe and clause.level is Level.full:
+                if (level == Level.probe and clause.level is Level.full) or (only and clause.id not in only):
                     continue
                 finding, lost = await _find(clause, run[clause.id], subject, lost)
                 findings.append(finding)
@@ -64,6 +72,7 @@ def checks(restarting: Restart | None) -> Mapping[str, Check]:
         **events.CHECKS,
         **endings.CHECKS,
         **outcomes.CHECKS,
+        **own.CHECKS,
         **restart.checks(restarting),
     }
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator
-from typing import Any
 
 from pydantic import ValidationError
 
-from coordinator.conformance.subject import BrokenError, Subject, lenient
+from coordinator.conformance.contract import BrokenError
+from coordinator.conformance.subject import Subject
+from coordinator.conformance.validity import TAIL_BYTES, fault
 from protocol.events import EVENT
 from protocol.outcomes import Outcome
 from protocol.words import ConformanceTag, Ending, Verdict
 
 PRINTED_BYTES = 1 << 20
-TAIL_BYTES = 64 << 10
 LAST_LINE = "conformance: the end"
 
 _SOUND = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.0).model_dump(mode="json")
@@ -58,37 +56,18 @@ async def lines(subject: Subject) -> None:
 
 
 async def valid(subject: Subject) -> None:
+    """Of every outcome that came so far."""
     await _one_more(subject)
-    for event in (event for line in subject.lines for event in lenient(line) if event.get("type") == "finished"):
-        told = event.get("outcome")
-        for where, value in _leaves(told, "outcome"):
-            if isinstance(value, float) and not math.isfinite(value):
-                raise BrokenError(f"{where} is {value}")
-            if isinstance(value, str) and any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value):
-                raise BrokenError(f"{where} holds NUL or a lone surrogate")
-        try:
-            Outcome.model_validate(told)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise BrokenError(f"outcome.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    for seen in subject.history.outcomes:
+        found = fault(seen.event.get("outcome"), subject.asked(seen.key), subject.since_post(seen))
+        if found is not None:
+            raise BrokenError(found)
 
 
 async def _one_more(subject: Subject) -> None:
     (key,) = await subject.queue(subject.job())
     async with subject.stream() as stream:
         await stream.finished(key)
-
-
-def _leaves(value: Any, where: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for name, each in value.items():
-            yield where, name
-            yield from _leaves(each, f"{where}.{name}")
-    elif isinstance(value, list):
-        for number, each in enumerate(value):
-            yield from _leaves(each, f"{where}.{number}")
-    else:
-        yield where, value
 
 
 def _shown(line: bytes) -> str:

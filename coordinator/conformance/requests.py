@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import httpx
 
-from coordinator.conformance.subject import BrokenError, NotRunError, Subject
+from coordinator.conformance.contract import BrokenError, NotRunError
+from coordinator.conformance.subject import Subject
 from protocol.problems import PROBLEM_JSON
 
 ANOTHER = "another-than-this"
@@ -15,13 +17,20 @@ ANOTHER = "another-than-this"
 _BAD_FIELDS: tuple[dict[str, Any], ...] = (
     {"colour": "red"},
     {"attempt": 0},
+    {"attempt": 1.5},
+    {"attempt": 32_768},
+    {"attempt": None},
     {"run": 0},
+    {"run": 32_768},
     {"timeout_s": 0},
+    {"timeout_s": -1},
     {"timeout_s": 14_401},
+    {"timeout_s": None},
     {"timing": "sometimes"},
     {"id": "no spaces"},
     {"id": "x" * 65},
 )
+TOO_LARGE = 5 << 20
 _NO_BATCHES = (b"", b"{", b"[]", b"\xff\xfe", b'{"jobs": []}')
 
 
@@ -31,6 +40,10 @@ async def strict(subject: Subject) -> None:
         (await subject.send(good, subject.job(**fields)), f"jobs of which one has {json.dumps(fields)}")
         for fields in _BAD_FIELDS
     ]
+    for number in (math.nan, math.inf):
+        body = json.dumps(subject.batch(good, subject.job(timeout_s=number))).encode()
+        answer = await subject.http.post("/v1/jobs", content=body, headers=_JSON)
+        refused.append((answer, f"jobs of which one has timeout_s {json.dumps(number)}"))
     refused.append((await subject.send(good, colour="red"), 'a batch with an unknown field "colour"'))
     refused.append((await subject.send(), "a batch of no job"))
     refused += [
@@ -46,6 +59,15 @@ async def strict(subject: Subject) -> None:
     (status,) = await subject.post(good)
     if status != "queued":
         raise BrokenError(f"a job of a batch that was refused is {status!r} afterwards: something of it was taken")
+
+
+async def large(subject: Subject) -> None:
+    good = subject.job()
+    body = json.dumps(subject.batch(good, suite="x" * TOO_LARGE)).encode()
+    answer = await subject.http.post("/v1/jobs", content=body, headers=_JSON)
+    if answer.status_code != 413:
+        raise BrokenError(f"POST /v1/jobs of {len(body)} bytes answered {answer.status_code}, not 413")
+    await _must_be_new(subject, good)
 
 
 async def problem(subject: Subject) -> None:
@@ -101,7 +123,7 @@ async def _must_conflict(subject: Subject, answer: httpx.Response, call: str) ->
 async def _must_be_new(subject: Subject, job: dict[str, Any]) -> None:
     (status,) = await subject.post(job)
     if status != "queued":
-        raise BrokenError(f"the job that was refused with 409 is {status!r} afterwards: it was taken")
+        raise BrokenError(f"the job that was refused is {status!r} afterwards: it was taken")
 
 
 def _object(answer: httpx.Response) -> dict[str, Any]:
@@ -116,6 +138,7 @@ _JSON = {"Content-Type": "application/json"}
 
 CHECKS = {
     "requests.strict": strict,
+    "requests.large": large,
     "requests.problem": problem,
     "requests.boot": boot,
     "requests.revision": revision,

@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable
 
 import httpx
 
-from coordinator.conformance.subject import BrokenError, NotRunError, Subject, named
+from coordinator.conformance.contract import BrokenError, NotRunError
+from coordinator.conformance.stream import named
+from coordinator.conformance.subject import Subject
 from protocol.words import ConformanceTag
 
 Restart = Callable[[], Awaitable[None]]

@@ -9,7 +9,10 @@ from typing import Any
 
 import httpx
 
-from coordinator.conformance.subject import ANSWER_S, BrokenError, Case, Seen, Subject
+from coordinator.conformance.contract import BrokenError
+from coordinator.conformance.history import History
+from coordinator.conformance.stream import Seen
+from coordinator.conformance.subject import ANSWER_S, Case, Subject
 from coordinator.errors import RunnerIncompatibleError, RunnerRefusedError, RunnerUnreachableError
 from coordinator.fleet.client import IDLE_S, reason_of
 
@@ -37,7 +40,7 @@ async def clients(url: str, secret: str) -> AsyncIterator[tuple[httpx.AsyncClien
         yield http, stranger
 
 
-async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient) -> Subject:
+async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: str) -> Subject:
     """The runner, ready to be checked. Raises a ``RunnerError``."""
     url = str(http.base_url).rstrip("/")
     try:
@@ -45,8 +48,9 @@ async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient) -> Subject
         if not isinstance(info.get("boot_id"), str):
             raise RunnerIncompatibleError(f"what answers at {url} is no runner: GET /v1/runner has no boot_id")
         catalogue = await _read(http, "/v1/catalogue", url)
-        subject = Subject(http, stranger, info, tuple(cases(catalogue)))
+        subject = Subject(http, stranger, info, tuple(cases(catalogue)), catalogue, secret)
         await _find_position(subject, url)
+        subject.history = History()  # What an earlier check left there is no part of this one.
         return subject
     except httpx.TimeoutException as error:
         raise RunnerUnreachableError(f"the runner at {url} did not answer within {ANSWER_S:g} s") from error
@@ -65,6 +69,8 @@ def cases(catalogue: dict[str, Any]) -> Iterator[Case]:
                 suite=str(suite.get("name")),
                 revision=str(suite.get("revision")),
                 id=str(case.get("id")),
+                function=str(case.get("function")),
+                host_only=case.get("host_only") is not None,
                 tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
             )
 

@@ -7,42 +7,32 @@ runner as it was found.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import itertools
-import json
+import math
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import httpx
 
+from coordinator.conformance.contract import BrokenError, Level, NotRunError
+from coordinator.conformance.history import History
+from coordinator.conformance.stream import OUTCOME_S, Key, Seen, Stream
+from coordinator.conformance.validity import Asked
 from protocol.events import Acknowledgement
-from protocol.words import ConformanceTag
+from protocol.words import ConformanceTag, TimingPolicy
 
 ANSWER_S = 30.0
 """For a plain answer; longer than a coordinator waits, because no clause is about speed."""
-OUTCOME_S = 60.0
-"""For the outcome of a case that passes at once: a process may have to be made first."""
 STOP_S = 10.0
 """From a DELETE, or past a deadline, to the finished event."""
 HANGING_S = 15.0
 """The deadline of a hung case whose check is about something else; past it the runner is rid of it anyway."""
 SETTLE_S = HANGING_S + STOP_S
 MOST_EVENTS = 1 << 62
-KEPT_LINES = 5_000
-
-Key = tuple[str, int]
-
-
-class BrokenError(Exception):
-    """The promise is broken; the message says what was seen."""
-
-
-class NotRunError(Exception):
-    """The promise cannot be checked on this runner; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -52,132 +42,9 @@ class Case:
     suite: str
     revision: str
     id: str
+    function: str
+    host_only: bool
     tags: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Seen:
-    """One event as it came: the line it stood in, and when it was read."""
-
-    event: dict[str, Any]
-    line: bytes
-    at: float
-
-    @property
-    def type(self) -> Any:
-        return self.event.get("type")
-
-    @property
-    def n(self) -> int:
-        n = self.event.get("n")
-        return n if isinstance(n, int) else 0
-
-    @property
-    def text(self) -> str:
-        """The event alone, to be compared: however its line was written."""
-        return json.dumps(self.event, sort_keys=True)
-
-    @property
-    def key(self) -> Key:
-        attempt = self.event.get("attempt")
-        return str(self.event.get("id")), attempt if isinstance(attempt, int) else 0
-
-    @property
-    def ending(self) -> tuple[Any, Any]:
-        """Verdict and ending of a finished event."""
-        outcome = self.event.get("outcome")
-        return (outcome.get("verdict"), outcome.get("ending")) if isinstance(outcome, dict) else (None, None)
-
-    def is_of(self, type: str, key: Key) -> bool:
-        return self.type == type and self.key == key
-
-
-class Stream:
-    """One open ``GET /v1/events``: read in the background, given out one by one."""
-
-    def __init__(self, answer: httpx.Response, noted: Callable[[Seen], None], lines: list[bytes]) -> None:
-        self._answer = answer
-        self._noted = noted
-        self._lines = lines
-        self._arrived: asyncio.Queue[Seen | None] = asyncio.Queue()
-        self._reader = asyncio.create_task(self._read())
-
-    async def next(self, what: str, limit_s: float) -> Seen:
-        """The next event; ``what`` is waited for, in words."""
-        return (await self.until(lambda seen: True, what, limit_s))[-1]
-
-    async def until(self, condition: Callable[[Seen], bool], what: str, limit_s: float = OUTCOME_S) -> list[Seen]:
-        """Every event up to the first of which the condition is true, that one included."""
-        found: list[Seen] = []
-        try:
-            async with asyncio.timeout(limit_s):
-                while not found or not condition(found[-1]):
-                    seen = await self._arrived.get()
-                    if seen is None:
-                        raise BrokenError(f"the stream of events ended before {what} came")
-                    found.append(seen)
-        except TimeoutError:
-            raise BrokenError(f"{what} did not come within {limit_s:g} s") from None
-        return found
-
-    async def finished(self, key: Key, limit_s: float = OUTCOME_S) -> list[Seen]:
-        """Every event up to the finished of this attempt."""
-        return await self.until(
-            lambda seen: seen.is_of("finished", key), f"the finished event of {named(key)}", limit_s
-        )
-
-    async def all_finished(self, keys: Collection[Key], what: str, limit_s: float = OUTCOME_S) -> list[Seen]:
-        """Every event up to the last finished of these attempts."""
-        left = set(keys)
-
-        def was_last(seen: Seen) -> bool:
-            if seen.type == "finished":
-                left.discard(seen.key)
-            return not left
-
-        return await self.until(was_last, what, limit_s)
-
-    async def started(self, key: Key) -> list[Seen]:
-        return await self.until(lambda seen: seen.is_of("started", key), f"the started event of {named(key)}")
-
-    async def close(self) -> None:
-        self._reader.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._reader
-
-    async def _read(self) -> None:
-        rest = b""
-        try:
-            async for chunk in self._answer.aiter_raw():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in filter(None, lines):
-                    if len(self._lines) < KEPT_LINES:
-                        self._lines.append(line)
-                    for event in lenient(line):
-                        seen = Seen(event, line, time.monotonic())
-                        self._noted(seen)
-                        self._arrived.put_nowait(seen)
-        except httpx.HTTPError:
-            pass  # whoever waits learns that the stream ended
-        finally:
-            self._arrived.put_nowait(None)
-
-
-def lenient(line: bytes) -> Iterator[dict[str, Any]]:
-    """Every JSON object in a line, whatever else is wrong with it: ``outcomes.lines`` judges that."""
-    text = line.decode("utf-8", "replace")
-    decoder = json.JSONDecoder()
-    position = 0
-    while (position := text.find("{", position)) >= 0:
-        try:
-            event, position = decoder.raw_decode(text, position)
-        except ValueError:
-            return
-        yield event
-
-
-def named(key: Key) -> str:
-    return f"job {key[0]} attempt {key[1]}"
 
 
 @dataclass
@@ -192,6 +59,14 @@ class Subject:
     """A client without a secret."""
     info: dict[str, Any]
     cases: Sequence[Case]
+    catalogue: dict[str, Any]
+    """As it was answered at the beginning."""
+    secret: str
+    level: Level = Level.full
+    seed: int = 0
+    """Decides which cases of the vendor's own are run."""
+    outcome_s: float = OUTCOME_S
+    """For how long an outcome that must come is waited for."""
     open: dict[Key, None] = field(default_factory=dict)
     """Attempts that were queued and have not been seen to finish, in order."""
     acknowledged: int = 0
@@ -199,6 +74,11 @@ class Subject:
     """The last number seen on any stream."""
     lines: list[bytes] = field(default_factory=list)
     """What the streams carried, for the clauses about every line."""
+    history: History = field(default_factory=History)
+    taken: set[Key] = field(default_factory=set)
+    """Every attempt that was answered queued."""
+    _posted: dict[Key, tuple[dict[str, Any], Case, float]] = field(default_factory=dict)
+    """Every attempt that was posted: the job, its case, and when."""
     _ended: set[Key] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -238,12 +118,17 @@ class Subject:
 
     async def send(self, *jobs: dict[str, Any], case: Case | None = None, **fields: Any) -> httpx.Response:
         """POST a batch; what its receipts call queued is to be settled. ``case`` gives the suite."""
-        self._ended -= {(job["id"], job["attempt"]) for job in jobs}
+        keys = [(job["id"], job["attempt"]) for job in jobs]
+        self._ended.difference_update(keys)
+        for key, job in zip(keys, jobs, strict=True):
+            self._posted.setdefault(key, (job, case or self.any_case, time.monotonic()))
         answer = await self.http.post("/v1/jobs", json=self.batch(*jobs, case=case, **fields))
-        for job, status in zip(jobs, statuses(answer), strict=False):
-            # Its events may be read before the answer is.
-            if status == "queued" and (job["id"], job["attempt"]) not in self._ended:
-                self.open[job["id"], job["attempt"]] = None
+        for key, status in zip(keys, statuses(answer), strict=False):
+            if status == "queued":
+                self.taken.add(key)
+                # Its events may be read before the answer is.
+                if key not in self._ended:
+                    self.open[key] = None
         return answer
 
     async def post(self, *jobs: dict[str, Any], case: Case | None = None) -> list[str]:
@@ -275,7 +160,19 @@ class Subject:
         answer = await self.http.post("/v1/events/ack", json=body)
         if answer.status_code != 204:
             raise BrokenError(f"POST /v1/events/ack up to {n} answered {answer.status_code}, not 204")
-        self.acknowledged = n
+        self.acknowledged = max(self.acknowledged, n)
+        self.history.acknowledge(n)
+
+    def asked(self, key: Key) -> Asked | None:
+        """What the outcome of an attempt answers; None if it was never posted."""
+        if key not in self._posted:
+            return None
+        job, case, _ = self._posted[key]
+        return Asked(TimingPolicy(job["timing"]), job["timeout_s"], case.host_only)
+
+    def since_post(self, seen: Seen) -> float:
+        """Seconds from the first POST of an attempt to its event; without end if it was never posted."""
+        return seen.at - self._posted[seen.key][2] if seen.key in self._posted else math.inf
 
     async def events_status(self, after: int, **query: Any) -> int:
         """What the stream after N is answered; the stream itself is left again."""
@@ -291,7 +188,7 @@ class Subject:
         async with self.http.stream("GET", "/v1/events", params=parameters, timeout=timeout) as answer:
             if answer.status_code != 200:
                 raise BrokenError(f"GET /v1/events after {after} answered {answer.status_code}, not 200")
-            stream = Stream(answer, self._note, self.lines)
+            stream = Stream(answer, after, self._note, self.lines, self.outcome_s)
             try:
                 yield stream
             finally:
@@ -302,6 +199,7 @@ class Subject:
         self.info = info
         self.open.clear()
         self.acknowledged = self.last = 0
+        self.history = History()
 
     async def find_position(self) -> None:
         """Where the stream can begin: it answers 410 for every N before that."""
@@ -352,7 +250,8 @@ class Subject:
             return False
         return True
 
-    def _note(self, seen: Seen) -> None:
+    def _note(self, seen: Seen, position: int) -> None:
+        self.history.note(seen, position)
         self.last = max(self.last, seen.n)
         if seen.type == "finished":
             self._ended.add(seen.key)

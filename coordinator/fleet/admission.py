@@ -24,16 +24,21 @@ ESSENTIAL = frozenset(
     {
         "identity.runner",
         "identity.catalogue",
+        "identity.constant",
         "requests.boot",
         "requests.revision",
         "jobs.runs",
         "jobs.receipts",
         "jobs.known",
+        "jobs.other_case",
         "events.numbered",
         "events.resume",
+        "events.history",
         "acknowledging.keeps",
+        "acknowledging.newer",
         "outcomes.lines",
         "outcomes.valid",
+        "outcomes.own",
     }
 )
 """Promises without which outcomes would be lost, taken twice, or another's. What else is broken

@@ -21,6 +21,7 @@ from coordinator.outcomes.models import (
     OutcomeDetail,
     RunDetail,
 )
+from coordinator.outcomes.repeat import repeat_command
 from coordinator.reports import store as reports
 from coordinator.reports.models import Target
 from protocol.outcomes import Evidence
@@ -39,7 +40,7 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
         targets = {each.id: each for each in await reports.targets(connection, campaign_id)}
     target = targets[row["target_id"]]
     columns = {name: value for name, value in row.items() if name not in (*OWN, *store.INTERNAL, *_WAS, *_PLANNED)}
-    columns["repeat"] = store.repeat_command(row["framework"], row["device"], row["case"], row["run"])
+    columns["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
     return OutcomeDetail(
         row=columns,
         target=spelled(target),
@@ -105,7 +106,9 @@ def _on_target(target: Target, rows: Sequence[Row[Any]], bodies: dict[str, dict[
         case = cases.setdefault(row.case, CaseDetail(case=row.case, host_only=row.host_only, runs=[]))
         case.runs.append(
             RunDetail(
-                repeat=store.repeat_command(target.framework, target.device, row.case, row.run),
+                repeat=repeat_command(
+                    target.framework, target.device, row.case, row.run, bodies.get(row.fingerprint_id)
+                ),
                 samples_ms=row.samples_ms or [],
                 fallbacks=row.fallbacks or {},
                 **{name: getattr(row, name) for name in _SAME},

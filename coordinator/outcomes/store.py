@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.outcomes.repeat import repeat_command
 
 INTERNAL = ("target_id", "case_id")
 """Columns of the view that mean nothing outside the database."""
@@ -58,14 +59,8 @@ async def columns(connection: AsyncConnection) -> list[str]:
 
 def _outward(row: dict[str, Any]) -> dict[str, Any]:
     values = {name: value for name, value in row.items() if name not in INTERNAL}
-    values["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"])
+    values["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
     return values
-
-
-def repeat_command(framework: str, device: str, case: str, run: int) -> str:
-    """What to type where the runner is installed to run the case once more."""
-    again = f" --run {run}" if run != 1 else ""
-    return f"portolan-runner run {framework} {device} {shlex.quote(case)}{again}"
 
 
 def _like(glob: str) -> str:

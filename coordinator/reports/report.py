@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.outcomes.causes import readable
-from coordinator.outcomes.store import repeat_command
+from coordinator.outcomes.repeat import repeat_command
 from coordinator.reports.chapters import CHAPTERS, Chapter
 from coordinator.reports.figure import Figure
 from coordinator.reports.models import Charted, Failure, Fingerprint
@@ -117,6 +117,8 @@ class Report:
 
     def _repeated(self) -> Iterator[Repeated]:
         targets = {each.id: each for each in self.charted.targets}
+        # Of each target the fingerprint with the most outcomes, which is the first.
+        bodies = {fingerprint.target_id: fingerprint.body for fingerprint in reversed(self.fingerprints)}
         for each in self.failures[:FAILURES_LISTED]:
             target = targets[each.target_id]
             said = " ".join(readable(each.said or "").split())
@@ -126,7 +128,7 @@ class Report:
                 each.case,
                 each.cause,
                 f"{said[:SAID]}…" if len(said) > SAID else said,
-                repeat_command(target.framework, target.device, each.case, each.run),
+                repeat_command(target.framework, target.device, each.case, each.run, bodies.get(target.id)),
             )
 
 

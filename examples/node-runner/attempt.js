@@ -21,7 +21,7 @@ export class Attempt extends EventEmitter {
   #timer;
   #waits = new AbortController();
   #release = () => {};
-  #lockWait_ms = 0;
+  #waiting = new Stopwatch();
   #stage = "prime";
   #report = null;
   #stopped = null;
@@ -47,6 +47,11 @@ export class Attempt extends EventEmitter {
 
   get elapsed_s() {
     return this.#clock.s;
+  }
+
+  /** The seconds of the wait for the timing lock since the case began: what `elapsed_s` leaves out. */
+  get waited_s() {
+    return this.#waiting.s;
   }
 
   /** Kill it; the first reason is the one that counts, and a report that is already here counts more. */
@@ -91,18 +96,19 @@ export class Attempt extends EventEmitter {
   async #takeLock() {
     clearTimeout(this.#timer);
     this.#clock.pause();
-    const wait = new Stopwatch().start();
+    this.#waiting.start();
     let release;
     try {
       release = await this.#lock.take(this.#waits.signal);
     } catch (error) {
       if (!this.#waits.signal.aborted) this.#fail(error.message);
       return;
+    } finally {
+      this.#waiting.pause();
     }
     if (this.#waits.signal.aborted) return release();
     this.#release = release;
     if (this.#stopped) return;
-    this.#lockWait_ms += wait.s * 1000;
     this.#resume();
     this.#child.send("held", () => {}); // A child that is gone by now is told of by its exit.
   }
@@ -137,7 +143,7 @@ export class Attempt extends EventEmitter {
     const seen = { duration_s: this.#clock.s, log: this.#log };
     if (this.#report) {
       const { ending, placement, timing, evidence } = this.#report;
-      return outcome(ending, { ...seen, placement, evidence, timing: { ...timing, lock_wait_ms: this.#lockWait_ms } });
+      return outcome(ending, { ...seen, placement, evidence, timing: { ...timing, lock_wait_ms: this.#waiting.s * 1000 } });
     }
     const stage = this.#stage;
     if (this.#stopped) {

@@ -33,6 +33,7 @@ export class Boot {
   #takeOne(job) {
     if (!SUITES.get(job.suite)?.cases.has(job.case)) return "unknown_case";
     const known = this.#jobs.get(job.id);
+    if (known && ["suite", "case", "run"].some((member) => known[member] !== job[member])) return "other_case";
     if (known?.attempt === job.attempt) return "known";
     if (known?.attempt > job.attempt) return "stale_attempt";
     // Jobs that are taken and cancelled without end would fill the memory with events that nobody reads.
@@ -68,10 +69,9 @@ export class Boot {
   }
 
   heartbeat() {
-    const running = this.#current?.began
-      ? [{ id: this.#current.job.id, attempt: this.#current.job.attempt, elapsed_s: this.#current.elapsed_s }]
-      : [];
-    const starting = this.#current && !this.#current.began ? 1 : 0;
+    const { job, began, elapsed_s, waited_s } = this.#current ?? {};
+    const running = began ? [{ id: job.id, attempt: job.attempt, elapsed_s, waited_s }] : [];
+    const starting = this.#current && !began ? 1 : 0;
     return { type: "heartbeat", n: this.events.last, queued: this.#queue.length + starting, running };
   }
 

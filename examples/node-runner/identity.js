@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import os from "node:os";
+import { fileURLToPath } from "node:url";
 
 /** What `GET /v1/runner` says, but for the boot. */
 export function identity(lock) {
@@ -22,11 +23,15 @@ export function identity(lock) {
       host: os.hostname(),
       system: `${os.type()} ${os.release()} ${os.arch()}`,
       threads: 1,
+      repeat: `node ${quoted(fileURLToPath(new URL("main.js", import.meta.url)))} run {case}`,
       libraries: { node, v8, openssl, zlib },
       notes,
     },
   };
 }
+
+/** A path as one word of the shell. */
+const quoted = (path) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
 
 /** Node.js has its libraries built in, so their versions are the whole environment. */
 function environment() {

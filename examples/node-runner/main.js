@@ -1,14 +1,18 @@
 // Starts the runner: reads its options and its secret, serves the API, and ends with everything it started.
+// `node main.js run CASE` serves nothing, and runs that case once.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 import { api } from "./api.js";
+import { Attempt } from "./attempt.js";
 import { Boot } from "./boot.js";
 import { identity } from "./identity.js";
 import { TimingLock } from "./lock.js";
+import { SUITES } from "./suites.js";
 
 const KEEP_ALIVE_MS = 75_000;
+const TIMEOUT_S = 900;
 const OPTIONS = {
   host: { type: "string", default: "127.0.0.1" },
   port: { type: "string", default: "8790" },
@@ -22,7 +26,7 @@ function refuse(message) {
 
 function options() {
   try {
-    return parseArgs({ options: OPTIONS }).values;
+    return parseArgs({ options: OPTIONS, allowPositionals: true });
   } catch (error) {
     return refuse(`${error.message.split("\n")[0]} (options: --host, --port, --secret-file)`);
   }
@@ -54,7 +58,26 @@ function lockOf(path) {
   }
 }
 
-const { host, port: portText, "secret-file": secretFile } = options();
+/** Run one case as a job would run it, and print its outcome; whether it passed is the exit code. */
+async function runOnce(id) {
+  const suite = [...SUITES.values()].find((suite) => suite.cases.has(id));
+  if (!suite) refuse(`there is no case ${JSON.stringify(id)}: GET /v1/catalogue has them all`);
+  const lock = lockOf(process.env.PORTOLAN_TIMING_LOCK);
+  const attempt = new Attempt({ suite: suite.name, case: id, timing: "steady", timeout_s: TIMEOUT_S }, lock);
+  const seen = await new Promise((resolve) => attempt.once("ended", resolve));
+  process.stdout.write(JSON.stringify(seen, null, 2) + "\n");
+  process.exitCode = seen.verdict === "passed" ? 0 : 1;
+}
+
+const {
+  values: { host, port: portText, "secret-file": secretFile },
+  positionals: [command, ...words],
+} = options();
+if (command !== undefined) {
+  if (command !== "run" || words.length !== 1) refuse("give no words to serve, or: run CASE");
+  await runOnce(words[0]);
+  process.exit();
+}
 const port = portOf(portText);
 const secret = secretOf(secretFile);
 delete process.env.PORTOLAN_RUNNER_SECRET; // It is no business of the cases', which inherit the environment.

@@ -14,7 +14,9 @@ const VERDICTS = {
   cancelled: "incomplete",
 };
 const MOST_TEXT = 8192;
+const MOST_LINE = 1000;
 const MOST_FRAMES = 50;
+const LONG = new Set(["message", "mismatch", "reason"]); // The rest of the evidence are lines.
 const NO_TIMING = {
   init_ms: null,
   cold_ms: null,
@@ -27,8 +29,8 @@ const NO_TIMING = {
 const NO_LOG = { tail: "", bytes: 0 };
 
 /** Text that can be stored anywhere: valid Unicode without NUL, and of a bounded length. */
-function clean(text) {
-  return String(text).replaceAll("\0", "").slice(0, MOST_TEXT).toWellFormed();
+function clean(text, most = MOST_TEXT) {
+  return String(text).replaceAll("\0", "").slice(0, most).toWellFormed();
 }
 
 /** The outcome of an attempt from what its process reported, and what was seen of it from outside. */
@@ -60,6 +62,9 @@ export function described(error) {
 }
 
 function cleaned({ frames, ...evidence }) {
-  const texts = Object.entries(evidence).map(([key, value]) => [key, typeof value === "string" ? clean(value) : value]);
-  return { ...Object.fromEntries(texts), ...(frames && { frames: frames.slice(-MOST_FRAMES).map(clean) }) };
+  const most = (key) => (LONG.has(key) ? MOST_TEXT : MOST_LINE);
+  const texts = Object.entries(evidence).map(([key, value]) => {
+    return [key, typeof value === "string" ? clean(value, most(key)) : value];
+  });
+  return { ...Object.fromEntries(texts), ...(frames && { frames: frames.slice(-MOST_FRAMES).map((frame) => clean(frame, MOST_LINE)) }) };
 }

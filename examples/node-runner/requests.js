@@ -4,6 +4,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_JOBS = 1000;
 const MOST_TIMEOUT_S = 14_400;
 const MOST_TEXT = 500;
+const MOST_RUNS = 32_767; // Of attempts, too.
 
 /** An answer by RFC 9457 in place of what was asked for. */
 export class Problem extends Error {
@@ -16,7 +17,10 @@ export class Problem extends Error {
 const invalid = (detail) => new Problem(422, "Not a valid request", detail);
 
 const matching = (pattern, what) => [(value) => typeof value === "string" && pattern.test(value), what];
-const whole = (least) => [(value) => Number.isSafeInteger(value) && value >= least, `a whole number from ${least}`];
+const whole = (least, most = Number.MAX_SAFE_INTEGER) => [
+  (value) => Number.isSafeInteger(value) && value >= least && value <= most,
+  `a whole number from ${least}${most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ""}`,
+];
 const text = [
   (value) => typeof value === "string" && value.length <= MOST_TEXT && value.isWellFormed() && !value.includes("\0"),
   `text of at most ${MOST_TEXT} characters`,
@@ -28,9 +32,9 @@ const list = [
 
 const JOB = {
   id: matching(/^[A-Za-z0-9_.:-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 _ . : -"),
-  attempt: whole(1),
+  attempt: whole(1, MOST_RUNS),
   case: text,
-  run: whole(1),
+  run: whole(1, MOST_RUNS),
   timeout_s: [
     (value) => typeof value === "number" && value > 0 && value <= MOST_TIMEOUT_S,
     `a number over 0 and up to ${MOST_TIMEOUT_S}`,

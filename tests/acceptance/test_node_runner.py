@@ -210,15 +210,34 @@ def test_a_cancelled_job_is_killed_or_taken_off_the_queue(example: NodeRunner) -
 
 def test_a_newer_attempt_replaces_the_older(example: NodeRunner) -> None:
     older = example.case("conformance.hangs/0")
-    newer = older | {"attempt": 2, "case": "conformance.passes/0"}
+    newer = older | {"attempt": 2}
     assert example.post(older) == ["queued"]
     example.wait_started(older["id"])
     assert example.post(newer) == ["queued"]
     assert example.post(older) == ["stale_attempt"]
     assert example.post(newer) == ["known"]
     with example.stream(0) as events:
-        finished = [next(event for event in events if isinstance(event, Finished)) for _ in range(2)]
-    assert [(each.attempt, each.outcome.ending) for each in finished] == [(1, Ending.cancelled), (2, Ending.returned)]
+        replaced = next(event for event in events if isinstance(event, Finished))
+        next(event for event in events if isinstance(event, Started) and event.attempt == 2)
+        assert example.http.delete(f"/v1/jobs/{newer['id']}/2").status_code == 204
+        stopped = next(event for event in events if isinstance(event, Finished))
+    assert [(event.attempt, event.outcome.ending) for event in (replaced, stopped)] == [
+        (1, Ending.cancelled),
+        (2, Ending.cancelled),
+    ]
+
+
+def test_an_id_with_another_case_run_or_suite_is_refused_and_what_is_here_goes_on(example: NodeRunner) -> None:
+    job = example.case("conformance.hangs/0")
+    assert example.post(job) == ["queued"]
+    for fields in ({"run": 2}, {"case": "conformance.passes/0"}, {"case": "conformance.passes/0", "attempt": 2}):
+        assert example.post(job | fields) == ["other_case"]
+    example.suite = example.suites["node"]
+    assert example.post(job | {"case": "Math.fround/ties"}) == ["other_case"]
+    example.wait_started(job["id"])
+    assert example.http.delete(f"/v1/jobs/{job['id']}/1").status_code == 204
+    (outcome,) = example.finished(1).values()
+    assert outcome.ending is Ending.cancelled
 
 
 def test_all_that_a_case_prints_is_counted_and_the_end_of_it_kept(example: NodeRunner) -> None:
@@ -260,7 +279,7 @@ def test_waiting_for_the_timing_lock_is_on_no_clock(place: Path) -> None:
             with runner.stream() as events:
                 beats = (event for event in events if isinstance(event, Heartbeat) and event.running)
                 _, later = next(beats), next(beats)
-        assert later.running[0].elapsed_s < 4.0
+        assert later.running[0].elapsed_s < 4.0 < later.running[0].waited_s
         (outcome,) = runner.finished(1).values()
     finally:
         runner.stop()
@@ -313,6 +332,8 @@ def test_what_keeps_it_from_starting_is_one_line(example: NodeRunner, place: Pat
     assert "from 0 (any free one) to 65535" in refused("--port", "many", PORTOLAN_RUNNER_SECRET=SECRET)
     lock = {"PORTOLAN_TIMING_LOCK": str(place / "none" / "lock")}
     assert "the timing lock cannot be opened" in refused("--port", "0", PORTOLAN_RUNNER_SECRET=SECRET, **lock)
+    assert "there is no case" in refused("run", "Math.none/0")
+    assert "or: run CASE" in refused("walk")
     assert "options: --host" in refused("--ports", "1", PORTOLAN_RUNNER_SECRET=SECRET)
 
 
@@ -323,6 +344,17 @@ def test_it_ends_with_all_that_it_started_when_it_is_told_to(example: NodeRunner
     (child,) = example.below()
     assert example.stop() == 0
     until(lambda: not alive(child.pid), "the case's process is gone")
+
+
+def test_what_it_says_repeats_a_case(coordinator: CoordinatorProcess, here: NodeRunner) -> None:
+    campaign = coordinator.submit("Math.imul", suite="node", timing="off", runs=1)
+    coordinator.wait_ended(campaign)
+    row = coordinator.outcomes(campaign)[0]
+    done = subprocess.run(
+        ["sh", "-c", row["repeat"]], env=environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert Outcome.model_validate_json(done.stdout).ending is Ending.returned
 
 
 def test_its_own_tests_pass() -> None:

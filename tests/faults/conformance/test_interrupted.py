@@ -19,6 +19,8 @@ NEEDS_A_TAG = {
     "jobs.newer": ConformanceTag.hangs,
     "stopping.running": ConformanceTag.hangs,
     "stopping.queued": ConformanceTag.hangs,
+    "stopping.alone": ConformanceTag.hangs,
+    "jobs.slots": ConformanceTag.hangs,
     "deadline.kills": ConformanceTag.hangs,
     "outcomes.output": ConformanceTag.prints,
 }

@@ -26,6 +26,7 @@ from runners.service import Listener, bind, url_of
 SECRET = "the toy's secret"
 REVISION = "1"
 QUEUE_LIMIT = 6
+MOST_BYTES = 4 << 20
 HEARTBEAT_S = 0.5
 SLOW_S = 2.2
 PRINTED = 2 << 20
@@ -58,6 +59,7 @@ class Toy:
         self.sent = 0
         self.queue: list[dict[str, Any]] = []
         self.newest: dict[str, int] = {}
+        self.asked: dict[str, tuple[str, int]] = {}
         self.current: dict[str, Any] | None = None
         self.stop = asyncio.Event()
         self.changed = asyncio.Event()
@@ -111,10 +113,13 @@ class Toy:
         except TimeoutError:
             if limit < seconds or limit <= 0:
                 return outcome("failed", "timed_out", loop.time() - begun)
-        return self._returned(job["case"], loop.time() - begun)
+        return self._returned(job, loop.time() - begun)
 
-    def _returned(self, case: str, seconds: float) -> dict[str, Any]:
+    def _returned(self, job: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        case = job["case"]
         told = outcome("passed", "returned", seconds)
+        if job["timing"] != "off":
+            told["timing"] = {"cold_ms": 0.5, "samples_ms": [0.25, 0.25] if job["timing"] == "steady" else []}
         if case == "prints":
             end = "." * TAIL + "\nconformance: the end\n"
             told |= {"log_tail": end, "log_bytes": PRINTED}
@@ -165,6 +170,9 @@ class Toy:
         queued = {**job, "clock": [asyncio.get_running_loop().time()]}
         if job["case"] not in CASES and self.fault != "queues a case that it does not have":
             return "unknown_case"
+        asked = (job["case"], job["run"])
+        if newest and self.asked[job["id"]] != asked:
+            return "other_case"
         if job["attempt"] == newest:
             if self.fault == "runs a known job again":
                 self.queue.append(queued)
@@ -176,6 +184,7 @@ class Toy:
         if newest and self.fault != "leaves the older attempt running":
             self.cancel((job["id"], newest), running=True, waiting=True)
         self.newest[job["id"]] = job["attempt"]
+        self.asked[job["id"]] = asked
         self.queue.append(queued)
         return "queued"
 
@@ -222,16 +231,17 @@ class Toy:
                     await self._change()
             except TimeoutError:
                 if self.fault != "sends no heartbeat":
-                    yield self.heartbeat()
+                    yield self.heartbeat(after)
 
-    def heartbeat(self) -> bytes:
+    def heartbeat(self, after: int) -> bytes:
+        """What is said on a stream that has come to the number ``after``."""
         running = []
         if self.current is not None and self.fault != "names nothing in its heartbeats":
             elapsed = asyncio.get_running_loop().time() - self.current["clock"][-1]
             running = [{"id": self.current["id"], "attempt": self.current["attempt"], "elapsed_s": elapsed}]
         if self.fault == "gives a heartbeat a number":
-            self.last += 1
-        beat = {"type": "heartbeat", "n": self.last, "queued": len(self.queue), "running": running}
+            self.last = after = self.last + 1
+        beat = {"type": "heartbeat", "n": after, "queued": len(self.queue), "running": running}
         return json.dumps(beat).encode() + b"\n"
 
     def problem(self, status: int, detail: str, **members: Any) -> Response:
@@ -299,6 +309,8 @@ def application(toy: Toy) -> FastAPI:
     @app.post("/v1/jobs")
     async def jobs(request: Request) -> Response:
         body = await request.body()
+        if len(body) > MOST_BYTES:
+            return toy.problem(413, "too large")
         try:
             if toy.fault == "overlooks unknown fields":
                 body = _without_unknown(body)

@@ -9,7 +9,7 @@ from coordinator.conformance.contract import CLAUSES, Level
 from coordinator.conformance.kit import checks
 from coordinator.conformance.report import Finding, Report, Result, shown
 from coordinator.conformance.start import cases
-from coordinator.conformance.subject import lenient
+from coordinator.conformance.stream import lenient
 from protocol.words import ConformanceTag
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"

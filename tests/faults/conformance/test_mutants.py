@@ -1,0 +1,115 @@
+"""The conformance kit finds what is wrong with each mutant of a correct runner.
+
+One process for each mutant, several at once: most of the time is waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from coordinator.conformance import Level, Report, Result, check
+from coordinator.conformance.contract import CLAUSES
+from tests.coordinator_process import free_port
+from tests.faults.conformance.mutants import MUTANTS, Mutant, made
+from tests.runner_process import environment
+
+SECRET = "The-Secret-of-the-Mutants"
+AT_ONCE = 8
+OUTCOME_S = 20.0
+"""An outcome of the example is there within a second, on a busy machine within some."""
+
+
+class NodeProcess:
+    """A runner that can be started again on the port that it had."""
+
+    def __init__(self, main: Path, lock: Path) -> None:
+        self._command = ["node", str(main), "--port", str(free_port())]
+        self._environment = environment(PORTOLAN_RUNNER_SECRET=SECRET, PORTOLAN_TIMING_LOCK=str(lock))
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._command[-1]}"
+
+    async def start(self) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            *self._command, env=self._environment, stdout=asyncio.subprocess.PIPE
+        )
+        assert self._process.stdout is not None
+        assert await self._process.stdout.readline(), "it says where it listens"
+
+    async def stop(self) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+
+@contextlib.asynccontextmanager
+async def _served(mutant: Mutant | None, folder: Path) -> AsyncIterator[NodeProcess]:
+    runner = NodeProcess(made(mutant, folder / "runner"), folder / "lock")
+    try:
+        await runner.start()
+        yield runner
+    finally:
+        await runner.stop()
+
+
+async def _checked(mutant: Mutant | None, folder: Path, room: asyncio.Semaphore) -> Report:
+    async with room, _served(mutant, folder) as runner:
+        return await check(
+            runner.url,
+            SECRET,
+            level=Level.full if mutant is None else mutant.level,
+            restart=runner.restart,
+            only=None if mutant is None else mutant.found_by | mutant.beside,
+            outcome_s=OUTCOME_S,
+        )
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, Report]:
+    if shutil.which("node") is None:
+        if os.environ.get("PORTOLAN_REQUIRE_NODE") == "1":
+            pytest.fail("PORTOLAN_REQUIRE_NODE=1 is set, and there is no command node: install Node.js 20 or later")
+        pytest.skip("there is no command node; the mutants are not tested")
+
+    async def all_of_them() -> list[Report]:
+        room = asyncio.Semaphore(AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+            checks = [
+                group.create_task(_checked(mutant, tmp_path_factory.mktemp("mutant"), room))
+                for mutant in (None, *MUTANTS)
+            ]
+        return [checking.result() for checking in checks]
+
+    names = [None, *(mutant.name for mutant in MUTANTS)]
+    return dict(zip(names, asyncio.run(all_of_them()), strict=True))
+
+
+def test_the_runner_that_is_right_passes_every_check(reports: dict[str | None, Report]) -> None:
+    report = reports[None]
+    assert {found.id: found.detail for found in report.findings if found.result is not Result.passed} == {}
+    assert [found.id for found in report.findings] == [clause.id for clause in CLAUSES]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_found_by_every_clause_that_it_breaks(reports: dict[str | None, Report], mutant: Mutant) -> None:
+    findings = {found.id: found for found in reports[mutant.name].findings}
+    told = {id: (found.result.value, found.detail) for id, found in findings.items()}
+    assert all(findings[id].result is Result.failed and findings[id].detail for id in mutant.found_by), told
+
+
+def test_there_are_enough_of_them_and_each_has_a_name_of_its_own() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 40
