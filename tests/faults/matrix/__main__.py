@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -26,6 +27,9 @@ LONGEST_SEED = 2**31
 
 def main() -> int:
     options = _options()
+    # Whatever ends this takes the world with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     seed = random.randrange(LONGEST_SEED) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="portolan-matrix-", dir=options.folder))

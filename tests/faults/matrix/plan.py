@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.faults.matrix.fault import Fault
@@ -37,43 +37,30 @@ def schedule(kinds: Sequence[type[Fault]], seed: int, seconds: float | None = No
     Faults that hold nothing in common overlap, up to ``LANES`` of them.
     """
     drawn = random.Random(seed)
+    lanes = [0.0] * LANES
+    free: dict[str, float] = {}
     planned: list[Planned] = []
-    while True:
-        for kind in drawn.sample(list(kinds), len(kinds)):
-            fault = _next(planned, kind, drawn.choice(kind.targets), drawn.uniform(*PAUSE_S))
-            if seconds is None or fault.ends_s <= seconds:
-                planned.append(fault)
-        if seconds is None or _end(planned) + max(kind.lasts_s for kind in kinds) >= seconds:
-            return sorted(planned, key=lambda fault: fault.begins_s)
-
-
-def _next(planned: Sequence[Planned], kind: type[Fault], target: str, pause_s: float) -> Planned:
-    """The earliest moment at which a lane is free, and nobody holds what this one needs."""
-    asked = Planned(kind, target, 0.0)
-    begins_s = 0.0
-    for moment in sorted({0.0, *(fault.ends_s for fault in planned)}):
-        begins_s = moment + pause_s
-        candidate = Planned(kind, target, begins_s)
-        beside = [fault for fault in planned if _overlap(fault, candidate)]
-        if len(_most_at_once(beside, candidate)) < LANES and not any(asked.holds & fault.holds for fault in beside):
+    while seconds is None or min(lanes) < seconds:
+        waiting = [(kind, drawn.choice(kind.targets)) for kind in drawn.sample(list(kinds), len(kinds))]
+        while waiting:
+            lane = lanes.index(min(lanes))
+            # Of those that wait, the first that need not wait any longer than the lane; else the soonest.
+            soonest = min(waiting, key=lambda fault: max(lanes[lane], _free_at(fault, free)))
+            waiting.remove(soonest)
+            begins_s = max(lanes[lane], _free_at(soonest, free)) + drawn.uniform(*PAUSE_S)
+            fault = Planned(*soonest, begins_s)
+            if seconds is not None and fault.ends_s > seconds:
+                lanes[lane] = begins_s
+                continue
+            planned.append(fault)
+            lanes[lane] = fault.ends_s
+            free.update(dict.fromkeys(fault.holds, fault.ends_s))
+        if seconds is None:
             break
-    return Planned(kind, target, begins_s)
+    return sorted(planned, key=lambda fault: fault.begins_s)
 
 
-def _overlap(one: Planned, other: Planned) -> bool:
-    return one.begins_s <= other.ends_s + PAUSE_S[0] and other.begins_s <= one.ends_s + PAUSE_S[0]
-
-
-def _most_at_once(beside: Iterable[Planned], candidate: Planned) -> list[Planned]:
-    """Those that last at the moment, during the candidate, at which the most do."""
-    faults = list(beside)
-    moments = [candidate.begins_s, *(fault.begins_s for fault in faults if fault.begins_s > candidate.begins_s)]
-    return max(
-        ([fault for fault in faults if fault.begins_s <= moment <= fault.ends_s] for moment in moments),
-        key=len,
-        default=[],
-    )
-
-
-def _end(planned: Sequence[Planned]) -> float:
-    return max((fault.ends_s for fault in planned), default=0.0)
+def _free_at(fault: tuple[type[Fault], str], free: Mapping[str, float]) -> float:
+    """When nobody holds any more what it needs."""
+    kind, target = fault
+    return max((free.get(name, 0.0) for name in kind(target).holds), default=0.0)

@@ -13,8 +13,8 @@ from tests.faults.matrix.trial import Verdict
 HEAD = """# Fault matrix
 
 What became of real campaigns while faults befell everything around them: one coordinator (sometimes two), one
-PostgreSQL, three scripted runners on two targets and a runner of our own, with a relay on every way between them that can
-go wrong. Made by `python -m tests.faults.matrix --minutes {minutes:.0f} --seed {seed} --report
+PostgreSQL, three scripted runners on two targets and a runner of our own, with a relay on every way between them that
+can go wrong. Made by `python -m tests.faults.matrix --minutes {minutes:.0f} --seed {seed} --report
 docs/reference/fault-matrix.md`; the same seed gives the same schedule. A part of it runs with every change. What is
 promised, fault by fault, and which test shows it: [promises](../explanation/promises.md).
 """

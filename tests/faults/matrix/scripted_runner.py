@@ -23,6 +23,14 @@ from tests.faults.matrix.script import Event, Script
 HEARTBEAT_S = 2.0
 LOOKS_EVERY_S = 0.02
 SUITE = "matrix"
+CAMPAIGN: dict[str, Any] = {
+    "suite": SUITE,
+    "targets": ["scripted/*"],
+    "runs": 2,
+    "timing": "off",
+    "timeout_s": 4.0,
+}
+"""A submission of all of it."""
 QUEUE_LIMIT = 1_000
 QUICK_CASES = 12
 TIMED_OUT = {"verdict": "failed", "ending": "timed_out"}

@@ -16,7 +16,7 @@ import httpx
 from tests.faults.matrix.checker import ENDS_WITHIN_S, Answer, Observation, Violation, Window, check
 from tests.faults.matrix.fault import REAL, Fault
 from tests.faults.matrix.plan import Planned
-from tests.faults.matrix.scripted_runner import SUITE
+from tests.faults.matrix.scripted_runner import CAMPAIGN
 from tests.faults.matrix.world import World
 
 PATIENCE_S = 20.0
@@ -24,10 +24,18 @@ PATIENCE_S = 20.0
 READS_EVERY_S = 0.4
 SUBMITS_EVERY_S = 2.0
 RUNNING_AT_ONCE = 3
-TIMEOUT_S = 4.0
 LOOKS_EVERY_S = 0.5
-REAL_TIMEOUT_S = 20.0
-HAZARDS = ["hazards.add", "hazards.nap", "hazards.fail"]
+CAMPAIGNS: list[dict[str, Any]] = [
+    CAMPAIGN,
+    {
+        "suite": "hazards",
+        "targets": ["hazards/*"],
+        "functions": ["hazards.add", "hazards.nap", "hazards.fail"],
+        "runs": 3,
+        "timing": "off",
+        "timeout_s": 20.0,
+    },
+]
 
 
 @dataclass
@@ -78,7 +86,7 @@ class Client:
         self.planned = {campaign: jobs for campaign, jobs in self.planned.items() if campaign in known}
 
     def _submit_on(self) -> None:
-        suites = cycle([_scripted(), _real()])
+        suites = cycle(CAMPAIGNS)
         while not self._stopped.wait(SUBMITS_EVERY_S):
             if self.works and self._running() < RUNNING_AT_ONCE:
                 self._submit(next(suites))
@@ -126,14 +134,6 @@ class Client:
             self.answers.append(Answer(path, answer.status_code, answer.headers.get("retry-after")))
             return answer
         return None
-
-
-def _scripted() -> dict[str, Any]:
-    return {"suite": SUITE, "runs": 2, "timing": "off", "timeout_s": TIMEOUT_S}
-
-
-def _real() -> dict[str, Any]:
-    return {"suite": "hazards", "functions": HAZARDS, "runs": 3, "timing": "off", "timeout_s": REAL_TIMEOUT_S}
 
 
 @dataclass

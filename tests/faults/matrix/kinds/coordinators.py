@@ -13,7 +13,7 @@ import httpx
 
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, Fault, Place
-from tests.faults.matrix.scripted_runner import SUITE
+from tests.faults.matrix.scripted_runner import CAMPAIGN
 from tests.faults.matrix.world import World
 
 REQUESTS_AT_ONCE = 12
@@ -148,7 +148,7 @@ class SubmittedAndCancelled(Burst):
 
 
 def _submit(coordinator: CoordinatorProcess, **fields: Any) -> int | None:
-    body = {"suite": SUITE, "functions": ["matrix.quick"], "timing": "off", "timeout_s": 4.0} | fields
+    body = CAMPAIGN | {"functions": ["matrix.quick"]} | fields
     try:
         answer = httpx.post(f"{coordinator.http.base_url}campaigns", json=body, timeout=REQUEST_LIMIT_S)
     except httpx.HTTPError:

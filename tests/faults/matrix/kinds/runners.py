@@ -12,7 +12,7 @@ from protocol.jobs import JobStatus
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, REAL, SCRIPTED, Fault, Place
 from tests.faults.matrix.script import Event
-from tests.faults.matrix.scripted_runner import SUITE, ScriptedRunner
+from tests.faults.matrix.scripted_runner import CAMPAIGN, ScriptedRunner
 from tests.faults.matrix.world import World
 
 SPOILED_EVENTS = 2
@@ -232,7 +232,7 @@ class Shared(ScriptedFault):
         world.execute("DROP DATABASE IF EXISTS second WITH (FORCE)", "CREATE DATABASE second")
         other: CoordinatorProcess = world.start_other(world.upgraded("second"))
         world.register(self.target, other)
-        other.http.post("/campaigns", json={"suite": SUITE, "runs": 5, "timing": "off", "timeout_s": 4.0})
+        other.http.post("/campaigns", json=CAMPAIGN)
 
     def heal(self, world: World) -> None:
         for other in world.others:
