@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tests.faults.matrix.fault import Fault
 
-LANES = 3
+LANES = 4
 """So many faults last at once, as far as what they hold allows."""
 PAUSE_S = (0.3, 1.5)
 """Between two faults of a lane."""

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
@@ -14,8 +15,8 @@ from typing import Any
 import httpx
 
 from tests.faults.matrix.checker import ENDS_WITHIN_S, Answer, Observation, Violation, Window, check
-from tests.faults.matrix.fault import REAL, Fault
-from tests.faults.matrix.plan import Planned
+from tests.faults.matrix.fault import REAL
+from tests.faults.matrix.plan import LANES, Planned
 from tests.faults.matrix.scripted_runner import CAMPAIGN
 from tests.faults.matrix.world import World
 
@@ -136,13 +137,6 @@ class Client:
         return None
 
 
-@dataclass
-class _Present:
-    fault: Fault
-    began: float
-    ends: float
-
-
 class Trial:
     """``hold`` carries the schedule out and judges. One world may see several trials, one after the other."""
 
@@ -171,39 +165,38 @@ class Trial:
         return self._judge(first, began, ended_after_s, held)
 
     def _befall(self, limit_s: float | None) -> None:
-        """Faults that could not be made at their time are made late, and last as long all the same."""
+        """A fault that could not begin at its time begins late, and lasts as long all the same."""
         beginning = time.time()
         waiting = [planned for planned in self.planned if planned.kind.possible(self.world)]
-        present: list[_Present] = []
+        present: dict[Future[Window], Planned] = {}
         while waiting or present:
-            now = time.time()
-            for over in [each for each in present if each.ends <= now]:
-                self._heal(over)
-                present.remove(over)
-            if limit_s is not None and now - beginning > limit_s:
+            elapsed_s = time.time() - beginning
+            if limit_s is not None and elapsed_s > limit_s:
                 waiting.clear()
-            if waiting and self._may_begin(waiting[0], present, now - beginning):
-                present.append(self._inject(waiting.pop(0)))
-                continue
-            time.sleep(0.02)
+            if waiting and self._may_begin(waiting[0], list(present.values()), elapsed_s):
+                planned = waiting.pop(0)
+                present[self.world.threads.submit(self._endure, planned)] = planned
+            over, _ = wait(present, 0.05, FIRST_COMPLETED)
+            for future in over:
+                del present[future]
+                self.windows.append(future.result())
+            if not present:
+                time.sleep(0.05)
 
-    def _may_begin(self, planned: Planned, present: Sequence[_Present], elapsed_s: float) -> bool:
-        held = frozenset[str]().union(*(each.fault.holds for each in present))
-        return elapsed_s >= planned.begins_s and not planned.holds & held
+    def _may_begin(self, planned: Planned, present: Sequence[Planned], elapsed_s: float) -> bool:
+        held = frozenset[str]().union(*(other.holds for other in present))
+        return elapsed_s >= planned.begins_s and len(present) < LANES and not planned.holds & held
 
-    def _inject(self, planned: Planned) -> _Present:
+    def _endure(self, planned: Planned) -> Window:
+        """One fault, from its making to its mending."""
         fault = planned.kind(planned.target)
         began = time.time()
         try:
             fault.inject(self.world)
-        except BaseException:
+            time.sleep(fault.lasts_s)
+        finally:
             fault.heal(self.world)
-            raise
-        return _Present(fault, began, time.time() + planned.kind.lasts_s)
-
-    def _heal(self, present: _Present) -> None:
-        present.fault.heal(self.world)
-        self.windows.append(Window(present.fault.name, present.began, time.time()))
+        return Window(fault.name, began, time.time())
 
     def _wait_ended(self, mended: float) -> float | None:
         while time.time() < mended + ENDS_WITHIN_S:

@@ -2,7 +2,7 @@
 
 One PostgreSQL, one coordinator (more for a while), three scripted runners on two targets, and one
 real runner of the hazards. Who speaks to whom goes through a leg. A thread of its own runs the
-loop of relays and scripted runners; processes are started by the thread that made the world.
+loop of relays and scripted runners.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -29,6 +30,7 @@ from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.matrix.fault import REAL, SCRIPTED
 from tests.faults.matrix.host_clock import host_clock
 from tests.faults.matrix.leg import Leg
+from tests.faults.matrix.plan import LANES
 from tests.faults.matrix.scripted_runner import ScriptedRunner
 from tests.runner_process import RunnerProcess
 
@@ -111,6 +113,9 @@ class World:
         loop = Loop()
         self._stack.callback(loop.close)
         self.run, self.loop = loop.run, loop.loop
+        # PostgreSQL ends with the thread that started it: those who mend it live as long as the world.
+        self.threads = ThreadPoolExecutor(LANES)
+        self._stack.callback(self.threads.shutdown)
         self.clock = host_clock()
         if self.clock is not None:
             self._stack.callback(self.clock.close)
