@@ -31,6 +31,7 @@ COORDINATORS_RULES = frozenset(
         "restarted-its-runner",
         "attempts-lost",
         "unstorable",
+        "never-begun",
     }
 )
 """Rules of outcomes that no runner reported."""

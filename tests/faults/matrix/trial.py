@@ -26,6 +26,8 @@ READS_EVERY_S = 0.4
 SUBMITS_EVERY_S = 2.0
 RUNNING_AT_ONCE = 3
 LOOKS_EVERY_S = 0.5
+SHOWN = 10
+"""Violations of one invariant that are told one by one."""
 CAMPAIGNS: list[dict[str, Any]] = [
     CAMPAIGN,
     {
@@ -254,4 +256,8 @@ def progress(verdict: Verdict) -> Iterator[str]:
         f"seed {verdict.seed}: {verdict.faults.total()} faults of {len(verdict.faults)} kinds in "
         f"{verdict.seconds:.0f} s; {verdict.campaigns} campaigns, {verdict.jobs} jobs; ended {after}"
     )
-    yield from (f"  {violation.invariant}: {violation.told}" for violation in verdict.violations)
+    for invariant, count in Counter(violation.invariant for violation in verdict.violations).items():
+        told = [violation.told for violation in verdict.violations if violation.invariant == invariant]
+        yield from (f"  {invariant}: {sentence}" for sentence in told[:SHOWN])
+        if count > SHOWN:
+            yield f"  {invariant}: and {count - SHOWN} more"
