@@ -21,8 +21,9 @@ from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import upgrade
 from coordinator.dispatch import queue
 from coordinator.dispatch.finisher import BATCH
-from coordinator.dispatch.machine import MAX_CLAIM, Key
-from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.dispatch.machine import MAX_CLAIM
+from coordinator.dispatch.messages import Key
+from coordinator.dispatch.queue import Cursor, Finish, HeldJob
 from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
@@ -74,6 +75,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
                         connection,
                         runner_id=runner_id,
                         boot_id=owned.boot_id,
+                        token="bench",
                         target_id=owned.target_id,
                         suites=[suite_id],
                         limit=MAX_CLAIM,
@@ -94,7 +96,8 @@ async def run(dsn: str, cases: int, runs: int) -> int:
                     n += 2 * len(batch)
                     rows = [model._replace(job_id=job.key.job, attempt=job.key.attempt) for job in batch]
                     if rows:
-                        await queue.finish(connection, rows, [Cursor(runner_id, owned.boot_id, n)])
+                        finishes = [Finish(row, runner_id, "bench") for row in rows]
+                        await queue.finish(connection, finishes, [Cursor(runner_id, owned.boot_id, n)])
 
         async with asyncio.TaskGroup() as group:
             group.create_task(claim())

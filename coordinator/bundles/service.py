@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.bundles import reader, store
 from coordinator.bundles.reader import Bundle
 from coordinator.bundles.store import DoneJob
-from coordinator.dispatch.machine import Key
+from coordinator.dispatch.messages import Key
 from coordinator.errors import BundleError
 from coordinator.fleet.store import store_fingerprint, store_suite, store_target
 from coordinator.outcomes.records import record

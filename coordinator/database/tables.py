@@ -208,7 +208,15 @@ jobs = Table(
         server_default=text("0"),
         comment="attempts lost after they started",
     ),
+    Column(
+        "refused",
+        SmallInteger,
+        nullable=False,
+        server_default=text("0"),
+        comment="times that a runner would not take it, or never began it",
+    ),
     Column("runner_id", ForeignKey("runners.id")),
+    Column("token", Text, comment="of the present lease, and part of its id on the wire"),
     Column("lease_until", DateTime(timezone=True)),
     UniqueConstraint("campaign_id", "target_id", "case_id", "run"),
     Index("ix_jobs_queued", "target_id", "priority", "id", postgresql_where=text("state = 'queued'")),
@@ -227,7 +235,14 @@ attempts = Table(
     Column("ended_at", DateTime(timezone=True)),
     Column("end", _words("end", ["finished", "lost", "cancelled", "late"])),
     Column("reason", Text),
-    Column("late_outcome", JSONB, comment="what arrived after the job had gone on without it"),
+    Column("late_outcome", JSONB, comment="what arrived after the job had gone on without it, or a second time"),
+    Column("token", Text, comment="of its lease"),
+    Index(
+        "ix_attempts_silent",
+        "runner_id",
+        "boot_id",
+        postgresql_where=text("\"end\" = 'lost' AND reason IN ('silent', 'the runner fell silent')"),
+    ),
 )
 
 outcomes = Table(

@@ -18,11 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import is_conflict, to_json
 from coordinator.dispatch import queue
-from coordinator.dispatch.machine import Key
-from coordinator.dispatch.queue import Cursor, FinishedJob
-from coordinator.outcomes.records import record_without_report
+from coordinator.dispatch.messages import Key
+from coordinator.dispatch.queue import Cursor, Finish, FinishedJob, Late
+from coordinator.outcomes.records import UNSTORABLE, unstorable
 from protocol.outcomes import Outcome
-from protocol.words import Cause, Ending, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -31,14 +30,13 @@ LINGER_S = 0.010
 BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
 LONGEST_RETRY_S = 5.0
-UNSTORABLE = "unstorable"
 
 
 class Report(NamedTuple):
-    """One event of one runner, ready to be stored: a start, or a finish with its row."""
+    """One event of one runner, ready to be stored: a start, a finish with its row, or only that it was read."""
 
     cursor: Cursor
-    key: Key
+    key: Key | None
     row: FinishedJob | None
     outcome: Outcome | None
     """The runner's own words, kept if they come too late to be accepted."""
@@ -54,22 +52,55 @@ class Finisher:
         self._completed = completed
         self._connection: AsyncConnection | None = None
         self._reports: deque[Report] = deque()
+        self._storing: Sequence[Report] = ()
+        self._put: dict[int, Cursor] = {}
+        """By runner, up to where its events have been taken on."""
         self._arrived = asyncio.Event()
         self._taken = asyncio.Event()
 
     async def put(self, reports: Sequence[Report]) -> None:
-        """Take these on; returns when there is room for more."""
-        self._reports.extend(reports)
+        """Take these on; returns when there is room for more.
+
+        What a stream repeats after a break, because it was not stored by then, is taken on once.
+        """
+        self._reports.extend([report for report in reports if self._is_new(report.cursor)])
         self._arrived.set()
         while len(self._reports) > BACKLOG:
             self._taken.clear()
             await self._taken.wait()
 
+    def resume(self, cursor: Cursor) -> None:
+        """A stream is about to be read on from what the database has stored of it.
+
+        If nothing waits to be stored and the database knows less than was stored, it is not the
+        database that it was: what the stream repeats is new to it.
+        """
+        waiting = any(report.cursor.runner_id == cursor.runner_id for report in (*self._storing, *self._reports))
+        if not waiting:
+            self._put[cursor.runner_id] = cursor
+
+    def _is_new(self, cursor: Cursor) -> bool:
+        if cursor.n == 0:
+            return True
+        known = self._put.get(cursor.runner_id)
+        if known is not None and known.boot_id == cursor.boot_id and cursor.n <= known.n:
+            return False
+        self._put[cursor.runner_id] = cursor
+        return True
+
     async def run(self) -> None:
         try:
             while True:
                 await self._gather()
-                await self._store(self._take(BATCH))
+                self._storing = self._take(BATCH)
+                try:
+                    await self._store(self._storing)
+                except Exception:
+                    # Whatever it is, what was taken is not lost: whoever runs this again finds it.
+                    self._reports.extendleft(reversed(self._storing))
+                    raise
+                finally:
+                    self._storing = ()
         finally:
             try:
                 if self._reports:
@@ -123,33 +154,34 @@ class Finisher:
             await self._store(batch[middle:])
             return
         (report,) = batch
-        log.error("the outcome of job %d cannot be stored as it is: %s", report.key.job, error)
-        if report.row is None or report.row.rule == UNSTORABLE:
+        if report.key is None or report.row is None or report.row.rule == UNSTORABLE:
             raise error
-        told = f"the runner's report cannot be stored: {error.__cause__ or error}"
-        row = record_without_report(
-            report.key, Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, UNSTORABLE, told
-        )
+        log.error("the outcome of job %d cannot be stored as it is: %s", report.key.job, error)
+        row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")
         await self._store([report._replace(row=row)])
 
     async def _store_once(self, batch: Sequence[Report]) -> list[int]:
         cursors = [report.cursor for report in _furthest(batch).values()]
-        finished = {report.key: report for report in batch if report.row is not None}
-        begun = [report.key for report in batch if report.row is None and report.key not in finished]
+        first, second = _first_finishes(batch)
+        finishes = [finish for finish, _ in first.values()]
+        ending = {key.job for key in first}
+        begun = [report.key for report in batch if report.row is None and report.key and report.key.job not in ending]
         completed: list[int] = []
         async with self._transaction() as connection:
             if begun:
                 await queue.start(connection, begun)
-            if not finished:
+            if not finishes:
                 await queue.move_cursors(connection, cursors)
                 return completed
-            rows = [report.row for report in finished.values() if report.row is not None]
-            accepted, completed = await queue.finish(connection, rows, cursors)
-            late = [
-                (key, to_json(report.outcome.model_dump(mode="json")))
-                for key, report in finished.items()
-                if key.job not in accepted and report.outcome is not None
-            ]
+            accepted, completed = await queue.finish(connection, finishes, cursors)
+            missed = [finish for finish in finishes if finish.key not in accepted]
+            if missed:
+                reclaimed = await queue.reclaim(connection, missed)
+                again = [finish for finish in missed if finish.key in reclaimed]
+                if again:
+                    completed = completed + (await queue.finish(connection, again))[1]
+                second = [*second, *(first[finish.key][1] for finish in missed if finish.key not in reclaimed)]
+            late = [_late(report) for report in second if report.outcome is not None]
             if late:
                 await queue.keep_late(connection, late)
         return completed
@@ -170,6 +202,26 @@ class Finisher:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+
+
+def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Report]], list[Report]]:
+    """The first finish of each attempt, and whatever else was said of it afterwards."""
+    first: dict[Key, tuple[Finish, Report]] = {}
+    second = []
+    for report in batch:
+        if report.key is None or report.row is None:
+            continue
+        if report.key in first:
+            second.append(report)
+        else:
+            first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report
+    return first, second
+
+
+def _late(report: Report) -> Late:
+    assert report.key is not None
+    assert report.outcome is not None
+    return Late(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
 
 
 def _furthest(batch: Sequence[Report]) -> dict[int, Report]:

@@ -11,27 +11,27 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from secrets import token_hex
 from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.database.connection import transact
-from coordinator.dispatch import machine as m
-from coordinator.dispatch import queue
+from coordinator.dispatch import losses, queue
+from coordinator.dispatch import messages as m
 from coordinator.dispatch.finisher import Finisher, Report
-from coordinator.dispatch.losses import lose
-from coordinator.dispatch.machine import Key, Lease, RunnerMachine
+from coordinator.dispatch.machine import SILENCE_S, RunnerMachine, quarantine_s
+from coordinator.dispatch.messages import Key, Lease
 from coordinator.dispatch.queue import Cursor, FinishedJob, HeldJob
+from coordinator.dispatch.stream import EventNumbers, StreamEvent, UnreadableEvent, read_event
 from coordinator.errors import RunnerError, RunnerIncompatibleError
 from coordinator.fleet import ownership
-from coordinator.fleet.client import EventsTrimmedError, RunnerClient
+from coordinator.fleet.client import EventsTrimmedError, RunnerChangedError, RunnerClient
 from coordinator.fleet.ownership import OwnedRunner
 from coordinator.fleet.service import refresh
-from coordinator.outcomes.records import overdue, record, record_without_report
-from protocol.events import Finished, Heartbeat, Started
+from coordinator.outcomes.records import overdue, record, record_without_report, unstorable
+from protocol.events import Finished
 from protocol.jobs import JobBatch, JobStatus
 from protocol.words import Cause, Ending, Verdict
 
@@ -42,12 +42,17 @@ Todo = TypeVar("Todo", bound=m.Instruction)
 TICK_S = 1.0
 ACKNOWLEDGE_EVERY = 2_000
 """Stored events after which the runner is told; sooner when things are quiet."""
+TOKEN_BYTES = 8
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 2.0
 
 
 class _EndOfLinkError(Exception):
     """The runner is no longer ours to serve."""
+
+
+class _StreamClosedError(RunnerError):
+    """The runner closed its stream of events, which has no end while it is up."""
 
 
 class RunnerLink:
@@ -65,18 +70,19 @@ class RunnerLink:
         self._claims: asyncio.Queue[m.Claim] = asyncio.Queue()
         self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
         self._acknowledged = owned.cursor
-        self._heard = owned.cursor
+        self._numbers = EventNumbers(owned.cursor)
+        self._token = token_hex(TOKEN_BYTES)
 
     def wake(self) -> None:
         self._feed(m.Woken(_now()))
 
     async def stop_cancelled(self) -> None:
-        """Stop what has been cancelled in the database."""
+        """Stop what has been cancelled in the database, or has ended there without this runner."""
         keys = self._machine.in_flight
         if keys:
             async with self._engine.connect() as connection:
-                cancelled = await queue.cancelled_here(connection, self.runner.id, list(keys))
-            self._feed(m.Cancelled(_now(), tuple(cancelled)))
+                revoked = await queue.revoked(connection, self.runner.id, list(keys))
+            self._feed(m.Revoked(_now(), tuple(revoked)))
 
     async def run(self) -> None:
         """Serve the runner until it is quarantined; cancel to stop."""
@@ -93,11 +99,11 @@ class RunnerLink:
     async def _serve(self, client: RunnerClient) -> None:
         retry_s, unreachable_since, offline, skipped = FIRST_RETRY_S, _now(), False, False
         while True:
+            fruitless = False
             try:
                 await self._connect(client)
                 retry_s, offline = FIRST_RETRY_S, False
                 await self._converse(client)
-                reason = "the runner closed the stream"
             except EventsTrimmedError as error:
                 reason = str(error)
                 await self._skip(error, client)
@@ -109,6 +115,7 @@ class RunnerLink:
                     continue
             except RunnerError as error:
                 reason = str(error)
+                fruitless = isinstance(error, RunnerIncompatibleError | RunnerChangedError | _StreamClosedError)
             skipped = False
             if self._machine.online:
                 unreachable_since = _now()
@@ -117,12 +124,12 @@ class RunnerLink:
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)
                 log.info("runner %s is offline: %s", self.runner.url, reason)
-            self._feed(m.Disconnected(_now(), reason))
+            self._feed(m.Disconnected(_now(), reason, fruitless))
             # What the machine made of a silence comes first: the jobs must be back before the link ends.
             await self._carry_out_pending(client)
-            if not self._machine.in_flight and _now() - unreachable_since > m.SILENCE_S:
+            if not self._machine.in_flight and _now() - unreachable_since > SILENCE_S:
                 misbehaved = self._machine.misbehaved + 1
-                await self._quarantine(m.quarantine_s(misbehaved), misbehaved, reason)
+                await self._quarantine(quarantine_s(misbehaved), misbehaved, reason)
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, LONGEST_RETRY_S)
 
@@ -131,14 +138,18 @@ class RunnerLink:
         info = await client.info()
         if info.boot_id != self.runner.boot_id:
             self.runner = await refresh(self._engine, self.runner, info, await client.catalogue())
+            self._token = token_hex(TOKEN_BYTES)
             log.info("runner %s restarted", self.runner.url)
         async with self._engine.begin() as connection:
+            await queue.welcome_back(connection, self.runner.id, info.boot_id)
             owned = await ownership.read(connection, self.runner.id)
             self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
             await ownership.set_state(connection, self.runner.id, "online", None)
             held = await queue.held(connection, self.runner.id)
         self._stored = Cursor(self.runner.id, info.boot_id, self.runner.cursor)
-        self._acknowledged = self._heard = self.runner.cursor
+        self._acknowledged = self.runner.cursor
+        self._numbers.restart(self.runner.cursor)
+        self._finisher.resume(self._stored)
         # Whatever the boot, an attempt made with another one is gone.
         lost = [job for job in held if job.boot_id != info.boot_id]
         if lost:
@@ -158,6 +169,9 @@ class RunnerLink:
             ended = _EndOfLinkError()
         except* RunnerError as errors:
             ended = ended or _first(errors)
+        # A group that fails while it is cancelled forgets that it was, and its task would go on for ever.
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise asyncio.CancelledError
         # Not raised above: some releases of Python 3.11 wrap what leaves an `except*` in a group again.
         if ended is not None:
             raise ended
@@ -174,45 +188,59 @@ class RunnerLink:
 
     async def _listen(self, client: RunnerClient) -> None:
         after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)
-        async for events in client.events(after.boot_id, after.n):
-            await self._finisher.put(self._hear(events))
-        raise RunnerError(f"the runner at {self.runner.url} closed its stream of events")
+        async for lines in client.event_lines(after.boot_id, after.n):
+            # All of them first: if one is missing, those before it come again.
+            await self._finisher.put(self._hear(list(self._numbers.admit(map(read_event, lines)))))
+        raise _StreamClosedError(f"the runner at {self.runner.url} closed its stream of events")
 
-    def _hear(self, events: Sequence[Started | Finished | Heartbeat]) -> list[Report]:
+    def _hear(self, events: Sequence[StreamEvent]) -> list[Report]:
         """Tell the machine; returns what is to be stored.
 
         A start that came together with its finish is not: the finish implies it, and of jobs
         that take microseconds that is half of all events.
         """
-        finished = {(event.id, event.attempt) for event in events if event.type == "finished"}
+        finished = {(event.id, event.attempt) for event in events if isinstance(event, Finished)}
         reports = []
         for event in events:
-            if event.n != self._heard + (event.type != "heartbeat"):
-                raise RunnerIncompatibleError(
-                    f"the runner at {self.runner.url} numbered an event {event.n} after {self._heard}: "
-                    "its numbers must have no gaps"
-                )
-            self._heard = event.n
-            if event.type == "heartbeat":
-                running = ((_key(each.id, each.attempt), each.elapsed_s) for each in event.running)
-                self._feed(m.Beat(_now(), tuple(running)))
+            if isinstance(event, UnreadableEvent):
+                reports += self._unreadable_heard(event)
+            elif event.type == "heartbeat":
+                running = ((Key.of_wire(job.id, job.attempt), job.elapsed_s, job.waited_s) for job in event.running)
+                self._feed(m.Beat(_now(), tuple(running), event.queued))
             elif event.type == "finished":
                 reports.append(self._finish_heard(event))
             elif (event.id, event.attempt) not in finished:
-                key = _key(event.id, event.attempt)
+                key = Key.of_wire(event.id, event.attempt)
                 self._feed(m.StartSeen(_now(), key))
                 reports.append(Report(self._cursor(event.n), key, None, None, self._on_stored))
         return reports
 
     def _finish_heard(self, event: Finished) -> Report:
-        key = _key(event.id, event.attempt)
+        key = Key.of_wire(event.id, event.attempt)
         outcome = event.outcome
-        if outcome.ending is Ending.cancelled and self._machine.overdue(key):
-            outcome = overdue(outcome)
+        if not key.job:
+            return Report(self._cursor(event.n), None, None, None, self._on_stored)
+        if outcome.ending is Ending.cancelled:
+            if self._machine.overdue(key):
+                outcome = overdue(outcome)
+            elif self._machine.wants(key):
+                log.warning("runner %s: somebody else had job %s stopped", self.runner.url, event.id)
+                self._feed(m.StopSeen(_now(), key))
+                return Report(self._cursor(event.n), None, None, None, self._on_stored)
         row = record(key, outcome, framework=self.runner.framework, device=self.runner.device)
         self._feed(m.FinishSeen(_now(), key))
         self._jobs.pop(key, None)
         return Report(self._cursor(event.n), key, row, outcome, self._on_stored)
+
+    def _unreadable_heard(self, event: UnreadableEvent) -> list[Report]:
+        """The job that it is about ends with it; of whichever job it was, the stream goes on."""
+        log.warning("runner %s: an event cannot be read: %s", self.runner.url, event.reason)
+        held = event.key if event.key in self._machine.in_flight and not event.is_heartbeat else None
+        self._feed(m.UnreadableSeen(_now(), held, event.reason))
+        if event.is_heartbeat:
+            return []
+        row = unstorable(held, f"an event of the runner cannot be read: {event.reason}") if held else None
+        return [Report(self._cursor(event.n or 0), held, row, None, self._on_stored)]
 
     def _cursor(self, n: int) -> Cursor:
         return Cursor(self.runner.id, self.runner.boot_id, n)
@@ -271,17 +299,18 @@ class RunnerLink:
             case m.Post(leases):
                 await self._post(leases, client)
             case m.Stop(key):
-                await client.stop(str(key.job), key.attempt)
-            case m.GiveBack(keys, reason):
-                await transact(self._engine, partial(queue.give_back, keys=keys, reason=reason, counted=False))
+                await client.stop(key.wire_id, key.attempt)
+            case m.GiveBack(keys, reason, refused):
+                for given_up in await losses.give_back(self._engine, keys, reason, self.runner.id, refused=refused):
+                    await self._finish_ourselves(given_up, keys)
             case m.Lose(keys, reason):
                 for key in keys:
-                    if (row := await lose(self._engine, key, reason)) is not None:
-                        await self._finish_ourselves(row)
+                    if (row := await losses.lose(self._engine, key, reason, self.runner.id)) is not None:
+                        await self._finish_ourselves(row, keys)
             case m.TimeOut(key, elapsed_s):
                 told = "past its deadline on the coordinator's clock, and its runner did not end it"
                 timed_out = (Verdict.failed, Ending.timed_out, Cause.timeout, "coordinator-deadline")
-                await self._finish_ourselves(record_without_report(key, *timed_out, told, elapsed_s))
+                await self._finish_ourselves(record_without_report(key, *timed_out, told, elapsed_s), [key])
             case m.Quarantine(seconds, reason):
                 await self._quarantine(seconds, self._machine.misbehaved, reason)
 
@@ -298,6 +327,7 @@ class RunnerLink:
                 connection,
                 runner_id=self.runner.id,
                 boot_id=self.runner.boot_id,
+                token=self._token,
                 target_id=self.runner.target_id,
                 suites=list(self.runner.suites),
                 limit=limit,
@@ -322,19 +352,13 @@ class RunnerLink:
                 }
             )
             receipts = await client.post(batch)
-            status = {_key(each.id, each.attempt): each.status for each in receipts.jobs}
-            accepted = (JobStatus.queued, JobStatus.known)
-            self._feed(
-                m.Posted(
-                    _now(),
-                    accepted=tuple(key for key in of_suite if status.get(key) in accepted),
-                    full=tuple(key for key in of_suite if status.get(key) is JobStatus.full),
-                    refused=tuple(key for key in of_suite if status.get(key) not in (*accepted, JobStatus.full)),
-                )
-            )
+            status = {Key.of_wire(receipt.id, receipt.attempt): receipt.status for receipt in receipts.jobs}
+            self._feed(posted(_now(), of_suite, status))
 
-    async def _finish_ourselves(self, row: FinishedJob) -> None:
-        await self._finisher.put([Report(self._cursor(0), row.key, row, None, self._on_stored)])
+    async def _finish_ourselves(self, row: FinishedJob, keys: Sequence[Key]) -> None:
+        """Store what the coordinator says of one of these attempts."""
+        (key,) = [key for key in keys if (key.job, key.attempt) == (row.job_id, row.attempt)]
+        await self._finisher.put([Report(self._cursor(0), key, row, None, self._on_stored)])
 
     async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
         log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
@@ -348,13 +372,13 @@ class RunnerLink:
 
     def _leases(self, jobs: Sequence[HeldJob]) -> tuple[Lease, ...]:
         self._jobs.update((job.key, job) for job in jobs)
-        return tuple(Lease(job.key, job.timeout_s, job.running) for job in jobs)
+        return tuple(Lease(job.key, job.timeout_s, job.running, job.ran_s) for job in jobs)
 
 
 def _job(job: HeldJob) -> dict[str, Any]:
     """The fields of ``protocol.jobs.Job``."""
     return {
-        "id": str(job.key.job),
+        "id": job.key.wire_id,
         "attempt": job.key.attempt,
         "case": job.case,
         "run": job.run,
@@ -363,10 +387,13 @@ def _job(job: HeldJob) -> dict[str, Any]:
     }
 
 
-def _key(identifier: str, attempt: int) -> Key:
-    """Ids go out as decimal numbers; anything else that comes back names no job of ours."""
-    ours = len(identifier) < 19 and identifier.isascii() and identifier.isdecimal() and 0 < attempt < 2**15
-    return Key(int(identifier), attempt) if ours else Key(0, 0)
+def posted(now: float, keys: Sequence[Key], status: Mapping[Key, JobStatus]) -> m.Posted:
+    """What the runner answered to a batch; no word of a job is a refusal too."""
+    taken = (JobStatus.queued, JobStatus.known)
+    full = tuple(key for key in keys if status.get(key) is JobStatus.full)
+    refused = tuple(key for key in keys if status.get(key) not in (*taken, JobStatus.full))
+    said = ", ".join(sorted({str(status.get(key, "no answer")) for key in refused}))
+    return m.Posted(now, tuple(key for key in keys if status.get(key) in taken), full, refused, said)
 
 
 def _drain(instructions: asyncio.Queue[Todo]) -> list[Todo]:

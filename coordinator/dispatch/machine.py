@@ -10,7 +10,10 @@ come with the events.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from coordinator.dispatch import messages as m
+from coordinator.dispatch.messages import Key, Lease
 
 MAX_AHEAD = 512
 """Jobs in flight per runner at most; refilled at half. Only a runner that does hundreds a second
@@ -26,173 +29,48 @@ GRACE_S = 10.0
 """Past its deadline by this much, the coordinator stops a job that the runner has not."""
 SILENCE_S = 30.0
 """Without a word for this long, a runner is silent: its attempts are lost."""
+START_S = 180.0
+"""A runner that holds jobs and none that runs begins one within this: 120 s to prime its device, and some
+for making a process. Longer, and it has forgotten them."""
+ABSENT_S = 12.0
+"""For this long heartbeats have named a job neither as running nor as waiting: the runner no longer has it.
+Two heartbeats at the least lie in it, and one that left before the job came cannot do it alone."""
+LOCK_WAIT_S = 3600.0
+"""The wait for the timing lock is on no deadline, up to this: four others on the host may hold it for 900 s each."""
+FULL_PAUSE_S = 5.0
+"""Before a runner is asked again that is full of somebody else's jobs, which are being stopped."""
+UNREADABLE_LIMIT = 8
+FRUITLESS_LIMIT = 5
 FIRST_QUARANTINE_S = 10.0
 LONGEST_QUARANTINE_S = 3600.0
-
-
-class Key(NamedTuple):
-    """One attempt of one job."""
-
-    job: int
-    attempt: int
-
-
-@dataclass(frozen=True)
-class Lease:
-    """A job that this runner holds, as the database has it."""
-
-    key: Key
-    timeout_s: float
-    started: bool = False
-
-
-# Events
-
-
-@dataclass(frozen=True)
-class Adopted:
-    """What the database says a runner holds, before it has been reached: silence counts from now."""
-
-    now: float
-    leases: tuple[Lease, ...]
-
-
-@dataclass(frozen=True)
-class Connected:
-    """The runner answers, and this is what the database says it holds."""
-
-    now: float
-    same_boot: bool
-    leases: tuple[Lease, ...]
-
-
-@dataclass(frozen=True)
-class Claimed:
-    now: float
-    leases: tuple[Lease, ...]
-
-
-@dataclass(frozen=True)
-class Posted:
-    """The runner took these (queued, or known already), refused those for want of room."""
-
-    now: float
-    accepted: tuple[Key, ...]
-    full: tuple[Key, ...] = ()
-    refused: tuple[Key, ...] = ()
-    """It does not know the case, or has a newer attempt: not for this runner."""
-
-
-@dataclass(frozen=True)
-class StartSeen:
-    now: float
-    key: Key
-
-
-@dataclass(frozen=True)
-class FinishSeen:
-    now: float
-    key: Key
-
-
-@dataclass(frozen=True)
-class Beat:
-    now: float
-    running: tuple[tuple[Key, float], ...]
-    """What runs, and for how many seconds on the runner's clock."""
-
-
-@dataclass(frozen=True)
-class Disconnected:
-    now: float
-    reason: str
-
-
-@dataclass(frozen=True)
-class Cancelled:
-    now: float
-    keys: tuple[Key, ...]
-
-
-@dataclass(frozen=True)
-class Woken:
-    """There may be new work."""
-
-    now: float
-
-
-@dataclass(frozen=True)
-class Tick:
-    now: float
-
-
-Event = Adopted | Connected | Claimed | Posted | StartSeen | FinishSeen | Beat | Disconnected | Cancelled | Woken | Tick
-
-# Instructions
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Lease up to ``limit`` queued jobs; answer with ``Claimed``, however few."""
-
-    limit: int
-
-
-@dataclass(frozen=True)
-class Post:
-    leases: tuple[Lease, ...]
-
-
-@dataclass(frozen=True)
-class Stop:
-    """DELETE this attempt on the runner; it still reports that it finished."""
-
-    key: Key
-
-
-@dataclass(frozen=True)
-class GiveBack:
-    """To the queue again, uncounted: these never started."""
-
-    keys: tuple[Key, ...]
-    reason: str
-
-
-@dataclass(frozen=True)
-class Lose:
-    """These had started: the attempt is lost, and counted."""
-
-    keys: tuple[Key, ...]
-    reason: Literal["restarted", "silent"]
-
-
-@dataclass(frozen=True)
-class TimeOut:
-    """Past its deadline on both clocks, and its runner does not end it: a timeout."""
-
-    key: Key
-    elapsed_s: float
-
-
-@dataclass(frozen=True)
-class Quarantine:
-    seconds: float
-    reason: str
-
-
-Instruction = Claim | Post | Stop | GiveBack | Lose | TimeOut | Quarantine
 
 
 @dataclass
 class _Flight:
     lease: Lease
     phase: Literal["claimed", "posted", "started"]
-    deadline: float | None = None
+    started_at: float | None = None
+    elapsed_s: float = 0.0
+    """What the runner's own clock said last."""
+    waited_s: float = 0.0
+    """For the timing lock, by the runner's last word; on nobody's deadline, up to ``LOCK_WAIT_S``."""
     stopped: float | None = None
+    revoked: bool = False
+    absent_since: float | None = None
+    """Since when heartbeats have shown no sign of it."""
 
+    def absent_s(self, now: float) -> float:
+        return 0.0 if self.absent_since is None else now - self.absent_since
 
-def _phase(lease: Lease) -> Literal["claimed", "started"]:
-    return "started" if lease.started else "claimed"
+    def ran_s(self, now: float) -> float:
+        """For how long it has run on our own clock, the wait for the timing lock taken off."""
+        since = now if self.started_at is None else self.started_at
+        return now - since - min(self.waited_s, LOCK_WAIT_S)
+
+    def is_overdue(self, now: float) -> bool:
+        """Whichever clock says so first. The runner's own can only shorten what ours allows."""
+        longest_s = self.lease.timeout_s + GRACE_S
+        return self.phase == "started" and max(self.ran_s(now), self.elapsed_s) > longest_s
 
 
 def quarantine_s(misbehaved: int) -> float:
@@ -214,6 +92,15 @@ class RunnerMachine:
     """The last claim brought less than it asked for: nothing is queued until something wakes us."""
     _last_claim: float | None = None
     _last_heard: float = float("-inf")
+    _moved: float | None = None
+    """When the runner last began or ended a job of ours, or was given the first one."""
+    _full_since: float | None = None
+    """Since when it has been full without holding a job of ours."""
+    _paused_until: float = float("-inf")
+    _unreadable: int = 0
+    """Events in a row, without a finished job between them."""
+    _fruitless: int = 0
+    """Conversations in a row that the runner ended before any of our jobs got on."""
 
     @property
     def in_flight(self) -> frozenset[Key]:
@@ -233,51 +120,61 @@ class RunnerMachine:
         flight = self._flights.get(key)
         return flight is not None and flight.stopped is not None
 
-    def handle(self, event: Event) -> list[Instruction]:
+    def wants(self, key: Key) -> bool:
+        """Whether nobody here asked for this attempt to be stopped."""
+        flight = self._flights.get(key)
+        return flight is not None and flight.stopped is None and not flight.revoked
+
+    def handle(self, event: m.Event) -> list[m.Instruction]:
         match event:
-            case Adopted(now, leases):
-                self._last_heard = now
-                self._flights = {lease.key: _Flight(lease, _phase(lease)) for lease in leases}
+            case m.Adopted(now, leases):
+                self._last_heard = self._moved = now
+                self._flights = {lease.key: _flight(lease, now) for lease in leases}
                 return []
-            case Connected():
+            case m.Connected():
                 return self._connected(event)
-            case Claimed(now, leases):
+            case m.Claimed(now, leases):
                 return self._claimed(now, leases)
-            case Posted():
+            case m.Posted():
                 return self._posted(event)
-            case StartSeen(now, key):
+            case m.StartSeen(now, key):
                 return self._start_seen(now, key)
-            case FinishSeen(now, key):
+            case m.FinishSeen(now, key):
                 return self._finish_seen(now, key)
-            case Beat(now, running):
-                return self._beat(now, dict(running))
-            case Disconnected():
-                self.online = False
-                return []
-            case Cancelled(_, keys):
-                return [Stop(key) for key in keys if key in self._flights]
-            case Woken(now):
+            case m.StopSeen(now, key):
+                return self._stop_seen(now, key)
+            case m.UnreadableSeen(now, key, reason):
+                return self._unreadable_seen(now, key, reason)
+            case m.Beat(now, running, queued):
+                named = {key: (elapsed_s, waited_s) for key, elapsed_s, waited_s in running}
+                return self._beat(now, named, queued)
+            case m.Disconnected(_, reason, fruitless):
+                return self._disconnected(reason, fruitless)
+            case m.Revoked(_, keys):
+                return self._revoked(keys)
+            case m.Woken(now):
                 self._drained = False
                 return self._refill(now)
-            case Tick(now):
+            case m.Tick(now):
                 return self._tick(now)
 
-    def _connected(self, event: Connected) -> list[Instruction]:
+    def _connected(self, event: m.Connected) -> list[m.Instruction]:
         self.online, self._last_heard = True, event.now
         self._claiming = self._drained = False
-        self._flights.clear()
+        before, self._flights = self._flights, {}
+        if self._moved is None or not before:
+            self._moved = event.now
         if not event.same_boot:
             return [*self._restarted(event.leases), *self._refill(event.now)]
         for lease in event.leases:
-            self._flights[lease.key] = _Flight(lease, _phase(lease))
-            if lease.started:
-                self._flights[lease.key].deadline = event.now + lease.timeout_s + GRACE_S
+            # A deadline is not renewed because the stream broke.
+            self._flights[lease.key] = _flight(lease, event.now, before.get(lease.key))
         # Whether the last POST before the break arrived is unknown; posting again changes nothing.
         unsure = tuple(lease for lease in event.leases if not lease.started)
-        posts: list[Instruction] = [Post(unsure)] if unsure else []
+        posts: list[m.Instruction] = [m.Post(unsure)] if unsure else []
         return [*posts, *self._refill(event.now)]
 
-    def _restarted(self, leases: tuple[Lease, ...]) -> list[Instruction]:
+    def _restarted(self, leases: tuple[Lease, ...]) -> list[m.Instruction]:
         """A new boot: all attempts of the old one are gone.
 
         If none is known to have started, the head of the queue counts as started: a job that
@@ -288,94 +185,194 @@ class RunnerMachine:
         started = tuple(lease.key for lease in leases if lease.started) or (leases[0].key,)
         waiting = tuple(lease.key for lease in leases if lease.key not in started)
         self.misbehaved += 1
-        out: list[Instruction] = [Lose(started, "restarted")]
+        out: list[m.Instruction] = [m.Lose(started, "restarted")]
         if waiting:
-            out.append(GiveBack(waiting, "the runner restarted"))
+            out.append(m.GiveBack(waiting, "the runner restarted"))
         if self.misbehaved > 1:
             self.online = False
-            out.append(Quarantine(quarantine_s(self.misbehaved - 1), "it restarted again while a job ran"))
+            out.append(m.Quarantine(quarantine_s(self.misbehaved - 1), "it restarted again while a job ran"))
         return out
 
-    def _claimed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
+    def _claimed(self, now: float, leases: tuple[Lease, ...]) -> list[m.Instruction]:
         self._claiming = False
         if not leases:
             self._drained = True
             return []
         if not self.online:
-            return [GiveBack(tuple(lease.key for lease in leases), "the runner went away")]
+            return [m.GiveBack(tuple(lease.key for lease in leases), "the runner went away")]
+        if not self._flights:
+            self._moved = now
         for lease in leases:
             self._flights[lease.key] = _Flight(lease, "claimed")
-        return [Post(leases), *self._refill(now)]
+        return [m.Post(leases), *self._refill(now)]
 
-    def _posted(self, event: Posted) -> list[Instruction]:
+    def _posted(self, event: m.Posted) -> list[m.Instruction]:
         for key in event.accepted:
             flight = self._flights.get(key)
             if flight is not None and flight.phase == "claimed":
                 flight.phase = "posted"
-        back = tuple(key for key in (*event.full, *event.refused) if self._flights.pop(key, None))
-        if event.full:
-            self.ahead = max(MIN_AHEAD, self.ahead // 2)
-        reason = "the runner's queue was full" if event.full else "the runner refused it"
-        return [GiveBack(back, reason)] if back else []
+        refused = tuple(key for key in event.refused if self._flights.pop(key, None))
+        full = tuple(key for key in event.full if self._flights.pop(key, None))
+        out = self._full(event.now, full)
+        if refused:
+            out.append(m.GiveBack(refused, f"the runner refused it: {event.status}", refused=True))
+            out.append(self._strike(f"it refuses jobs that its catalogue offers ({event.status})"))
+        return out
 
-    def _start_seen(self, now: float, key: Key) -> list[Instruction]:
+    def _full(self, now: float, keys: tuple[Key, ...]) -> list[m.Instruction]:
+        """Full of our own jobs, it has enough; full of somebody else's, it has a while to get rid of them."""
+        if any(flight.phase != "claimed" for flight in self._flights.values()):
+            self._full_since = None
+            if keys:
+                self.ahead = max(MIN_AHEAD, self.ahead // 2)
+            return [m.GiveBack(keys, "the runner's queue was full")] if keys else []
+        if not keys:
+            return []
+        self.ahead = MIN_AHEAD
+        self._full_since = now if self._full_since is None else self._full_since
+        if now - self._full_since <= START_S:
+            self._paused_until = now + FULL_PAUSE_S
+            return [m.GiveBack(keys, "the runner's queue was full of other jobs")]
+        self._full_since = None
+        back = m.GiveBack(keys, "the runner's queue stayed full, without a job of ours", refused=True)
+        return [back, self._strike("its queue stays full, and it holds no job of ours")]
+
+    def _start_seen(self, now: float, key: Key) -> list[m.Instruction]:
         self._last_heard = now
         flight = self._flights.get(key)
-        if flight is not None:
-            flight.phase = "started"
-            flight.deadline = now + flight.lease.timeout_s + GRACE_S
+        if flight is None:
+            return [m.Stop(key)]
+        self._get_on(now)
+        if flight.started_at is None:
+            flight.phase, flight.started_at = "started", now
         return []
 
-    def _finish_seen(self, now: float, key: Key) -> list[Instruction]:
+    def _finish_seen(self, now: float, key: Key) -> list[m.Instruction]:
         self._last_heard = now
-        self.misbehaved = 0
-        self._flights.pop(key, None)
+        if self._flights.pop(key, None) is not None:
+            self._get_on(now)
+            self.misbehaved = self._unreadable = 0
         return self._refill(now)
 
-    def _beat(self, now: float, running: dict[Key, float]) -> list[Instruction]:
-        """A heartbeat knows better than our clock: waiting for the timing lock is not charged."""
+    def _stop_seen(self, now: float, key: Key) -> list[m.Instruction]:
         self._last_heard = now
-        for key, elapsed_s in running.items():
-            flight = self._flights.get(key)
-            if flight is not None:
-                flight.phase = "started"
-                flight.deadline = now + flight.lease.timeout_s - elapsed_s + GRACE_S
-        return []
+        if self._flights.pop(key, None) is None:
+            return []
+        self._get_on(now)
+        return [m.Lose((key,), "stopped by somebody else"), *self._refill(now)]
 
-    def _tick(self, now: float) -> list[Instruction]:
+    def _get_on(self, now: float) -> None:
+        self._moved, self._fruitless = now, 0
+
+    def _unreadable_seen(self, now: float, key: Key | None, reason: str) -> list[m.Instruction]:
+        """Costs the job that it is about; a runner that goes on like this is left alone for a while."""
+        self._last_heard = now
+        self._unreadable += 1
+        out: list[m.Instruction] = []
+        if key is not None and self._flights.pop(key, None) is not None:
+            self._moved = now
+            out.append(m.Stop(key))
+        if self._unreadable >= UNREADABLE_LIMIT:
+            self._unreadable = 0
+            return [*out, self._strike(f"its events cannot be read: {reason}")]
+        return [*out, *self._refill(now)]
+
+    def _beat(self, now: float, named: dict[Key, tuple[float, float]], queued: int) -> list[m.Instruction]:
+        """What the runner says that it holds, beside what it was given."""
+        self._last_heard = now
+        out: list[m.Instruction] = [m.Stop(key) for key in named if key not in self._flights]
+        for key, flight in self._flights.items():
+            if key in named:
+                self._fruitless = 0
+                self._seen_running(now, flight, *named[key])
+            elif flight.phase == "claimed" or (flight.phase == "posted" and queued > 0):
+                flight.absent_since = None
+            elif flight.absent_since is None:
+                flight.absent_since = now
+        gone = [key for key, flight in self._flights.items() if flight.absent_s(now) > ABSENT_S]
+        started = tuple(key for key in gone if self._flights[key].phase == "started")
+        waiting = tuple(key for key in gone if key not in started)
+        for key in gone:
+            del self._flights[key]
+        if started:
+            out.append(m.Lose(started, "no longer there"))
+        if waiting:
+            out.append(m.GiveBack(waiting, "the runner took it and no longer has it", refused=True))
+        return [*out, *(self._refill(now) if gone else [])]
+
+    @staticmethod
+    def _seen_running(now: float, flight: _Flight, elapsed_s: float, waited_s: float) -> None:
+        flight.absent_since = None
+        if flight.started_at is None:
+            flight.phase, flight.started_at = "started", now - min(elapsed_s, flight.lease.timeout_s)
+        flight.elapsed_s = elapsed_s
+        flight.waited_s = max(flight.waited_s, waited_s)
+
+    def _disconnected(self, reason: str, fruitless: bool) -> list[m.Instruction]:
+        self.online = False
+        self._fruitless += fruitless
+        if self._fruitless < FRUITLESS_LIMIT:
+            return []
+        self._fruitless = 0
+        return [self._strike(reason)]
+
+    def _revoked(self, keys: tuple[Key, ...]) -> list[m.Instruction]:
+        held = [key for key in keys if key in self._flights]
+        for key in held:
+            self._flights[key].revoked = True
+        return [m.Stop(key) for key in held]
+
+    def _tick(self, now: float) -> list[m.Instruction]:
         if self._flights and now - self._last_heard > SILENCE_S:
             return self._silent()
-        out: list[Instruction] = []
+        if self._flights and not self.started and self._moved is not None and now - self._moved > START_S:
+            return self._stalled(now)
+        out: list[m.Instruction] = []
         for key, flight in list(self._flights.items()):
-            if flight.deadline is None or now <= flight.deadline:
+            if not flight.is_overdue(now):
                 continue
             if flight.stopped is None:
                 flight.stopped = now
-                out.append(Stop(key))
-            elif now > flight.stopped + GRACE_S:
+                out.append(m.Stop(key))
+            elif flight.stopped + GRACE_S < now and flight.stopped < self._last_heard:
                 del self._flights[key]
-                self.misbehaved += 1
-                out.append(TimeOut(key, now - flight.deadline + GRACE_S + flight.lease.timeout_s))
-                out.append(Quarantine(quarantine_s(self.misbehaved), "it did not end a job past its deadline"))
-                self.online = False
+                out.append(m.TimeOut(key, max(flight.ran_s(now), flight.elapsed_s)))
+                out.append(self._strike("it did not end a job past its deadline"))
         return [*out, *self._refill(now)]
 
-    def _silent(self) -> list[Instruction]:
+    def _stalled(self, now: float) -> list[m.Instruction]:
+        """It took jobs and begins none. The first one may be why, so that one is counted."""
+        head, *others = self._flights
+        self._flights.clear()
+        self._moved = now
+        why = f"the runner did not begin it within {START_S:.0f} s"
+        out: list[m.Instruction] = [m.Stop(key) for key in (head, *others)]
+        out.append(m.GiveBack((head,), why, refused=True))
+        if others:
+            out.append(m.GiveBack(tuple(others), why))
+        return [*out, self._strike(f"it took jobs and began none within {START_S:.0f} s")]
+
+    def _silent(self) -> list[m.Instruction]:
         started = tuple(key for key, flight in self._flights.items() if flight.phase == "started")
         waiting = tuple(key for key in self._flights if key not in started)
         self._flights.clear()
+        out: list[m.Instruction] = []
+        if started:
+            out.append(m.Lose(started, "silent"))
+        if waiting:
+            out.append(m.GiveBack(waiting, m.FELL_SILENT))
+        return [*out, self._strike(f"it was silent for {SILENCE_S:.0f} s")]
+
+    def _strike(self, reason: str) -> m.Quarantine:
         self.online = False
         self.misbehaved += 1
-        out: list[Instruction] = []
-        if started:
-            out.append(Lose(started, "silent"))
-        if waiting:
-            out.append(GiveBack(waiting, "the runner fell silent"))
-        return [*out, Quarantine(quarantine_s(self.misbehaved), f"it was silent for {SILENCE_S:.0f} s")]
+        return m.Quarantine(quarantine_s(self.misbehaved), reason)
 
-    def _refill(self, now: float) -> list[Instruction]:
+    def _refill(self, now: float) -> list[m.Instruction]:
         ahead = min(self.ahead, self.queue_limit)
         if not self.online or self._claiming or self._drained or len(self._flights) > ahead // 2:
+            return []
+        if now < self._paused_until:
             return []
         if self._last_claim is not None and now - self._last_claim < FAST_REFILL_S:
             self.ahead = min(MAX_AHEAD, self.ahead * 2)
@@ -384,4 +381,14 @@ class RunnerMachine:
         if not self.room:
             return []
         self._claiming, self._last_claim = True, now
-        return [Claim(self.room)]
+        return [m.Claim(self.room)]
+
+
+def _flight(lease: Lease, now: float, before: _Flight | None = None) -> _Flight:
+    """What is known of a lease that the database names; ``before`` is what was known until the stream broke."""
+    if before is not None and before.started_at is not None:
+        return before
+    if not lease.started:
+        return _Flight(lease, "claimed")
+    # It may have ended long ago, and the stream is about to tell.
+    return _Flight(lease, "started", started_at=now - min(lease.ran_s, lease.timeout_s))

@@ -1,7 +1,8 @@
 """The queue in PostgreSQL: claim, give back, start, finish. All SQL that moves jobs.
 
-Every statement is fenced by (job, attempt) and works on a batch. A statement that touches
-several tables does so in the order jobs, attempts, outcomes, campaign_targets, runners.
+Every statement is fenced by job, attempt and lease token, and works on a batch; a finish by its
+runner too. A statement that touches several tables does so in the order jobs, attempts, outcomes,
+campaign_targets, runners.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import MAX_RUNS
-from coordinator.dispatch.machine import Key
+from coordinator.dispatch.messages import FELL_SILENT, Key
 
 LEASE_S = 120
 """How long a lease holds without being renewed by the runner's owner."""
+CHANNEL = "portolan"
+"""On which coordinators tell each other that there is something to look at."""
 
 # Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is
 # open up to the first run that any of its targets with a live runner has still queued.
@@ -40,7 +43,7 @@ WITH open AS MATERIALIZED (
       FROM campaign_targets ours JOIN campaigns c ON c.id = ours.campaign_id
      WHERE ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[])) AND c.state = 'running'
 ), leased AS (
-    UPDATE jobs SET state = 'leased', attempt = attempt + 1, runner_id = :runner,
+    UPDATE jobs SET state = 'leased', attempt = attempt + 1, runner_id = :runner, token = :token,
            lease_until = now() + interval '{LEASE_S} seconds'
      WHERE id = ANY(ARRAY(
            SELECT id FROM jobs
@@ -49,8 +52,8 @@ WITH open AS MATERIALIZED (
             ORDER BY priority, id LIMIT :limit FOR UPDATE SKIP LOCKED))
     RETURNING id, attempt, campaign_id, case_id, run, priority
 ), tried AS (
-    INSERT INTO attempts (job_id, attempt, runner_id, boot_id)
-    SELECT id, attempt, :runner, :boot FROM leased
+    INSERT INTO attempts (job_id, attempt, runner_id, boot_id, token)
+    SELECT id, attempt, :runner, :boot, :token FROM leased
 )
 SELECT leased.id, leased.attempt, leased.run, cases.name AS "case", cases.suite_id,
        campaigns.timeout_s, campaigns.timing
@@ -62,8 +65,9 @@ SELECT leased.id, leased.attempt, leased.run, cases.name AS "case", cases.suite_
 
 # What a runner holds, in the order in which it was claimed.
 _HELD = text("""
-SELECT jobs.id, jobs.attempt, jobs.state, jobs.run, cases.name AS "case", cases.suite_id,
-       campaigns.timeout_s, campaigns.timing, attempts.boot_id
+SELECT jobs.id, jobs.attempt, jobs.token, jobs.state, jobs.run, cases.name AS "case", cases.suite_id,
+       campaigns.timeout_s, campaigns.timing, attempts.boot_id,
+       coalesce(extract(epoch FROM clock_timestamp() - attempts.started_at), 0)::float8 AS ran_s
   FROM jobs
   JOIN attempts ON attempts.job_id = jobs.id AND attempts.attempt = jobs.attempt
   JOIN cases ON cases.id = jobs.case_id
@@ -74,18 +78,34 @@ SELECT jobs.id, jobs.attempt, jobs.state, jobs.run, cases.name AS "case", cases.
 
 _GIVE_BACK = text("""
 WITH back AS (
-    UPDATE jobs j SET state = 'queued', runner_id = NULL, lease_until = NULL, lost = j.lost + CAST(:counted AS smallint)
-      FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[])) u (job_id, attempt)
-     WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id AND j.attempt = u.attempt
+    UPDATE jobs j SET state = 'queued', runner_id = NULL, lease_until = NULL, token = NULL,
+           lost = j.lost + CAST(:counted AS smallint), refused = j.refused + CAST(:refused AS smallint)
+      FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]))
+           u (job_id, attempt, token)
+     WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id AND j.attempt = u.attempt AND j.token = u.token
        AND CASE WHEN j.state IN ('leased', 'running') THEN true END
-    RETURNING j.id, j.attempt
+    RETURNING j.id, j.attempt, u.token, j.lost, j.refused
 ), ended AS (
     UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = :reason,
            started_at = CASE WHEN CAST(:counted AS smallint) > 0
                              THEN coalesce(a.started_at, a.leased_at) ELSE a.started_at END
       FROM back WHERE a.job_id = ANY(CAST(:job AS bigint[])) AND a.job_id = back.id AND a.attempt = back.attempt
 )
-SELECT id FROM back
+SELECT id, attempt, token, lost, refused FROM back
+""")
+
+# A runner that was silent may come back with all that it had. What it began counts as a silence all the same.
+_WELCOME_BACK = text(f"""
+WITH back AS (
+    UPDATE jobs j SET state = CASE WHEN a.started_at IS NULL THEN 'leased' ELSE 'running' END,
+           runner_id = a.runner_id, token = a.token, lease_until = now() + interval '{LEASE_S} seconds'
+      FROM attempts a
+     WHERE a.runner_id = :runner AND a.boot_id = :boot AND a."end" = 'lost' AND a.reason IN ('silent', '{FELL_SILENT}')
+       AND j.id = a.job_id AND j.attempt = a.attempt AND j.state = 'queued'
+    RETURNING j.id, j.attempt
+)
+UPDATE attempts a SET "end" = NULL, ended_at = NULL, reason = NULL FROM back
+ WHERE a.job_id = back.id AND a.attempt = back.attempt
 """)
 
 # The predicate on the state is a CASE on purpose: stated plainly, PostgreSQL believes that no
@@ -94,8 +114,9 @@ SELECT id FROM back
 _START = text("""
 WITH begun AS (
     UPDATE jobs j SET state = 'running'
-      FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[])) u (job_id, attempt)
-     WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id AND j.attempt = u.attempt
+      FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]))
+           u (job_id, attempt, token)
+     WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id AND j.attempt = u.attempt AND j.token = u.token
        AND CASE WHEN j.state = 'leased' THEN true END
     RETURNING j.id, j.attempt
 )
@@ -129,9 +150,17 @@ class FinishedJob(NamedTuple):
     log_tail: str | None
     log_bytes: int | None
 
+
+class Finish(NamedTuple):
+    """An outcome, and who says so: the runner and the token of the lease that it was given."""
+
+    row: FinishedJob
+    runner_id: int
+    token: str
+
     @property
     def key(self) -> Key:
-        return Key(self.job_id, self.attempt)
+        return Key(self.row.job_id, self.row.attempt, self.token)
 
 
 _COLUMN_TYPES = {
@@ -168,13 +197,14 @@ def _finish_statement() -> TextClause:
     values = column_values("u", reported)
     return text(f"""
 WITH u AS MATERIALIZED (
-    SELECT * FROM unnest({arrays}) AS u ({names})
+    SELECT * FROM unnest({arrays}, CAST(:f_runner AS int[]), CAST(:f_token AS text[])) AS u ({names}, f_runner, f_token)
 ), done AS (
     UPDATE jobs j SET state = 'done', lease_until = NULL
       FROM u
      WHERE j.id = ANY(CAST(:job_id AS bigint[])) AND j.id = u.job_id AND j.attempt = u.attempt
+       AND j.runner_id = u.f_runner AND j.token = u.f_token
        AND CASE WHEN j.state IN ('leased', 'running') THEN true END
-    RETURNING j.id, j.attempt, j.campaign_id, j.target_id, j.case_id, j.run, j.runner_id
+    RETURNING j.id, j.attempt, j.token, j.campaign_id, j.target_id, j.case_id, j.run, j.runner_id
 ), ended AS (
     UPDATE attempts a SET "end" = 'finished', ended_at = now(),
            started_at = coalesce(a.started_at, now() - make_interval(secs => u.duration_s))
@@ -200,11 +230,12 @@ WITH u AS MATERIALIZED (
      WHERE c.campaign_id = n.campaign_id AND c.target_id = n.target_id
     RETURNING c.campaign_id, c.target_id, c.done + c.cancelled >= c.total AS settled
 ), cursors AS (
-    UPDATE runners r SET cursor = x.n, last_seen = now(), misbehaved = 0
+    UPDATE runners r SET cursor = x.n, last_seen = now(),
+           misbehaved = CASE WHEN r.id IN (SELECT runner_id FROM done) THEN 0 ELSE r.misbehaved END
       FROM unnest(CAST(:c_runner AS int[]), CAST(:c_boot AS text[]), CAST(:c_n AS bigint[])) x (runner_id, boot_id, n)
      WHERE r.id = x.runner_id AND r.boot_id = x.boot_id AND r.cursor < x.n
 )
-SELECT done.id, done.campaign_id, counted.settled
+SELECT done.id, done.attempt, done.token, done.campaign_id, counted.settled
   FROM done LEFT JOIN counted ON counted.campaign_id = done.campaign_id AND counted.target_id = done.target_id
 """)
 
@@ -217,11 +248,36 @@ UPDATE runners r SET cursor = x.n, last_seen = now()
  WHERE r.id = x.runner_id AND r.boot_id = x.boot_id AND r.cursor < x.n
 """)
 
-# A result that comes after its job went on without it is kept on its attempt, and nowhere else.
+# What comes of an attempt that was given up is still the outcome, as long as no newer attempt has begun.
+_RECLAIM = text("""
+WITH u AS (
+    SELECT * FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]),
+                         CAST(:runner AS int[])) u (job_id, attempt, token, runner_id)
+), back AS (
+    UPDATE jobs j SET state = 'running', attempt = u.attempt, runner_id = u.runner_id, token = u.token,
+           lease_until = now()
+      FROM u JOIN attempts a ON a.job_id = u.job_id AND a.attempt = u.attempt
+     WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id
+       AND a.runner_id = u.runner_id AND a.token = u.token AND a."end" = 'lost'
+       AND CASE WHEN j.state IN ('queued', 'leased') THEN true END
+    RETURNING j.id, j.attempt, j.token
+), superseded AS (
+    UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = 'an earlier attempt reported after all'
+      FROM back WHERE a.job_id = back.id AND a.attempt > back.attempt AND a."end" IS NULL
+    RETURNING a.job_id
+)
+SELECT back.id, back.attempt, back.token, superseded.job_id IS NOT NULL AS superseded
+  FROM back LEFT JOIN superseded ON superseded.job_id = back.id
+""")
+
+# A result that comes after its job went on without it, or a second one, is kept on its attempt, and nowhere else.
 _LATE = text("""
-UPDATE attempts a SET "end" = 'late', ended_at = now(), late_outcome = u.body::jsonb
-  FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:body AS text[])) u (job_id, attempt, body)
- WHERE a.job_id = u.job_id AND a.attempt = u.attempt AND a."end" IS DISTINCT FROM 'finished'
+UPDATE attempts a SET "end" = CASE WHEN a."end" = 'finished' THEN 'finished' ELSE 'late' END,
+       ended_at = CASE WHEN a."end" = 'finished' THEN a.ended_at ELSE now() END,
+       late_outcome = coalesce(a.late_outcome, u.body::jsonb)
+  FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]), CAST(:runner AS int[]),
+              CAST(:body AS text[])) u (job_id, attempt, token, runner_id, body)
+ WHERE a.job_id = u.job_id AND a.attempt = u.attempt AND a.runner_id = u.runner_id AND a.token = u.token
 """)
 
 _COMPLETE = text("""
@@ -253,6 +309,25 @@ class HeldJob(NamedTuple):
     timing: str
     running: bool = False
     boot_id: str | None = None
+    ran_s: float = 0.0
+
+
+class ReturnedJob(NamedTuple):
+    """An attempt that went back to the queue, and how often that has happened to its job."""
+
+    key: Key
+    lost: int
+    """Times that an attempt was lost after it had started."""
+    refused: int
+    """Times that a runner would not take it, or never began it."""
+
+
+class Late(NamedTuple):
+    """A finish that cannot be the outcome: what is kept of it."""
+
+    key: Key
+    runner_id: int
+    body: str
 
 
 async def claim(
@@ -260,16 +335,15 @@ async def claim(
     *,
     runner_id: int,
     boot_id: str,
+    token: str,
     target_id: int,
     suites: Sequence[int],
     limit: int,
 ) -> list[HeldJob]:
-    rows = await connection.execute(
-        _CLAIM,
-        {"runner": runner_id, "boot": boot_id, "target": target_id, "suites": list(suites), "limit": limit},
-    )
+    of_runner = {"runner": runner_id, "boot": boot_id, "token": token, "target": target_id}
+    rows = await connection.execute(_CLAIM, {**of_runner, "suites": list(suites), "limit": limit})
     return [
-        HeldJob(Key(job, attempt), case, run, suite_id, timeout_s, timing)
+        HeldJob(Key(job, attempt, token), case, run, suite_id, timeout_s, timing)
         for job, attempt, run, case, suite_id, timeout_s, timing in rows
     ]
 
@@ -278,7 +352,7 @@ async def held(connection: AsyncConnection, runner_id: int) -> list[HeldJob]:
     rows = await connection.execute(_HELD, {"runner": runner_id})
     return [
         HeldJob(
-            Key(row.id, row.attempt),
+            Key(row.id, row.attempt, row.token),
             row.case,
             row.run,
             row.suite_id,
@@ -286,15 +360,24 @@ async def held(connection: AsyncConnection, runner_id: int) -> list[HeldJob]:
             row.timing,
             row.state == "running",
             row.boot_id,
+            row.ran_s,
         )
         for row in rows
     ]
 
 
-async def give_back(connection: AsyncConnection, keys: Sequence[Key], reason: str, *, counted: bool) -> set[int]:
-    """Queue these attempts again; returns the jobs that were still theirs."""
-    rows = await connection.execute(_GIVE_BACK, {**_arrays(keys), "reason": reason, "counted": int(counted)})
-    return {row.id for row in rows}
+async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
+    """Give a runner back what it lost by its silence, as far as nobody else has had it since."""
+    await connection.execute(_WELCOME_BACK, {"runner": runner_id, "boot": boot_id})
+
+
+async def give_back(
+    connection: AsyncConnection, keys: Sequence[Key], reason: str, *, counted: bool, refused: bool = False
+) -> list[ReturnedJob]:
+    """Queue these attempts again; returns those that were still leased."""
+    values = {"reason": reason, "counted": int(counted), "refused": int(refused)}
+    rows = await connection.execute(_GIVE_BACK, {**_arrays(keys), **values})
+    return [ReturnedJob(Key(row.id, row.attempt, row.token), row.lost, row.refused) for row in rows]
 
 
 async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
@@ -302,17 +385,31 @@ async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
 
 
 async def finish(
-    connection: AsyncConnection, rows: Sequence[FinishedJob], cursors: Iterable[Cursor] = ()
-) -> tuple[set[int], list[int]]:
+    connection: AsyncConnection, finishes: Sequence[Finish], cursors: Iterable[Cursor] = ()
+) -> tuple[set[Key], list[int]]:
     """Accept these outcomes and move the cursors, in one statement.
 
-    Returns the jobs whose outcome was accepted, and the campaigns that are complete with them.
+    Returns the attempts whose outcome was accepted, and the campaigns that are complete with them.
     """
-    parameters: dict[str, Any] = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    rows = zip(*(finish.row for finish in finishes), strict=True)
+    parameters: dict[str, Any] = dict(zip(COLUMNS, map(list, rows), strict=True))
+    parameters["f_runner"] = [finish.runner_id for finish in finishes]
+    parameters["f_token"] = [finish.token for finish in finishes]
     accepted = (await connection.execute(_FINISH, parameters | _cursor_arrays(cursors))).all()
     settled = sorted({row.campaign_id for row in accepted if row.settled})
     completed = await complete(connection, settled) if settled else []
-    return {row.id for row in accepted}, completed
+    return {Key(row.id, row.attempt, row.token) for row in accepted}, completed
+
+
+async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> set[Key]:
+    """Lease given up attempts again to those who have finished them, where no newer one has begun; returns them."""
+    keys = [finish.key for finish in finishes]
+    runners = [finish.runner_id for finish in finishes]
+    rows = (await connection.execute(_RECLAIM, {**_arrays(keys), "runner": runners})).all()
+    if any(row.superseded for row in rows):
+        # Whoever was given the newer attempt has nothing to do any more.
+        await connection.execute(text("SELECT pg_notify(:channel, 'cancel')"), {"channel": CHANNEL})
+    return {Key(row.id, row.attempt, row.token) for row in rows}
 
 
 async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:
@@ -324,8 +421,9 @@ async def move_cursors(connection: AsyncConnection, cursors: Iterable[Cursor]) -
     await connection.execute(_CURSORS, _cursor_arrays(cursors))
 
 
-async def keep_late(connection: AsyncConnection, late: Sequence[tuple[Key, str]]) -> None:
-    await connection.execute(_LATE, {**_arrays([key for key, _ in late]), "body": [body for _, body in late]})
+async def keep_late(connection: AsyncConnection, late: Sequence[Late]) -> None:
+    values = {"runner": [each.runner_id for each in late], "body": [each.body for each in late]}
+    await connection.execute(_LATE, {**_arrays([each.key for each in late]), **values})
 
 
 async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[str, datetime, int]]:
@@ -353,28 +451,36 @@ async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str
     return True
 
 
-async def lease_again(connection: AsyncConnection, key: Key) -> None:
+async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> None:
     """Take a job that was given back in this transaction once more, to finish it ourselves."""
     await connection.execute(
-        text("UPDATE jobs SET state = 'leased', lease_until = now() WHERE id = :job AND attempt = :attempt"),
-        {"job": key.job, "attempt": key.attempt},
+        text(
+            "UPDATE jobs SET state = 'leased', lease_until = now(), runner_id = :runner, token = :token "
+            "WHERE id = :job AND attempt = :attempt"
+        ),
+        {"job": key.job, "attempt": key.attempt, "token": key.token, "runner": runner_id},
     )
 
 
-async def cancelled_here(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
-    """Which of these attempts on this runner belong to jobs that have been cancelled."""
+async def revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
+    """Which of these attempts the runner no longer has to make: cancelled, or ended without it."""
     rows = await connection.execute(
         text(
-            "SELECT j.id, j.attempt FROM jobs j WHERE j.id = ANY(CAST(:job AS bigint[])) "
-            "AND j.runner_id = :runner AND j.state = 'cancelled'"
+            "SELECT j.id, j.attempt, j.token FROM jobs j WHERE j.id = ANY(CAST(:job AS bigint[])) "
+            "AND j.runner_id = :runner AND j.lease_until IS NOT NULL"
         ),
         {"job": [key.job for key in keys], "runner": runner_id},
     )
-    return [Key(row.id, row.attempt) for row in rows]
+    still = {Key(row.id, row.attempt, row.token) for row in rows}
+    return [key for key in keys if key not in still]
 
 
-def _arrays(keys: Sequence[Key]) -> dict[str, list[int]]:
-    return {"job": [key.job for key in keys], "attempt": [key.attempt for key in keys]}
+def _arrays(keys: Sequence[Key]) -> dict[str, list[Any]]:
+    return {
+        "job": [key.job for key in keys],
+        "attempt": [key.attempt for key in keys],
+        "token": [key.token for key in keys],
+    }
 
 
 def _cursor_arrays(cursors: Iterable[Cursor]) -> dict[str, list[Any]]:

@@ -13,11 +13,11 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.dispatch import queue
-from coordinator.dispatch.machine import Key
+from coordinator.dispatch.messages import Key
 
 # A runner that somebody serves, or soon will, is left to its link, which hears what became of its jobs.
 _ABANDONED = text("""
-SELECT j.id, j.attempt FROM jobs j JOIN runners r ON r.id = j.runner_id
+SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id
  WHERE j.lease_until < now() AND (r.state = 'removed' OR r.quarantined_until > now())
  ORDER BY j.id
 """)
@@ -33,7 +33,7 @@ class Swept(NamedTuple):
 
 
 async def sweep(connection: AsyncConnection) -> Swept:
-    abandoned = [Key(row.id, row.attempt) for row in await connection.execute(_ABANDONED)]
+    abandoned = [Key(row.id, row.attempt, row.token) for row in await connection.execute(_ABANDONED)]
     if abandoned:
         await queue.give_back(connection, abandoned, "nobody serves its runner", counted=False)
     running = [row.id for row in await connection.execute(_RUNNING)]

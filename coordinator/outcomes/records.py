@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from coordinator.database.connection import plain_text, to_json
-from coordinator.dispatch.machine import Key
+from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import FinishedJob
 from coordinator.outcomes.causes import classify
 from protocol.outcomes import Evidence, Outcome
@@ -70,6 +70,14 @@ def record_without_report(
         log_tail=None,
         log_bytes=None,
     )
+
+
+UNSTORABLE = "unstorable"
+
+
+def unstorable(key: Key, why: str) -> FinishedJob:
+    """The row for a job whose runner reported what cannot be read, or not be stored."""
+    return record_without_report(key, Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, UNSTORABLE, why)
 
 
 def overdue(outcome: Outcome) -> Outcome:

@@ -20,6 +20,7 @@ from protocol.catalogue import CatalogueCase, CatalogueSuite
 from protocol.runner import Fingerprint, RunnerInfo
 from protocol.words import DeviceClass
 
+TOKEN = "0123456789abcdef"
 URL, SECRET = "http://runner", "secret"
 
 
@@ -40,13 +41,14 @@ class Place:
         async with self.engine.begin() as connection:
             return await campaigns.create(connection, CampaignRequest(), plan)
 
-    async def claim(self, limit: int = 64) -> list[HeldJob]:
+    async def claim(self, limit: int = 64, token: str = TOKEN) -> list[HeldJob]:
         """Lease jobs to the runner."""
         async with self.engine.begin() as connection:
             return await queue.claim(
                 connection,
                 runner_id=self.runner_id,
                 boot_id="boot-1",
+                token=token,
                 target_id=self.target_id,
                 suites=[self.suite_id],
                 limit=limit,

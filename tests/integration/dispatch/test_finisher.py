@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
+import pytest
 from sqlalchemy import text
 
+from coordinator.dispatch import queue
 from coordinator.dispatch.finisher import Finisher, Report
+from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor
 from coordinator.outcomes.records import record
 from protocol.outcomes import Outcome, Timing
@@ -58,3 +61,96 @@ async def test_what_waits_is_stored_when_the_finisher_is_stopped(place: Place) -
         await running
     async with place.engine.connect() as connection:
         assert (await connection.execute(text("SELECT count(*) FROM outcomes"))).scalar_one() == 1
+
+
+async def stored(place: Place, *reports: Report) -> None:
+    """Have a finisher store these, all in one batch."""
+    finisher = Finisher(place.engine, lambda campaigns: None)
+    running = asyncio.create_task(finisher.run())
+    await asyncio.sleep(0)
+    await finisher.put(reports)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+def report(place: Place, key: Key, n: int, outcome: Outcome = PASSED) -> Report:
+    row = record(key, outcome, framework="torch", device="cpu")
+    return Report(Cursor(place.runner_id, "boot-1", n), key, row, outcome, lambda cursor: None)
+
+
+WRONG = Outcome(verdict=Verdict.failed, ending=Ending.mismatched, duration_s=9.0)
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one batch", "one after the other"])
+async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: Place, together: bool) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    reports = [report(place, job.key, 1), report(place, job.key, 2, WRONG)]
+    for batch in [reports] if together else [[reports[0]], [reports[1]]]:
+        await stored(place, *batch)
+    async with place.engine.connect() as connection:
+        (outcome,) = (await connection.execute(text("SELECT verdict FROM outcomes"))).all()
+        (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
+    assert outcome.verdict == "passed"
+    assert attempt.end == "finished"
+    assert attempt.late_outcome["ending"] == "mismatched"
+
+
+async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    finisher = Finisher(place.engine, lambda campaigns: None)
+    await finisher.put([report(place, job.key, 1)])
+    finisher.resume(Cursor(place.runner_id, "boot-1", 0))
+    await finisher.put([report(place, job.key, 1)])
+    running = asyncio.create_task(finisher.run())
+    await asyncio.sleep(0)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    async with place.engine.connect() as connection:
+        (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
+    assert (attempt.end, attempt.late_outcome) == ("finished", None)
+
+
+async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    finisher = Finisher(place.engine, lambda campaigns: None)
+    running = asyncio.create_task(finisher.run())
+    await finisher.put([report(place, job.key, 7)])
+    await until_stored(place, 7)
+    async with place.engine.begin() as connection:
+        await connection.execute(text("DELETE FROM outcomes"))
+        await connection.execute(text("UPDATE jobs SET state = 'running', lease_until = now()"))
+        await connection.execute(text("UPDATE runners SET cursor = 0"))
+    finisher.resume(Cursor(place.runner_id, "boot-1", 0))
+    await finisher.put([report(place, job.key, 7)])
+    await until_stored(place, 7)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+async def until_stored(place: Place, n: int) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            async with place.engine.connect() as connection:
+                if (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == n:
+                    return
+            await asyncio.sleep(0.01)
+
+
+async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it_the_outcome(place: Place) -> None:
+    """A runner that was silent in a case ends it and begins it anew in one breath."""
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [job.key], "silent", counted=True)
+    (again,) = await place.claim()
+    begun = Report(Cursor(place.runner_id, "boot-1", 2), again.key, None, None, lambda cursor: None)
+    await stored(place, report(place, job.key, 1), begun)
+    async with place.engine.connect() as connection:
+        (outcome,) = (await connection.execute(text("SELECT attempt FROM outcomes"))).all()
+    assert outcome.attempt == 1

@@ -10,14 +10,14 @@ from sqlalchemy import text
 
 from coordinator.campaigns import store as campaigns
 from coordinator.dispatch import queue
-from coordinator.dispatch.machine import Key
-from coordinator.dispatch.queue import Cursor
+from coordinator.dispatch.messages import FELL_SILENT, Key
+from coordinator.dispatch.queue import Cursor, Finish, Late
 from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
 from protocol.outcomes import Evidence, Outcome, Timing
 from protocol.words import Ending, Placement, Verdict
-from tests.integration.dispatch.conftest import Place, runner_info
+from tests.integration.dispatch.conftest import TOKEN, Place, runner_info
 
 PASSED = Outcome(
     verdict=Verdict.passed,
@@ -36,10 +36,16 @@ FAILED = Outcome(
 
 
 async def finish(place: Place, keys: list[Key], outcome: Outcome = PASSED, n: int = 1) -> set[int]:
-    rows = [record(key, outcome, framework="torch", device="cpu") for key in keys]
     async with place.engine.begin() as connection:
-        accepted, _ = await queue.finish(connection, rows, [Cursor(place.runner_id, "boot-1", n)])
-    return accepted
+        accepted, _ = await queue.finish(
+            connection, finishes(place, keys, outcome), [Cursor(place.runner_id, "boot-1", n)]
+        )
+    return {key.job for key in accepted}
+
+
+def finishes(place: Place, keys: list[Key], outcome: Outcome = PASSED) -> list[Finish]:
+    rows = [record(key, outcome, framework="torch", device="cpu") for key in keys]
+    return [Finish(row, place.runner_id, key.token) for row, key in zip(rows, keys, strict=True)]
 
 
 async def rows(place: Place, statement: str, **values: Any) -> list[Any]:
@@ -96,7 +102,7 @@ async def test_a_suite_that_the_runner_does_not_serve_is_left_alone(place: Place
     await place.campaign()
     async with place.engine.begin() as connection:
         none = await queue.claim(
-            connection, runner_id=place.runner_id, boot_id="b", target_id=place.target_id, suites=[], limit=5
+            connection, runner_id=place.runner_id, boot_id="b", token="t", target_id=place.target_id, suites=[], limit=5
         )
     assert none == []
 
@@ -118,15 +124,82 @@ async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(pla
     await place.campaign(cases=1)
     (first,) = await place.claim()
     async with place.engine.begin() as connection:
-        assert await queue.give_back(connection, [first.key], "silent", counted=True) == {first.key.job}
+        (back,) = await queue.give_back(connection, [first.key], "silent", counted=True)
+    assert (back.key, back.lost, back.refused) == (first.key, 1, 0)
     (second,) = await place.claim()
-    assert second.key == Key(first.key.job, 2)
+    assert second.key == Key(first.key.job, 2, TOKEN)
     assert await finish(place, [first.key]) == set()
     async with place.engine.begin() as connection:
-        await queue.keep_late(connection, [(first.key, "{}")])
+        await queue.keep_late(connection, [Late(first.key, place.runner_id, "{}")])
     assert await finish(place, [second.key]) == {first.key.job}
     attempts = await rows(place, 'SELECT attempt, "end" FROM attempts ORDER BY attempt')
     assert [(each.attempt, each.end) for each in attempts] == [(1, "late"), (2, "finished")]
+
+
+async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    (row,) = finishes(place, [job.key])
+    async with place.engine.begin() as connection:
+        other = await fleet.add_runner(
+            connection, runner_info("boot-2"), [place.suite_id], url="http://other", secret=""
+        )
+        for foreign in (row._replace(runner_id=other), row._replace(token="another"), row._replace(token="")):
+            assert await queue.finish(connection, [foreign]) == (set(), [])
+            assert await queue.reclaim(connection, [foreign]) == set()
+            await queue.keep_late(connection, [Late(foreign.key, foreign.runner_id, "{}")])
+    assert await rows(place, "SELECT * FROM outcomes") == []
+    (attempt,) = await rows(place, 'SELECT "end", late_outcome FROM attempts')
+    assert (attempt.end, attempt.late_outcome) == (None, None)
+    assert await finish(place, [job.key]) == {job.key.job}
+
+
+async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(place: Place) -> None:
+    await place.campaign(cases=2)
+    jobs = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [job.key for job in jobs], "silent", counted=True)
+    again = await place.claim(token="fedcba9876543210")
+    async with place.engine.begin() as connection:
+        await queue.start(connection, [again[1].key])
+        reports = finishes(place, [job.key for job in jobs])
+        assert await queue.finish(connection, reports) == (set(), [])
+        assert await queue.reclaim(connection, reports) == {jobs[0].key}
+        accepted, _ = await queue.finish(connection, reports)
+        assert accepted == {jobs[0].key}
+        assert await queue.revoked(connection, place.runner_id, [job.key for job in again]) == [again[0].key]
+    (outcome,) = await rows(place, "SELECT job_id, attempt FROM outcomes")
+    assert (outcome.job_id, outcome.attempt) == (jobs[0].key.job, 1)
+    attempts = await rows(place, 'SELECT attempt, "end", reason FROM attempts WHERE job_id = 1 ORDER BY attempt')
+    assert [(each.end, each.reason) for each in attempts] == [
+        ("finished", "silent"),
+        ("lost", "an earlier attempt reported after all"),
+    ]
+
+
+async def test_a_runner_that_was_silent_comes_back_with_what_nobody_else_has_had(place: Place) -> None:
+    await place.campaign(cases=3)
+    running, waiting, taken = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.start(connection, [running.key])
+        await queue.give_back(connection, [running.key, taken.key], "silent", counted=True)
+        await queue.give_back(connection, [waiting.key], FELL_SILENT, counted=False)
+        await connection.execute(text("UPDATE jobs SET attempt = 2, state = 'leased' WHERE id = :id"), {"id": 3})
+        await queue.welcome_back(connection, place.runner_id, "another boot")
+        assert await queue.held(connection, place.runner_id) == []
+        await queue.welcome_back(connection, place.runner_id, "boot-1")
+        held = await queue.held(connection, place.runner_id)
+    assert [(job.key, job.running) for job in held] == [(running.key, True), (waiting.key, False)]
+    assert await finish(place, [running.key, waiting.key]) == {1, 2}
+
+
+async def test_what_a_runner_lost_otherwise_it_does_not_get_back(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [job.key], "restarted", counted=True)
+        await queue.welcome_back(connection, place.runner_id, "boot-1")
+        assert await queue.held(connection, place.runner_id) == []
 
 
 async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
@@ -137,7 +210,7 @@ async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
     assert await finish(place, [job.key for job in jobs]) == set()
     assert await place.claim() == []
     async with place.engine.connect() as connection:
-        assert await queue.cancelled_here(connection, place.runner_id, [jobs[0].key]) == [jobs[0].key]
+        assert await queue.revoked(connection, place.runner_id, [jobs[0].key]) == [jobs[0].key]
     (counters,) = await rows(place, "SELECT * FROM campaign_targets")
     assert (counters.done, counters.cancelled, counters.total) == (0, 2, 2)
 
@@ -180,7 +253,7 @@ async def test_a_removed_runner_gives_its_jobs_back(place: Place) -> None:
     assert {row.state for row in await rows(place, "SELECT state FROM jobs")} == {"queued"}
 
 
-@pytest.mark.parametrize("statement", ["_FINISH", "_START", "_GIVE_BACK"])
+@pytest.mark.parametrize("statement", ["_FINISH", "_START", "_GIVE_BACK", "_RECLAIM"])
 async def test_jobs_are_looked_up_by_id_even_when_statistics_say_that_none_runs(place: Place, statement: str) -> None:
     """With stale statistics a plain predicate on the state makes PostgreSQL scan every dead entry."""
     await place.campaign(runs=20)
@@ -191,7 +264,7 @@ async def test_jobs_are_looked_up_by_id_even_when_statistics_say_that_none_runs(
     async with place.engine.begin() as connection:
         await connection.execute(text("UPDATE jobs SET state = 'queued'"))
         await connection.execute(text("UPDATE jobs SET state = 'running'"))
-        keys = [Key(job, 1) for job in range(1, 201)]
+        keys = [Key(job, 1, TOKEN) for job in range(1, 201)]
         plan = await explain(connection, statement, keys)
     accesses = [node for node in walk(plan) if node.get("Relation Name") == "jobs"]
     assert accesses
@@ -203,12 +276,19 @@ async def test_jobs_are_looked_up_by_id_even_when_statistics_say_that_none_runs(
 
 
 async def explain(connection: Any, statement: str, keys: list[Key]) -> dict[str, Any]:
-    values: dict[str, Any] = {"job": [key.job for key in keys], "attempt": [key.attempt for key in keys]}
+    values: dict[str, Any] = {
+        "job": [key.job for key in keys],
+        "attempt": [key.attempt for key in keys],
+        "token": [key.token for key in keys],
+    }
     if statement == "_GIVE_BACK":
-        values |= {"reason": "silent", "counted": 1}
+        values |= {"reason": "silent", "counted": 1, "refused": 0}
+    if statement == "_RECLAIM":
+        values |= {"runner": [1] * len(keys)}
     if statement == "_FINISH":
         rows = [record(key, PASSED, framework="torch", device="cpu") for key in keys]
         values = {name: [getattr(row, name) for row in rows] for name in queue.COLUMNS}
+        values |= {"f_runner": [1] * len(keys), "f_token": [TOKEN] * len(keys)}
         values |= {"c_runner": [1], "c_boot": ["boot-1"], "c_n": [1]}
     explained = await connection.execute(text(f"EXPLAIN (FORMAT JSON) {getattr(queue, statement).text}"), values)
     return explained.scalar_one()[0]["Plan"]

@@ -6,8 +6,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from coordinator.dispatch import machine as m
-from coordinator.dispatch.machine import Key, Lease, RunnerMachine
+from coordinator.dispatch import machine as limits
+from coordinator.dispatch import messages as m
+from coordinator.dispatch.machine import RunnerMachine, quarantine_s
+from coordinator.dispatch.messages import Key, Lease
+
+STRANGER = Key(0, 1, "of another database")
 
 
 class Fleet(RuleBasedStateMachine):
@@ -36,15 +40,15 @@ class Fleet(RuleBasedStateMachine):
     def obey(self, instruction: m.Instruction) -> None:
         match instruction:
             case m.Claim(limit):
-                assert 0 < limit <= m.MAX_AHEAD
+                assert 0 < limit <= limits.MAX_AHEAD
                 assert not self.claims, "a second claim before the first was answered"
                 self.claims = limit
             case m.Post(leases):
                 for lease in leases:
                     assert lease.key in self.held
             case m.Stop(key):
-                assert key in self.held
-            case m.GiveBack(keys, _):
+                assert key in self.held or key in self.runner or key == STRANGER
+            case m.GiveBack(keys, _, _):
                 for key in keys:
                     assert key in self.held, "given back twice, or after it had ended"
                     assert not self.held[key].started, "a started attempt went back uncounted"
@@ -58,7 +62,7 @@ class Fleet(RuleBasedStateMachine):
                 assert elapsed > self.held[key].timeout_s
                 del self.held[key]
             case m.Quarantine(seconds, _):
-                assert m.FIRST_QUARANTINE_S <= seconds <= m.LONGEST_QUARANTINE_S
+                assert limits.FIRST_QUARANTINE_S <= seconds <= limits.LONGEST_QUARANTINE_S
                 self.quarantined = True
                 self.runner.clear()
 
@@ -88,6 +92,7 @@ class Fleet(RuleBasedStateMachine):
                 accepted,
                 tuple(key for key, each in zip(waiting, fate, strict=True) if each == "full"),
                 tuple(key for key, each in zip(waiting, fate, strict=True) if each == "refused"),
+                "unknown_case",
             )
         )
 
@@ -111,8 +116,9 @@ class Fleet(RuleBasedStateMachine):
     @precondition(lambda self: self.machine.online)
     @rule()
     def beats(self) -> None:
-        running = tuple((key, 0.5) for key, started in self.runner.items() if started)
-        self.feed(m.Beat(self.now, running))
+        running = tuple((key, 0.5, 0.0) for key, started in self.runner.items() if started)
+        queued = sum(not started for started in self.runner.values())
+        self.feed(m.Beat(self.now, (*running, (STRANGER, 1.0, 0.0)), queued))
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 12.0, 31.0, 2000.0]))
     def time_passes(self, seconds: float) -> None:
@@ -138,7 +144,23 @@ class Fleet(RuleBasedStateMachine):
 
     @rule()
     def cancels(self) -> None:
-        self.feed(m.Cancelled(self.now, tuple(self.held)[:3]))
+        self.feed(m.Revoked(self.now, tuple(self.held)[:3]))
+
+    @precondition(lambda self: self.machine.online)
+    @rule(data=st.data(), known=st.booleans())
+    def says_what_cannot_be_read(self, data: st.DataObject, known: bool) -> None:
+        key = data.draw(st.sampled_from(sorted(self.runner))) if known and self.runner else None
+        self.feed(m.UnreadableSeen(self.now, key, "an unknown word"))
+        if key is not None:
+            self.held.pop(key, None)
+            self.runner.pop(key, None)
+
+    @precondition(lambda self: self.runner and self.machine.online)
+    @rule(data=st.data())
+    def is_stopped_by_somebody_else(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from(sorted(self.runner)))
+        del self.runner[key]
+        self.feed(m.StopSeen(self.now, key))
 
     @invariant()
     def nothing_is_lost_or_doubled(self) -> None:
@@ -148,7 +170,7 @@ class Fleet(RuleBasedStateMachine):
     @invariant()
     def not_too_many_ahead(self) -> None:
         if hasattr(self, "machine"):
-            assert len(self.machine.in_flight) <= max(m.MAX_AHEAD, self.limit)
+            assert len(self.machine.in_flight) <= max(limits.MAX_AHEAD, self.limit)
 
 
 Fleet.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
@@ -213,28 +235,191 @@ def test_a_runner_that_restarts_again_and_again_is_quarantined_longer_each_time(
 
 def test_a_job_past_its_deadline_is_stopped_and_then_timed_out() -> None:
     machine = connected(Lease(Key(1, 1), 5.0, started=True))
-    assert m.Stop(Key(1, 1)) in machine.handle(m.Tick(5.0 + m.GRACE_S + 0.1))
+    assert m.Stop(Key(1, 1)) in machine.handle(m.Tick(5.0 + limits.GRACE_S + 0.1))
     machine.handle(m.Beat(16.0, ()))
-    out = machine.handle(m.Tick(5.0 + 2 * m.GRACE_S + 0.3))
+    out = machine.handle(m.Tick(5.0 + 2 * limits.GRACE_S + 0.3))
     assert isinstance(out[0], m.TimeOut)
     assert isinstance(out[-1], m.Quarantine)
 
 
 def test_waiting_for_the_timing_lock_is_not_charged() -> None:
     machine = connected(Lease(Key(1, 1), 5.0, started=True))
-    machine.handle(m.Beat(14.0, ((Key(1, 1), 1.0),)))
+    machine.handle(m.Beat(14.0, ((Key(1, 1), 1.0, 13.0),)))
     assert machine.handle(m.Tick(16.0)) == []
+    machine.handle(m.Beat(20.0, ((Key(1, 1), 7.0, 13.0),)))
+    assert machine.handle(m.Tick(5.0 + 13.0 + limits.GRACE_S + 0.1)) == [m.Stop(Key(1, 1))]
 
 
 def test_a_silent_runner_loses_its_attempts_and_is_quarantined() -> None:
     machine = connected(Lease(Key(1, 1), 900.0, started=True), Lease(Key(2, 1), 900.0))
-    out = machine.handle(m.Tick(m.SILENCE_S + 1))
+    out = machine.handle(m.Tick(limits.SILENCE_S + 1))
     assert out == [
         m.Lose((Key(1, 1),), "silent"),
-        m.GiveBack((Key(2, 1),), "the runner fell silent"),
+        m.GiveBack((Key(2, 1),), m.FELL_SILENT),
         m.Quarantine(10.0, "it was silent for 30 s"),
     ]
 
 
 def test_quarantine_doubles_up_to_an_hour() -> None:
-    assert [m.quarantine_s(times) for times in (1, 2, 3, 20)] == [10.0, 20.0, 40.0, 3600.0]
+    assert [quarantine_s(times) for times in (1, 2, 3, 20)] == [10.0, 20.0, 40.0, 3600.0]
+
+
+ONE, TWO = Lease(Key(1, 1, "t"), 5.0), Lease(Key(2, 1, "t"), 5.0)
+RUNNING = Lease(Key(1, 1, "t"), 5.0, started=True)
+
+
+def quarantines(out: list[m.Instruction]) -> list[str]:
+    return [instruction.reason for instruction in out if isinstance(instruction, m.Quarantine)]
+
+
+def taken(*leases: Lease) -> RunnerMachine:
+    """A runner that has answered ``queued`` to these."""
+    machine = connected()
+    machine.handle(m.Claimed(0.0, leases))
+    machine.handle(m.Posted(0.0, tuple(lease.key for lease in leases)))
+    return machine
+
+
+def test_a_runner_that_took_jobs_and_begins_none_loses_them_and_the_first_is_counted() -> None:
+    machine = taken(ONE, TWO)
+    for second in range(1, int(limits.START_S)):
+        machine.handle(m.Beat(float(second), (), queued=2))
+        assert machine.handle(m.Tick(float(second))) == []
+    out = machine.handle(m.Tick(limits.START_S + 1))
+    backs = [(i.keys, i.refused) for i in out if isinstance(i, m.GiveBack)]
+    assert backs == [((ONE.key,), True), ((TWO.key,), False)]
+    assert quarantines(out) == ["it took jobs and began none within 180 s"]
+
+
+def test_a_stall_is_seen_however_often_the_stream_breaks() -> None:
+    machine = taken(ONE)
+    stalled: list[str] = []
+    for second in range(1, int(limits.START_S) + 3):
+        machine.handle(m.Disconnected(float(second), "closed"))
+        machine.handle(m.Connected(float(second), True, (ONE,)))
+        stalled += quarantines(machine.handle(m.Tick(float(second))))
+    assert len(stalled) == 1
+
+
+def test_a_deadline_is_not_renewed_by_a_new_stream() -> None:
+    machine = connected(RUNNING)
+    stops: list[float] = []
+    for second in range(1, 40):
+        machine.handle(m.Disconnected(float(second), "closed"))
+        machine.handle(m.Connected(float(second), True, (RUNNING,)))
+        stops += [float(second) for i in machine.handle(m.Tick(float(second))) if isinstance(i, m.Stop)]
+    assert stops == [RUNNING.timeout_s + limits.GRACE_S + 1]
+
+
+def test_a_coordinator_that_comes_back_reckons_from_when_the_job_began() -> None:
+    old = Lease(Key(1, 1, "t"), 60.0, started=True, ran_s=50.0)
+    machine = connected(old)
+    assert machine.handle(m.Tick(10.0 + limits.GRACE_S - 0.1)) == []
+    assert machine.handle(m.Tick(10.0 + limits.GRACE_S + 0.1)) == [m.Stop(old.key)]
+
+
+def test_elapsed_time_that_stands_still_ends_a_job_all_the_same() -> None:
+    machine = connected(RUNNING)
+    out: list[m.Instruction] = []
+    for second in range(1, 60):
+        machine.handle(m.Beat(float(second), ((RUNNING.key, 0.0, 0.0),)))
+        out += machine.handle(m.Tick(float(second)))
+    assert [type(i) for i in out] == [m.Stop, m.TimeOut, m.Quarantine]
+    assert isinstance(out[1], m.TimeOut)
+    assert out[1].elapsed_s <= RUNNING.timeout_s + 2 * limits.GRACE_S + 2
+
+
+def test_nobody_waits_for_the_timing_lock_for_ever() -> None:
+    machine = connected(RUNNING)
+    out: list[m.Instruction] = []
+    for second in range(1, int(limits.LOCK_WAIT_S) + 60, 5):
+        machine.handle(m.Beat(float(second), ((RUNNING.key, 0.0, float(second)),)))
+        out += machine.handle(m.Tick(float(second)))
+    assert [type(i) for i in out] == [m.Stop, m.TimeOut, m.Quarantine]
+
+
+def test_a_runner_that_is_silent_past_a_deadline_is_silent_and_its_job_no_timeout() -> None:
+    machine = connected(RUNNING)
+    out: list[m.Instruction] = []
+    for second in range(1, 60):
+        out += machine.handle(m.Tick(float(second)))
+    assert [type(i) for i in out] == [m.Stop, m.Lose, m.Quarantine]
+
+
+def test_a_job_that_heartbeats_no_longer_name_is_no_longer_there() -> None:
+    machine = taken(ONE, TWO)
+    machine.handle(m.StartSeen(1.0, ONE.key))
+    assert machine.handle(m.Beat(2.0, (), queued=0)) == []
+    assert machine.handle(m.Beat(2.1, (), queued=0)) == [], "it may have left before the jobs came"
+    out = machine.handle(m.Beat(2.1 + limits.ABSENT_S, (), queued=0))
+    assert out[:2] == [
+        m.Lose((ONE.key,), "no longer there"),
+        m.GiveBack((TWO.key,), "the runner took it and no longer has it", refused=True),
+    ]
+
+
+def test_a_job_that_waits_or_runs_is_there() -> None:
+    machine = taken(ONE, TWO)
+    for second in range(1, 15):
+        assert machine.handle(m.Beat(float(second), ((ONE.key, 1.0, 0.0),), queued=1)) == []
+
+
+def test_what_a_runner_does_for_somebody_else_is_stopped() -> None:
+    machine = taken(ONE)
+    stranger = Key(0, 1, "17")
+    assert machine.handle(m.StartSeen(1.0, stranger)) == [m.Stop(stranger)]
+    assert machine.handle(m.Beat(2.0, ((stranger, 1.0, 0.0),), queued=1)) == [m.Stop(stranger)]
+
+
+def test_a_refusal_is_counted_and_quarantines() -> None:
+    machine = connected()
+    machine.handle(m.Claimed(0.0, (ONE,)))
+    out = machine.handle(m.Posted(0.0, (), (), (ONE.key,), "unknown_case"))
+    assert out[0] == m.GiveBack((ONE.key,), "the runner refused it: unknown_case", refused=True)
+    assert quarantines(out) == ["it refuses jobs that its catalogue offers (unknown_case)"]
+
+
+def test_a_queue_full_of_other_jobs_is_waited_for_and_not_for_ever() -> None:
+    machine, posts = RunnerMachine(256), 0
+    todo = machine.handle(m.Connected(0.0, True, ()))
+    for second in range(1, 2 * int(limits.START_S)):
+        while any(isinstance(instruction, m.Claim) for instruction in todo) and not quarantines(todo):
+            posts += 1
+            todo = machine.handle(m.Claimed(float(second), (ONE,)))
+            todo += machine.handle(m.Posted(float(second), (), (ONE.key,)))
+        if quarantines(todo):
+            break
+        todo = machine.handle(m.Woken(float(second)))
+    assert limits.START_S < second < limits.START_S + 10
+    assert posts <= 2 * second / limits.FULL_PAUSE_S + 2, "it is not asked without pause"
+    assert m.GiveBack((ONE.key,), "the runner's queue stayed full, without a job of ours", refused=True) in todo
+    assert quarantines(todo) == ["its queue stays full, and it holds no job of ours"]
+
+
+def test_events_that_cannot_be_read_one_after_the_other_quarantine() -> None:
+    machine = connected()
+    reasons: list[str] = []
+    for number in range(limits.UNREADABLE_LIMIT):
+        reasons += quarantines(machine.handle(m.UnreadableSeen(float(number), None, "an unknown word")))
+    assert reasons == ["its events cannot be read: an unknown word"]
+
+
+def test_conversations_that_come_to_nothing_quarantine_and_one_that_does_not_is_forgiven() -> None:
+    machine = taken(ONE)
+    for _ in range(limits.FRUITLESS_LIMIT - 1):
+        assert machine.handle(m.Disconnected(1.0, "it closed its stream", fruitless=True)) == []
+    machine.handle(m.StartSeen(1.5, ONE.key))
+    reasons = [
+        quarantines(machine.handle(m.Disconnected(2.0, "it closed its stream", fruitless=True)))
+        for _ in range(limits.FRUITLESS_LIMIT)
+    ]
+    assert reasons == [[], [], [], [], ["it closed its stream"]]
+
+
+def test_a_stop_that_nobody_here_asked_for_is_a_loss() -> None:
+    machine = taken(ONE, TWO)
+    machine.handle(m.StartSeen(0.5, ONE.key))
+    assert machine.wants(ONE.key)
+    assert m.Lose((ONE.key,), "stopped by somebody else") in machine.handle(m.StopSeen(1.0, ONE.key))
+    machine.handle(m.Revoked(2.0, (TWO.key,)))
+    assert not machine.wants(TWO.key)

@@ -1,0 +1,100 @@
+"""The stream of a runner's events, as far as it can be read: numbers without gaps, and what is told of the rest.
+
+One event that cannot be read costs the job that it is about, never the stream. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from coordinator.dispatch.messages import Key
+from coordinator.errors import RunnerIncompatibleError
+from protocol.events import EVENT, Finished, Heartbeat, Started
+
+
+@dataclass(frozen=True)
+class UnreadableEvent:
+    """A line that is no event, and what can still be told of it."""
+
+    reason: str
+    n: int | None = None
+    key: Key | None = None
+    is_heartbeat: bool = False
+
+
+StreamEvent = Started | Finished | Heartbeat | UnreadableEvent
+
+
+class GapError(RunnerIncompatibleError):
+    """Events are missing between two that came; asked for again, they may come."""
+
+
+def read_event(line: bytes) -> StreamEvent:
+    try:
+        return EVENT.validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "event"
+        return _unreadable(line, f"{where}: {first['msg']}"[:500])
+
+
+def _unreadable(line: bytes, reason: str) -> UnreadableEvent:
+    try:
+        said: Any = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return UnreadableEvent(reason)
+    if not isinstance(said, dict):
+        return UnreadableEvent(reason)
+    id, attempt = said.get("id"), _number(said.get("attempt"))
+    return UnreadableEvent(
+        reason,
+        n=_number(said.get("n")),
+        key=Key.of_wire(id, attempt) if isinstance(id, str) and attempt is not None else None,
+        is_heartbeat=said.get("type") == "heartbeat",
+    )
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63 else None
+
+
+class EventNumbers:
+    """Which numbers have come. A gap is asked for once more, and then passed over."""
+
+    def __init__(self, after: int) -> None:
+        self.last = after
+        self._unnumbered = 0
+        """Lines without a readable number since the last one that had one; each may have been the next."""
+        self._asked_again = -1
+        """Up to where it has been asked again for what was missing."""
+
+    def restart(self, after: int) -> None:
+        """The stream is read on from there."""
+        self.last, self._unnumbered = after, 0
+
+    def admit(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+        """These events without those that came before; raises ``GapError`` where one is missing for the first time."""
+        for event in events:
+            if isinstance(event, Heartbeat) or (isinstance(event, UnreadableEvent) and event.is_heartbeat):
+                yield event
+                continue
+            if event.n is None:
+                self._unnumbered += 1
+                yield event
+                continue
+            if event.n <= self.last:
+                yield UnreadableEvent(f"number {event.n} came again after {self.last}")
+                continue
+            missing = event.n - self.last - 1 - self._unnumbered
+            if missing > 0:
+                if self.last > self._asked_again:
+                    self._asked_again = self.last
+                    raise GapError(f"numbered an event {event.n} after {self.last}")
+                yield UnreadableEvent(f"{missing} events between {self.last} and {event.n} never came")
+            self.last, self._unnumbered = event.n, 0
+            yield event

@@ -1,0 +1,109 @@
+"""What can be read of a stream of events, and what the rest costs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.dispatch.messages import Key
+from coordinator.dispatch.stream import EventNumbers, GapError, StreamEvent, UnreadableEvent, read_event
+
+ID = "0123456789abcdef.5"
+
+
+def line(**members: Any) -> bytes:
+    return json.dumps({"type": "started", "n": 1, "id": ID, "attempt": 1} | members).encode()
+
+
+def started(n: int) -> StreamEvent:
+    return read_event(line(n=n))
+
+
+def unreadable(event: StreamEvent) -> UnreadableEvent:
+    assert isinstance(event, UnreadableEvent)
+    return event
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        line(colour="red"),
+        line(type="began"),
+        line(id=ID, outcome=1),
+        line(note="x").replace(b"x", b"\xff\xfe"),
+        json.dumps({"type": "finished", "n": 1, "id": ID, "attempt": 1, "outcome": {"verdict": "fine"}}).encode(),
+    ],
+    ids=["an extra field", "an unknown word", "a wrong field", "bad UTF-8", "a bad outcome"],
+)
+def test_an_event_that_cannot_be_read_still_names_its_job(broken: bytes) -> None:
+    event = unreadable(read_event(broken))
+    assert (event.n, event.key) == (1, Key(5, 1, "0123456789abcdef"))
+    assert event.reason
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_raise(some: bytes) -> None:
+    read_event(some)
+
+
+@pytest.mark.parametrize("some", [b"", b"null", b"[1]", b"\xff", b"[" * 100_000, b'{"n": 1e999}', b'{"n": true}'])
+def test_what_says_nothing_names_nothing(some: bytes) -> None:
+    event = unreadable(read_event(some))
+    assert (event.n, event.key) == (None, None)
+
+
+def test_a_gap_is_asked_for_once_and_then_passed_over() -> None:
+    numbers = EventNumbers(3)
+    with pytest.raises(GapError, match="6 after 4"):
+        list(numbers.admit([started(4), started(6)]))
+    numbers.restart(3)
+    admitted = list(numbers.admit([started(4), started(6), started(7)]))
+    assert [getattr(event, "n", None) for event in admitted] == [4, None, 6, 7]
+    assert unreadable(admitted[1]).reason == "1 events between 4 and 6 never came"
+
+
+def test_a_gap_that_comes_the_second_time_is_none() -> None:
+    numbers = EventNumbers(3)
+    with pytest.raises(GapError):
+        list(numbers.admit([started(5)]))
+    numbers.restart(3)
+    assert [getattr(event, "n", None) for event in numbers.admit([started(4), started(5)])] == [4, 5]
+
+
+def test_a_line_without_a_number_may_be_the_one_that_is_missing() -> None:
+    numbers = EventNumbers(0)
+    events = [started(1), read_event(b"\xff"), started(3)]
+    assert [type(event).__name__ for event in numbers.admit(events)] == ["Started", "UnreadableEvent", "Started"]
+    assert numbers.last == 3
+
+
+def test_a_line_without_a_number_may_have_had_none() -> None:
+    numbers = EventNumbers(0)
+    assert len(list(numbers.admit([started(1), read_event(b"\xff"), started(2), started(3)]))) == 4
+    assert numbers.last == 3
+
+
+def test_a_number_that_came_is_not_taken_twice() -> None:
+    numbers = EventNumbers(0)
+    again = list(numbers.admit([started(1), started(1)]))[1]
+    assert unreadable(again).key is None
+
+
+@given(st.lists(st.one_of(st.integers(1, 12), st.none()), max_size=30))
+def test_whatever_numbers_come_two_readings_get_to_the_end(ns: list[int | None]) -> None:
+    events = [started(n) if n else read_event(b"\xff") for n in ns]
+    numbers = EventNumbers(0)
+    for _ in range(len(ns) + 1):
+        numbers.restart(0)
+        try:
+            admitted = [event for event in numbers.admit(events) if not isinstance(event, UnreadableEvent)]
+        except GapError:
+            continue
+        read = [event.n for event in admitted]
+        assert read == sorted(set(read))
+        return
+    raise AssertionError("the same gaps are asked for again and again")
