@@ -98,6 +98,11 @@ class CoordinatorProcess:
         until(lambda: self.campaign(campaign)["state"] != "running", "the campaign ended", ENDS_WITHIN_S)
         return self.campaign(campaign)
 
+    def page(self, path: str) -> str:
+        answer = self.http.get(f"http://127.0.0.1:{self.port}{path}", headers={"Accept": "text/html"})
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
     def outcomes(self, campaign: int, **filters: Any) -> list[dict[str, Any]]:
         answer = self.http.get(f"/campaigns/{campaign}/outcomes", params={"limit": 5000, **filters})
         assert answer.status_code == 200, answer.text

@@ -22,6 +22,7 @@ from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor, Finish, FinishedJob, Late
 from coordinator.outcomes.records import UNSTORABLE, unstorable
 from protocol.outcomes import Outcome
+from protocol.words import Ending
 
 log = logging.getLogger(__name__)
 
@@ -176,7 +177,9 @@ class Finisher:
             accepted, completed = await queue.finish(connection, finishes, cursors)
             missed = [finish for finish in finishes if finish.key not in accepted]
             if missed:
-                reclaimed = await queue.reclaim(connection, missed)
+                # That it was stopped is no result: it came back to be made again.
+                results = [finish for finish in missed if finish.row.ending != Ending.cancelled]
+                reclaimed = await queue.reclaim(connection, results) if results else set()
                 again = [finish for finish in missed if finish.key in reclaimed]
                 if again:
                     completed = completed + (await queue.finish(connection, again))[1]

@@ -81,7 +81,7 @@ class Attempt(BaseModel):
     end: str | None
     reason: str | None
     late: bool
-    """A result of it came after the job had gone on without it."""
+    """A result of it came after the job had gone on without it, or after its first one; neither counts."""
 
 
 class OtherRun(BaseModel):

@@ -1,0 +1,118 @@
+"""No outcome lands in a campaign that is not its own: other databases, restores, impostors, strangers' jobs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import asyncpg
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.conftest import SECRET
+from tests.faults.dispatch.scripted_runner import SECRET as SCRIPTED_SECRET
+from tests.faults.dispatch.scripted_runner import SUITE, Script, ScriptedRunner, served
+from tests.runner_process import RunnerProcess, until
+
+
+def fetch(dsn: str, query: str) -> list[Any]:
+    async def read() -> list[Any]:
+        connection = await asyncpg.connect(dsn)
+        rows = await connection.fetch(query)
+        await connection.close()
+        return list(rows)
+
+    return asyncio.run(read())
+
+
+def test_a_fresh_database_gets_no_outcome_of_the_one_before(
+    coordinator: CoordinatorProcess, runner: RunnerProcess, new_database: Callable[..., str]
+) -> None:
+    """The runner still has the jobs of a coordinator that was killed, and ids begin at 1 again."""
+    first = coordinator.submit("hazards.hang", "hazards.nap", runs=2, timeout_s=900)
+    until(lambda: runner_is_busy(coordinator, first), "a hang runs")
+    coordinator.kill()
+    other = CoordinatorProcess(new_database())
+    try:
+        assert other.register(runner.ready["url"], SECRET).status_code == 201
+        campaign = other.submit("hazards.add", runs=3, timeout_s=60)
+        other.wait_ended(campaign)
+        outcomes = other.outcomes(campaign)
+        assert {outcome["function"] for outcome in outcomes} == {"hazards.add"}
+        assert Counter(outcome["verdict"] for outcome in outcomes) == {"passed": 9, "failed": 3}
+        assert {outcome["cause"] for outcome in outcomes} == {None, "assertion"}
+        assert fetch(other.dsn, "SELECT 1 FROM jobs WHERE lease_until IS NOT NULL") == []
+    finally:
+        other.stop()
+
+
+def runner_is_busy(coordinator: CoordinatorProcess, campaign: int) -> bool:
+    return bool(fetch(coordinator.dsn, f"SELECT 1 FROM jobs WHERE campaign_id = {campaign} AND state = 'running'"))
+
+
+def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
+    coordinator: CoordinatorProcess, new_database: Callable[..., str]
+) -> None:
+    """Two histories share a past: both hand out the same job numbers, to one runner, for different cases."""
+    scripted = ScriptedRunner(Script(ends=lambda job: False))
+    with served(scripted) as url:
+        assert coordinator.register(url, SCRIPTED_SECRET).status_code == 201
+        coordinator.kill()
+        restored = new_database(template=coordinator.dsn.rpartition("/")[2])
+        coordinator.start()
+        coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=2)
+        until(lambda: len(scripted.posted) >= 2, "it has the jobs of the database that is lost")
+        coordinator.kill()
+        scripted.script.ends = lambda job: True
+        other = CoordinatorProcess(restored)
+        try:
+            campaign = other.submit(f"{SUITE}.f2", suite=SUITE, runs=2)
+            other.wait_ended(campaign)
+            outcomes = other.outcomes(campaign)
+            assert [outcome["verdict"] for outcome in outcomes] == ["passed", "passed"]
+            logs = {row["log_tail"] for row in fetch(restored, "SELECT log_tail FROM outcomes")}
+            assert logs == {f"{SUITE}.f2/0"}
+        finally:
+            other.stop()
+    assert len({job["id"] for job in scripted.posted}) == 4, "ids are not used again"
+    assert {(job["id"], job["attempt"]) for job in scripted.posted[:1]} <= set(scripted.stopped), "it was told to stop"
+
+
+def test_a_runner_cannot_finish_what_another_one_holds(coordinator: CoordinatorProcess) -> None:
+    held = ScriptedRunner(Script(ends=lambda job: False), device="one")
+    impostor = ScriptedRunner(device="two")
+    with served(held) as url, served(impostor) as other_url:
+        for address in (url, other_url):
+            assert coordinator.register(address, SCRIPTED_SECRET).status_code == 201
+        campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1, targets=["scripted/one"])
+        until(lambda: fetch(coordinator.dsn, "SELECT 1 FROM jobs WHERE state = 'running'"), "it runs")
+        (job,) = held.posted
+        impostor.finish(job, "failed", "raised")
+        other = coordinator.submit(f"{SUITE}.f2", suite=SUITE, runs=1, targets=["scripted/two"])
+        coordinator.wait_ended(other)
+        assert coordinator.campaign(campaign)["counters"]["done"] == 0
+        held.finish(job)
+        coordinator.wait_ended(campaign)
+        (outcome,) = coordinator.outcomes(campaign)
+        assert outcome["verdict"] == "passed"
+        forged = "SELECT 1 FROM attempts WHERE late_outcome ->> 'verdict' = 'failed'"
+        assert fetch(coordinator.dsn, forged) == [], "what the impostor said stands nowhere"
+
+
+def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: CoordinatorProcess) -> None:
+    def twice(runner: ScriptedRunner, job: dict[str, Any]) -> None:
+        runner.finish(job, "failed", "raised")
+
+    with served(ScriptedRunner(Script(after_finish=twice))) as url:
+        assert coordinator.register(url, SCRIPTED_SECRET).status_code == 201
+        campaign = coordinator.submit("*", suite=SUITE, runs=1)
+        coordinator.wait_ended(campaign)
+        outcomes = coordinator.outcomes(campaign)
+        assert {outcome["verdict"] for outcome in outcomes} == {"passed"}
+        until(
+            lambda: fetch(coordinator.dsn, "SELECT count(*) FROM attempts WHERE late_outcome IS NOT NULL")[0][0] == 8,
+            "every second one is kept",
+        )
+        page = coordinator.page(f"/campaigns/{campaign}/outcomes/{outcomes[0]['job_id']}")
+        assert "a second result came, which does not count" in page

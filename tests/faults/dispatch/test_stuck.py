@@ -1,0 +1,157 @@
+"""Every wait has an end: jobs that never begin, never end, are refused for ever, or are reported late."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from coordinator.app import create_app
+from coordinator.dispatch import machine
+from coordinator.settings import Settings
+from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Job, Script, ScriptedRunner, served
+
+ENDS_WITHIN_S = 120.0
+
+
+@pytest.fixture
+async def api(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
+    """The coordinator in this process, so that its patience can be short."""
+    monkeypatch.setattr(machine, "START_S", 2.0)
+    monkeypatch.setattr(machine, "GRACE_S", 1.0)
+    monkeypatch.setattr(machine, "ABSENT_S", 2.0)
+    monkeypatch.setattr(machine, "SILENCE_S", 3.0)
+    monkeypatch.setattr(machine, "FULL_PAUSE_S", 0.5)
+    monkeypatch.setattr(machine, "FIRST_QUARANTINE_S", 1.0)
+    app = create_app(Settings(database))
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://coordinator/api/v1") as client:
+            yield client
+
+
+async def submit(api: httpx.AsyncClient, url: str, **fields: Any) -> int:
+    registered = await api.post("/runners", json={"url": url, "secret": SECRET})
+    assert registered.status_code == 201, registered.text
+    answer = await api.post("/campaigns", json={"suite": SUITE, "runs": 1, "timing": "off", "timeout_s": 2} | fields)
+    assert answer.status_code == 201, answer.text
+    return int(answer.json()["id"])
+
+
+async def until(api: httpx.AsyncClient, campaign: int, holds: Callable[[dict[str, Any]], bool]) -> None:
+    async with asyncio.timeout(ENDS_WITHIN_S):
+        while not holds((await api.get(f"/campaigns/{campaign}")).json()):
+            await asyncio.sleep(0.05)
+
+
+async def ended(api: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:
+    await until(api, campaign, lambda campaign: campaign["state"] != "running")
+    outcomes = (await api.get(f"/campaigns/{campaign}/outcomes")).json()["outcomes"]
+    return list(outcomes)
+
+
+async def runner(api: httpx.AsyncClient) -> dict[str, Any]:
+    (listed,) = (await api.get("/runners")).json()["runners"]
+    return dict(listed)
+
+
+def is_bad(job: Job) -> bool:
+    return str(job["case"]) == f"{SUITE}.f3/0"
+
+
+async def test_a_job_that_is_taken_and_never_begun_is_given_up(api: httpx.AsyncClient) -> None:
+    with served(ScriptedRunner(Script(runs=lambda job: not is_bad(job)))) as url:
+        outcomes = await ended(api, await submit(api, url))
+        by_case = {outcome["case"]: outcome for outcome in outcomes}
+        given_up = by_case.pop(f"{SUITE}.f3/0")
+        assert (given_up["verdict"], given_up["cause"], given_up["rule"]) == (
+            "incomplete",
+            "infrastructure",
+            "never-begun",
+        )
+        assert given_up["attempt"] == 3
+        assert {outcome["verdict"] for outcome in by_case.values()} == {"passed"}
+        assert "began none" in (await runner(api))["reason"] or (await runner(api))["state"] == "online"
+
+
+@pytest.mark.parametrize("status", ["unknown_case", "stale_attempt", "other_case", "full"])
+async def test_a_job_that_is_refused_for_ever_is_given_up(api: httpx.AsyncClient, status: str) -> None:
+    with served(ScriptedRunner(Script(take=lambda job: status))) as url:
+        outcomes = await ended(api, await submit(api, url, functions=[f"{SUITE}.f3"]))
+        assert [(outcome["cause"], outcome["rule"]) for outcome in outcomes] == [("infrastructure", "never-begun")]
+        assert outcomes[0]["attempt"] < 100
+        told = await runner(api)
+        assert told["state"] == "quarantined"
+        assert status in told["reason"]
+
+
+async def test_a_job_whose_elapsed_time_stands_still_is_a_timeout(api: httpx.AsyncClient) -> None:
+    """Its runner neither kills it nor lets itself be told to, and says at every heartbeat that it has just begun."""
+    with served(ScriptedRunner(Script(ends=lambda job: not is_bad(job), stops=False))) as url:
+        campaign = await submit(api, url)
+        await until_done(api, campaign, 4)
+        (hung,) = [row for row in (await outcomes_of(api, campaign)) if row["verdict"] == "failed"]
+        assert (hung["case"], hung["cause"]) == (f"{SUITE}.f3/0", "timeout")
+        assert hung["duration_s"] < 2 + 2 * 1 + 3, "timeout, grace, grace, and a little"
+
+
+async def outcomes_of(api: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:
+    return list((await api.get(f"/campaigns/{campaign}/outcomes")).json()["outcomes"])
+
+
+async def until_done(api: httpx.AsyncClient, campaign: int, count: int) -> None:
+    await until(api, campaign, lambda campaign: campaign["counters"]["done"] >= count)
+
+
+async def test_streams_that_close_after_each_event_hold_nothing_up(api: httpx.AsyncClient) -> None:
+    with served(ScriptedRunner(Script(lines_per_stream=1))) as url:
+        outcomes = await ended(api, await submit(api, url))
+        assert {outcome["verdict"] for outcome in outcomes} == {"passed"}
+
+
+async def test_a_deadline_holds_however_often_the_stream_breaks(api: httpx.AsyncClient) -> None:
+    script = Script(ends=lambda job: not is_bad(job), lines_per_stream=1)
+    with served(ScriptedRunner(script)) as url:
+        outcomes = {outcome["case"]: outcome for outcome in await ended(api, await submit(api, url))}
+        assert outcomes.pop(f"{SUITE}.f3/0")["cause"] == "timeout"
+        assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
+
+
+async def test_a_runner_that_is_silent_in_each_case_and_then_reports_is_believed(api: httpx.AsyncClient) -> None:
+    """Longer than silence is waited for: its attempts are lost, and what it reports afterwards counts all the same."""
+    scripted = ScriptedRunner(Script(cases=3))
+    loop = asyncio.get_running_loop()
+
+    def falls_silent(job: Job) -> bool:
+        scripted.silent.set()
+        loop.call_soon_threadsafe(loop.call_later, machine.SILENCE_S + 1.5, scripted.silent.clear)
+        return True
+
+    scripted.script.ends = falls_silent
+    with served(scripted) as url:
+        outcomes = await ended(api, await submit(api, url))
+        assert Counter(outcome["verdict"] for outcome in outcomes) == {"passed": 3}
+    assert len(scripted.posted) <= 9, "it is not given the same again and again"
+
+
+async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> None:
+    stopped: list[Job] = []
+
+    def is_stopped(job: Job) -> bool:
+        if is_bad(job) and not stopped:
+            stopped.append(job)
+            return False
+        return True
+
+    scripted = ScriptedRunner(Script(ends=is_stopped))
+    with served(scripted) as url:
+        campaign = await submit(api, url, timeout_s=60)
+        await until_done(api, campaign, 3)
+        scripted.stop(stopped[0]["id"], stopped[0]["attempt"])
+        outcomes = {outcome["case"]: outcome for outcome in await ended(api, campaign)}
+        assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
+        assert outcomes[f"{SUITE}.f3/0"]["attempt"] == 2

@@ -1,0 +1,102 @@
+"""An event that cannot be read costs the job that it is about, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Event, Script, ScriptedRunner, served, tell
+from tests.runner_process import until
+
+BAD = f"{SUITE}.f3/0"
+
+
+def is_bad(event: Event) -> bool:
+    return event["type"] == "finished" and event["outcome"]["log_tail"] == BAD
+
+
+def broken(change: Any) -> Any:
+    """Lines as they should be, but for the finish of one case."""
+    return lambda event: change(event) if is_bad(event) else tell(event)
+
+
+def with_outcome(**members: Any) -> Any:
+    return lambda event: tell(event | {"outcome": event["outcome"] | members})
+
+
+CHANGES = {
+    "an extra field": lambda event: tell(event | {"colour": "red"}),
+    "an unknown word": with_outcome(verdict="fine"),
+    "bad UTF-8": lambda event: tell(event).replace(b"returned", b"ret\xffurned"),
+    "NUL": with_outcome(log_tail="a\0b"),
+    "a lone surrogate": with_outcome(log_tail="\ud800"),
+    "not a number": with_outcome(duration_s=float("nan")),
+    "a negative number": with_outcome(duration_s=-1.0),
+    "a number beyond its type": with_outcome(log_bytes=2**70),
+    "an outcome that is missing": lambda event: tell({k: v for k, v in event.items() if k != "outcome"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+def test_the_job_ends_with_the_reason_and_the_others_pass(coordinator: CoordinatorProcess, change: Any) -> None:
+    with served(ScriptedRunner(Script(line=broken(change)))) as url:
+        assert coordinator.register(url, SECRET).status_code == 201
+        campaign = coordinator.submit("*", suite=SUITE, runs=1)
+        coordinator.wait_ended(campaign)
+        outcomes = {outcome["case"]: outcome for outcome in coordinator.outcomes(campaign)}
+        bad = outcomes.pop(BAD)
+        assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
+        if bad["verdict"] == "passed":
+            # What can be stored with a replacement is no reason to lose an outcome.
+            assert change in (CHANGES["NUL"], CHANGES["a lone surrogate"])
+            return
+        assert (bad["verdict"], bad["cause"], bad["rule"]) == ("incomplete", "infrastructure", "unstorable")
+        (runner,) = coordinator.http.get("/runners").json()["runners"]
+        assert runner["state"] == "online"
+
+
+def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: CoordinatorProcess) -> None:
+    """A gap in the numbers: nobody can say which job it was, until heartbeats no longer name it."""
+    dropped: list[Event] = []
+
+    def once(event: Event) -> bytes | None:
+        if is_bad(event) and not dropped:
+            dropped.append(event)
+            return None
+        return tell(event)
+
+    with served(ScriptedRunner(Script(line=once))) as url:
+        assert coordinator.register(url, SECRET).status_code == 201
+        campaign = coordinator.submit("*", suite=SUITE, runs=1)
+        coordinator.wait_ended(campaign)
+        outcomes = coordinator.outcomes(campaign)
+        assert {outcome["verdict"] for outcome in outcomes} == {"passed"}
+        attempts = Counter(outcome["attempt"] for outcome in outcomes)
+        assert attempts == {1: 7, 2: 1}
+    assert len(dropped) == 1
+
+
+def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: CoordinatorProcess) -> None:
+    script = Script(line=lambda event: json.dumps(event | {"colour": "red"}).encode(), cases=20)
+    with served(ScriptedRunner(script)) as url:
+        assert coordinator.register(url, SECRET).status_code == 201
+        campaign = coordinator.submit("*", suite=SUITE, runs=1)
+        until(lambda: runner(coordinator)["state"] == "quarantined", "it is quarantined")
+        assert "cannot be read" in runner(coordinator)["reason"]
+        assert "colour" in runner(coordinator)["reason"]
+        assert "cannot be read" in coordinator.page("/runners")
+        script.line = tell
+        coordinator.wait_ended(campaign)
+        verdicts = Counter(outcome["verdict"] for outcome in coordinator.outcomes(campaign))
+        assert verdicts["incomplete"] >= 1
+        assert verdicts["passed"] >= 1
+        assert sum(verdicts.values()) == 20
+
+
+def runner(coordinator: CoordinatorProcess) -> dict[str, Any]:
+    (listed,) = coordinator.http.get("/runners").json()["runners"]
+    return dict(listed)
