@@ -52,6 +52,10 @@ class Weather:
     """For the next piece that comes back."""
 
 
+class _Cut(Exception):
+    """The connection ends here."""
+
+
 @dataclass(eq=False)
 class _Connection:
     writers: tuple[asyncio.StreamWriter, ...]
@@ -76,6 +80,7 @@ class Leg:
     weather: Weather = field(default_factory=Weather)
     port: int = 0
     _connections: set[_Connection] = field(default_factory=set)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _server: asyncio.Server | None = None
 
     def open(self) -> None:
@@ -98,13 +103,17 @@ class Leg:
         self.run(self._reset())
 
     async def _open(self) -> None:
-        self._server = await asyncio.start_server(self._relay, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def _close(self) -> None:
         assert self._server is not None
         self._server.close()
         await self._reset()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # an aborted transport closes its socket with the loop's next turn
 
     async def _silence(self) -> None:
         for connection in self._connections:
@@ -118,6 +127,11 @@ class Leg:
         for connection in list(self._connections):
             connection.reset()
 
+    async def _accept(self, caller_in: asyncio.StreamReader, caller_out: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._relay(caller_in, caller_out))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _relay(self, caller_in: asyncio.StreamReader, caller_out: asyncio.StreamWriter) -> None:
         try:
             callee_in, callee_out = await asyncio.open_connection("127.0.0.1", self.target_port)
@@ -130,7 +144,9 @@ class Leg:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._forth(connection, caller_in, callee_out))
                 group.create_task(self._back(connection, callee_in, caller_out))
-        except* (OSError, asyncio.IncompleteReadError):
+        except* _Cut:
+            pass  # what has been sent arrives, and then the end
+        except* OSError:
             connection.reset()
         finally:
             self._connections.discard(connection)
@@ -167,7 +183,7 @@ class Leg:
             writer.write(piece)
             await writer.drain()
             if not goes_on:
-                raise ConnectionResetError
+                raise _Cut
         # A silent connection does not even tell that the other end has closed it.
         while connection.silent or connection.deaf:
             await asyncio.sleep(1.0)
