@@ -44,6 +44,8 @@ class Window:
     name: str
     began: float
     ended: float
+    excuses: bool = True
+    """Whether it holds up those who end jobs and store outcomes; what a runner does wrong holds up nobody."""
 
 
 @dataclass(frozen=True)
@@ -187,25 +189,25 @@ def hazards_are_themselves(seen: Observation) -> Iterator[str]:
 
 
 def none_past_its_time(seen: Observation) -> Iterator[str]:
-    """No outcome says that it took longer than the limit and the grace; none took much longer to be stored.
+    """No case goes on past its limit and the grace, but for a timeout, which says for how long it could not be stopped.
 
-    What is not counted: the time of faults, and after each as long as it takes to notice a dead runner.
+    What a fault held up is not counted: its time, and after it as long as it takes to notice a dead peer.
     """
     limits = {campaign["id"]: campaign["timeout_s"] for campaign in seen.campaigns}
     attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in seen.attempts}
     for outcome in seen.outcomes:
-        limit_s = limits[outcome["campaign_id"]]
-        if outcome["duration_s"] > limit_s + 2 * GRACE_S + SLACK_S or (
-            outcome["rule"] not in COORDINATORS_RULES and outcome["duration_s"] > limit_s + GRACE_S
-        ):
-            yield f"the outcome of job {outcome['job_id']} took {outcome['duration_s']:.1f} s of {limit_s:g} s"
-        attempt = attempts.get((outcome["job_id"], outcome["attempt"]))
-        if attempt is None or attempt["started_at"] is None or attempt["ended_at"] is None:
-            continue
-        began, ended = attempt["started_at"].timestamp(), attempt["ended_at"].timestamp()
-        allowed_s = limit_s + RECOVERY_S + SLACK_S + _troubled_s(seen.windows, began, ended)
-        if ended - began > allowed_s:
-            yield f"job {outcome['job_id']} ran for {ended - began:.0f} s of {allowed_s:.0f} s"
+        said = f"the outcome of job {outcome['job_id']}, {outcome['ending']},"
+        limit_s, took_s = limits[outcome["campaign_id"]], outcome["duration_s"]
+        attempt = attempts.get((outcome["job_id"], outcome["attempt"]), {})
+        began, ended = attempt.get("started_at"), attempt.get("ended_at")
+        stored_s = (ended - began).total_seconds() if began and ended else 0.0
+        held_up_s = _held_up_s(seen.windows, began.timestamp(), ended.timestamp()) if began and ended else 0.0
+        if outcome["ending"] != "timed_out" and took_s > limit_s + GRACE_S:
+            yield f"{said} took {took_s:.1f} s of {limit_s:g} s"
+        elif took_s > limit_s + 2 * GRACE_S + SLACK_S + held_up_s:
+            yield f"{said} took {took_s:.1f} s of {limit_s:g} s, and nothing held its end up for so long"
+        if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s:
+            yield f"{said} was stored {stored_s:.0f} s after its start, of which faults held it up for {held_up_s:.0f} s"
 
 
 def numbers_are_numbers(seen: Observation) -> Iterator[str]:
@@ -295,12 +297,12 @@ def wire_id(job_id: int | None, attempt: Row) -> str:
     return f"{token}.{job_id}" if token else str(job_id)
 
 
-def _troubled_s(windows: Sequence[Window], began: float, ended: float) -> float:
-    """Seconds of this time in which a fault was there, or had just been."""
+def _held_up_s(windows: Sequence[Window], began: float, ended: float) -> float:
+    """Seconds of this time in which a fault held everybody up, or had just done so."""
     clipped = sorted(
         (max(window.began, began), min(window.ended + SILENCE_S, ended))
         for window in windows
-        if window.began < ended and window.ended + SILENCE_S > began
+        if window.excuses and window.began < ended and window.ended + SILENCE_S > began
     )
     total, reached = 0.0, began
     for begin, end in clipped:

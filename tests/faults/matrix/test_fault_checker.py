@@ -107,13 +107,21 @@ BREAKS: dict[str, list[tuple[str, Break]]] = {
         ("a failure that slept well", lambda seen: seen.jobs[0].update(function="hazards.fail")),
     ],
     "none_past_its_time": [
-        ("a duration past the grace", lambda seen: seen.outcomes[0].update(duration_s=14.5)),
+        ("a pass past the grace", lambda seen: seen.outcomes[0].update(duration_s=14.5)),
+        ("a timeout that came late", lambda seen: seen.outcomes[0].update(duration_s=30.0, ending="timed_out")),
         ("stored a day later", lambda seen: seen.attempts[0].update(ended_at=BEGAN + timedelta(days=1))),
         (
             "a fault of a second excuses no day",
             lambda seen: (
                 seen.attempts[0].update(ended_at=BEGAN + timedelta(days=1)),
                 setattr(seen, "windows", [Window("a fault", BEGAN.timestamp(), BEGAN.timestamp() + 1)]),
+            ),
+        ),
+        (
+            "a runner is no excuse",
+            lambda seen: (
+                seen.attempts[0].update(ended_at=BEGAN + timedelta(seconds=600)),
+                setattr(seen, "windows", [Window("it hung", BEGAN.timestamp(), BEGAN.timestamp() + 600, False)]),
             ),
         ),
     ],

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from tests.faults.matrix.checker import ENDS_WITHIN_S, Answer, Observation, Violation, Window, check
-from tests.faults.matrix.fault import REAL
+from tests.faults.matrix.fault import REAL, Place
 from tests.faults.matrix.plan import LANES, Planned
 from tests.faults.matrix.scripted_runner import CAMPAIGN
 from tests.faults.matrix.world import World
@@ -26,6 +26,8 @@ READS_EVERY_S = 0.4
 SUBMITS_EVERY_S = 2.0
 RUNNING_AT_ONCE = 3
 LOOKS_EVERY_S = 0.5
+HOLDING_UP = frozenset({Place.coordinator, Place.postgresql, Place.network, Place.disk})
+"""Where a fault keeps the coordinator from ending jobs and from storing outcomes."""
 SHOWN = 10
 """Violations of one invariant that are told one by one."""
 CAMPAIGNS: list[dict[str, Any]] = [
@@ -198,7 +200,7 @@ class Trial:
             time.sleep(fault.lasts_s)
         finally:
             fault.heal(self.world)
-        return Window(fault.name, began, time.time())
+        return Window(fault.name, began, time.time(), excuses=fault.place in HOLDING_UP)
 
     def _wait_ended(self, mended: float) -> float | None:
         while time.time() < mended + ENDS_WITHIN_S:
