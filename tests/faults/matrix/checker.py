@@ -207,7 +207,7 @@ def none_past_its_time(seen: Observation) -> Iterator[str]:
         elif took_s > limit_s + 2 * GRACE_S + SLACK_S + held_up_s:
             yield f"{said} took {took_s:.1f} s of {limit_s:g} s, and nothing held its end up for so long"
         if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s:
-            yield f"{said} was stored {stored_s:.0f} s after its start, of which faults held it up for {held_up_s:.0f} s"
+            yield f"{said} was stored {stored_s:.0f} s after its start, held up for {held_up_s:.0f} s"
 
 
 def numbers_are_numbers(seen: Observation) -> Iterator[str]:
