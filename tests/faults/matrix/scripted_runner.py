@@ -19,42 +19,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from protocol.jobs import JobStatus
 from tests.faults.matrix.script import Event, Script
+from tests.faults.matrix.suite import SUITE, Case, cases
 
 HEARTBEAT_S = 2.0
 LOOKS_EVERY_S = 0.02
-SUITE = "matrix"
-CAMPAIGN: dict[str, Any] = {
-    "suite": SUITE,
-    "targets": ["scripted/*"],
-    "runs": 2,
-    "timing": "off",
-    "timeout_s": 4.0,
-}
-"""A submission of all of it."""
 QUEUE_LIMIT = 1_000
-QUICK_CASES = 12
 TIMED_OUT = {"verdict": "failed", "ending": "timed_out"}
-
-
-@dataclass(frozen=True)
-class Case:
-    """What the runner does for it: takes so long, and ends so."""
-
-    name: str
-    function: str
-    takes_s: float
-    verdict: str = "passed"
-
-
-def cases() -> dict[str, Case]:
-    """The suite: mostly quick cases, one that fails, one that takes a while, one that has to be killed."""
-    quick = [Case(f"quick/{number}", "matrix.quick", 0.05 + 0.03 * number) for number in range(QUICK_CASES)]
-    others = [
-        Case("wrong/0", "matrix.wrong", 0.1, "failed"),
-        Case("slow/0", "matrix.slow", 1.5),
-        Case("hang/0", "matrix.hang", 3_600.0),
-    ]
-    return {case.name: case for case in (*quick, *others)}
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from typing import Any
 
 import httpx
 
-from tests.faults.matrix.checker import ENDS_WITHIN_S, Answer, Observation, Violation, Window, check
+from tests.faults.matrix.checker import COORDINATORS_RULES, ENDS_WITHIN_S, Answer, Observation, Violation, Window, check
 from tests.faults.matrix.fault import REAL, Place
 from tests.faults.matrix.plan import LANES, Planned
-from tests.faults.matrix.scripted_runner import CAMPAIGN
+from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
 
 PATIENCE_S = 20.0
@@ -216,7 +216,7 @@ class Trial:
         seen = self._observe(first)
         seen.planned, seen.answers = self.client.planned, self.client.answers
         seen.windows, seen.ended_after_s, seen.held = self.windows, ended_after_s, held
-        ours = [outcome for outcome in seen.outcomes if outcome["rule"] and not outcome["log_tail"]]
+        ours = [outcome for outcome in seen.outcomes if outcome["rule"] in COORDINATORS_RULES]
         return Verdict(
             seed=self.seed,
             seconds=time.time() - began,

@@ -13,7 +13,7 @@ import httpx
 
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, Fault, Place
-from tests.faults.matrix.scripted_runner import CAMPAIGN
+from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
 
 REQUESTS_AT_ONCE = 12

@@ -12,7 +12,8 @@ from protocol.jobs import JobStatus
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, REAL, SCRIPTED, Fault, Place
 from tests.faults.matrix.script import Event
-from tests.faults.matrix.scripted_runner import CAMPAIGN, ScriptedRunner
+from tests.faults.matrix.scripted_runner import ScriptedRunner
+from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
 
 SPOILED_EVENTS = 2
