@@ -24,7 +24,7 @@ from coordinator.dispatch.finisher import BATCH
 from coordinator.dispatch.machine import MAX_CLAIM
 from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor, Finish, HeldJob
-from coordinator.fleet import ownership
+from coordinator.fleet import ownership, suites
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
 from protocol.catalogue import Catalogue
@@ -53,7 +53,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         offered = service(cases)
         suite = Catalogue.model_validate_json(offered.catalogue).suites[0]
         async with engine.begin() as connection:
-            suite_id = await fleet.store_suite(connection, offered.info.framework, suite)
+            suite_id = await suites.store_suite(connection, offered.info.framework, suite)
             url = f"http://nobody/{offered.info.boot_id}"
             runner_id = await fleet.add_runner(connection, offered.info, [suite_id], url=url, secret="")
             owned = await ownership.own(connection, runner_id, "bench")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI
 
-from coordinator import problems
+from coordinator import health, problems
 from coordinator.bundles.api import router as bundles
 from coordinator.campaigns.api import router as campaigns
 from coordinator.catalog.api import router as catalogue
 from coordinator.changes.api import router as changes
 from coordinator.context import Shared
-from coordinator.database.connection import engine as make_engine
+from coordinator.database.pools import make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.fleet.api import router as runners
 from coordinator.matrix import service as matrices
@@ -25,7 +25,9 @@ from coordinator.reports.api import router as reports
 from coordinator.reports.drawing import Drawer
 from coordinator.review.api import router as review
 from coordinator.settings import Settings
+from coordinator.supervision import Supervisor, end
 from coordinator.web import site
+from protocol.problems import problem_responses
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -34,20 +36,24 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        engine = make_engine(settings.database_url)
-        dispatcher = Dispatcher(engine, settings.database_url, settings.identity)
+        pools = make_pools(settings.database_url, settings.statement_timeout_s)
+        supervisor = Supervisor()
+        dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor)
         drawer = Drawer(settings.figures)
-        app.state.shared = Shared(engine, dispatcher, settings.database_url, settings.enrolment_secret_file, drawer)
-        working = [asyncio.create_task(each) for each in (dispatcher.run(), matrices.keep(engine))]
+        app.state.shared = Shared(
+            pools.requests, dispatcher, settings.database_url, settings.enrolment_secret_file, drawer, supervisor
+        )
+        dispatching = supervisor.start("dispatch", dispatcher.run)
+        keeping = supervisor.start("matrices", lambda: matrices.keep(pools.requests))
         try:
             yield
         finally:
-            for task in working:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            # Not bounded from here: each of its parts is.
+            dispatching.cancel()
+            await asyncio.wait([dispatching])
+            await end(keeping)
             await drawer.close()
-            await engine.dispose()
+            await pools.dispose()
 
     app = FastAPI(
         title="Portolan",
@@ -59,14 +65,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
-    api = APIRouter(prefix="/api/v1")
+    api = APIRouter(prefix="/api/v1", responses=problem_responses(422, 503))
     for router in (campaigns, bundles, outcomes, matrix, changes, reports, review, runners, catalogue):
         api.include_router(router)
     app.include_router(api)
+    app.include_router(health.router)
     site.install(app)
-
-    @app.get("/healthz", tags=["health"])
-    async def healthz() -> dict[str, str]:
-        return {"status": "alive"}
 
     return app

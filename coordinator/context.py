@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.reports.drawing import Drawer
+from coordinator.supervision import Supervisor
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Shared:
     dsn: str
     enrolment_secret_file: Path | None
     drawer: Drawer
+    supervisor: Supervisor
 
 
 def _shared(request: Request) -> Shared:

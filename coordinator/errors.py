@@ -11,14 +11,17 @@
     │   ├── NotFoundError             no such campaign, runner or job
     │   ├── ConflictError             it exists already, or its state forbids it
     │   └── BundleError               a file is no bundle, or not a whole and unchanged one
-    │       └── BundleTooLargeError       it is larger than any bundle may be
+    │       ├── BundleTooLargeError       it is larger than any bundle may be
+    │       └── BundleDisagreesError      a case of it is another one than is stored
     ├── RunnerError               a runner cannot be used
     │   ├── RunnerUnreachableError    no answer, or too slow an answer
     │   ├── RunnerRefusedError        it refused our secret
-    │   └── RunnerIncompatibleError   it is no runner, or speaks another protocol version
+    │   ├── RunnerIncompatibleError   it is no runner, or speaks another protocol version
+    │   └── SuiteChangedError         its suite is another one than is stored under the revision
     ├── DrawingError              a figure cannot be drawn
     ├── SettingError              a setting cannot be used as it stands
     └── DatabaseError             PostgreSQL cannot be started, reached or upgraded
+        ├── DatabaseAwayError         it takes no connection at present
         └── DirectoryHeldError        another portolan holds the data directory
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
@@ -111,6 +114,13 @@ class BundleTooLargeError(BundleError):
     title = "The bundle is too large"
 
 
+class BundleDisagreesError(BundleError):
+    """A case of the bundle is another one than the one that is stored under the suite's revision."""
+
+    status = 409
+    title = "Another suite has this revision"
+
+
 class RunnerError(PortolanError):
     """The runner cannot be used."""
 
@@ -136,11 +146,22 @@ class RunnerIncompatibleError(RunnerError):
     title = "Not a compatible runner"
 
 
+class SuiteChangedError(RunnerError):
+    """The runner's suite has the revision of a stored one, and other cases."""
+
+    status = 409
+    title = "Another suite has this revision"
+
+
 class DatabaseError(PortolanError):
     """The database cannot be used; its log says more."""
 
     status = 503
     title = "The database cannot be used"
+
+
+class DatabaseAwayError(DatabaseError):
+    """PostgreSQL takes no connection at present."""
 
 
 class DrawingError(PortolanError):

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
+from coordinator.database.connection import is_refused, plain_text
+from coordinator.database.outage import DATABASE_AWAY, is_outage, reason_of
 from coordinator.errors import PortolanError
 from coordinator.web.pages import problem_page, wants_page
-from protocol.problems import PROBLEM_JSON, Problem
+from protocol.problems import PROBLEM_JSON, Problem, describe_problems
 
 log = logging.getLogger(__name__)
+
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+DATABASE_PROBLEM = Problem(
+    title="The database cannot be used",
+    status=503,
+    detail="the database did not do its part; try again in a moment",
+)
+RETRY_AFTER_S = 5
+"""An outage that passes takes about so long: PostgreSQL recovers, a lock is let go."""
 
 
 def install(app: FastAPI) -> None:
@@ -23,42 +35,74 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(PortolanError)
     async def _ours(request: Request, error: PortolanError) -> Response:
-        return _problem(request, error.status, error.title, str(error))
+        return problem(request, error.status, error.title, str(error))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         errors = [
-            {"field": ".".join(str(part) for part in each["loc"]), "problem": each["msg"]} for each in error.errors()
+            {"field": plain_text(".".join(str(part) for part in each["loc"])), "problem": plain_text(each["msg"])}
+            for each in error.errors()
         ]
         first = errors[0]
-        return _problem(
-            request, 422, "The request is not valid", f"{first['field']}: {first['problem']}", errors=errors
-        )
+        return problem(request, 422, "The request is not valid", f"{first['field']}: {first['problem']}", errors=errors)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
-        return _problem(request, error.status_code, str(error.detail), detail)
+        headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
+        return problem(request, error.status_code, str(error.detail), detail, headers=headers)
 
-    @app.exception_handler(DBAPIError)
-    @app.exception_handler(ConnectionError)
     async def _database(request: Request, error: Exception) -> Response:
-        log.warning("%s %s: %s", request.method, request.url.path, error)
-        return _problem(
-            request, 503, "The database cannot be used", "the database did not do its part; try again in a moment"
-        )
+        if is_refused(error):
+            detail = "it holds a value that no database takes; check its ids and texts"
+            return problem(request, 422, "The request is not valid", detail)
+        if not is_outage(error):
+            return await _unexpected(request, error)
+        log.warning("%s %s: the database is away: %s", request.method, request.url.path, reason_of(error))
+        return problem(request, DATABASE_PROBLEM.status, DATABASE_PROBLEM.title, DATABASE_PROBLEM.detail)
+
+    # Not every OSError: that of a disk is a fault of ours.
+    for kind in (*(kind for kind in DATABASE_AWAY if kind is not OSError), ConnectionError, TimeoutError):
+        app.exception_handler(kind)(_database)
 
     @app.exception_handler(Exception)
     async def _unexpected(request: Request, error: Exception) -> Response:
         log.exception("%s %s", request.method, request.url.path, exc_info=error)
-        return _problem(
-            request, 500, "Internal error", "something unexpected happened; the coordinator's log says more"
-        )
+        return problem(request, 500, "Internal error", "something unexpected happened; the coordinator's log says more")
+
+    _describe_problems(app)
 
 
-def _problem(request: Request, status: int, title: str, detail: str, **more: Any) -> Response:
-    problem = Problem(title=title, status=status, detail=detail, **more)
+def problem(
+    request: Request, status: int, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response:
+    """One problem as the asker reads it; what passes by itself says when to ask again."""
+    body = Problem(title=title, status=status, detail=plain_text(detail), **more)
     if wants_page(request):
-        return problem_page(request, problem)
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(problem.model_dump(exclude_none=True), status, headers, PROBLEM_JSON)
+        response = problem_page(request, body)
+    else:
+        response = JSONResponse(body.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
+    response.headers.update(headers or {})
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return response
+
+
+def _allowed(request: Request) -> str:
+    """Every method that the path knows: the framework names those of the first route of several."""
+    routes, scope = request.app.routes, request.scope
+    allowed = (m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
+    return ", ".join(allowed)
+
+
+def _describe_problems(app: FastAPI) -> None:
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = generate()
+        describe_problems(document)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -14,6 +14,9 @@ from coordinator.errors import SettingError
 from protocol.enrolment import SECRET
 
 ENROLMENT = "PORTOLAN_ENROLMENT_SECRET_FILE"
+STATEMENT_TIMEOUT = "PORTOLAN_STATEMENT_TIMEOUT_S"
+STATEMENT_TIMEOUT_S = 60.0
+"""Nothing of ours takes this long; an export reads in pages."""
 
 
 def _identity() -> str:
@@ -28,6 +31,8 @@ class Settings:
     """Who owns runners: unique per process, so that a restarted coordinator is a new one."""
     enrolment_secret_file: Path | None = None
     """What runners that enrol must know, read again each time; without it none can."""
+    statement_timeout_s: float = field(default_factory=lambda: statement_timeout_s())
+    """How long one statement may take before PostgreSQL is told to end it."""
     figures: Path = field(default_factory=lambda: cache() / "portolan" / "figures")
     """Where drawn figures are kept; they can be drawn again."""
 
@@ -68,6 +73,20 @@ def enrolment_secret(path: Path) -> str:
     if re.fullmatch(SECRET, secret) is None:
         raise SettingError(f"{path} must hold the enrolment secret: one word of printable ASCII, up to 500 letters")
     return secret
+
+
+def statement_timeout_s() -> float:
+    """The environment's limit for one statement, or the default."""
+    given = os.environ.get(STATEMENT_TIMEOUT)
+    if not given:
+        return STATEMENT_TIMEOUT_S
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0.1 <= seconds <= 3600:
+        raise SettingError(f"{STATEMENT_TIMEOUT} is {given!r}: give seconds from 0.1 to 3600")
+    return seconds
 
 
 def with_password(url: str, file: str | None) -> str:

@@ -7,10 +7,11 @@ file that is cut off or was changed is noticed; that digest is also what tells b
 
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from protocol.catalogue import CatalogueSuite
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
+from protocol.limits import MAX_INTEGER, CaseName, Moment, Name
 from protocol.model import Message
 from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
@@ -38,17 +39,17 @@ class BundleHeader(Message):
 
     type: Literal["portolan-bundle"] = "portolan-bundle"
     format: Literal[1] = FORMAT
-    portolan: str
+    portolan: Name
     """The version that wrote it."""
-    begun_at: AwareDatetime
+    begun_at: Moment
     """By the clock of that machine, as are all times in the bundle."""
     runner: RunnerInfo
     suite: CatalogueSuite
     """With those of its cases that ran, in their order."""
-    functions: list[str] = Field(min_length=1, max_length=1_000)
+    functions: list[CaseName] = Field(min_length=1, max_length=1_000)
     """The globs that chose them."""
     runs: int = Field(ge=1, le=MAX_RUNS)
-    timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
+    timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S)
     timing: TimingPolicy = TimingPolicy.steady
 
     @property
@@ -61,9 +62,9 @@ class BundledOutcome(Message):
     """One case, one run."""
 
     type: Literal["outcome"] = "outcome"
-    case: str
+    case: CaseName
     run: int = Field(ge=1, le=MAX_RUNS)
-    finished_at: AwareDatetime
+    finished_at: Moment
     outcome: Outcome
 
 
@@ -71,5 +72,5 @@ class BundleEnd(Message):
     """The last line."""
 
     type: Literal["end"] = "end"
-    outcomes: int = Field(ge=1)
+    outcomes: int = Field(ge=1, le=MAX_INTEGER)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")

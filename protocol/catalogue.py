@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from protocol.limits import MAX_CASES, MAX_SUITES, CaseName, Line, Lines, Name
 from protocol.model import Message
 
 CONFORMANCE_SUITE = "conformance"
@@ -11,20 +12,20 @@ CONFORMANCE_SUITE = "conformance"
 class CatalogueCase(Message):
     """One test of one function. ``id`` is unique within its suite and stable over revisions."""
 
-    id: str
-    function: str
-    host_only: str | None = None
+    id: CaseName
+    function: CaseName
+    host_only: Line | None = None
     """Why the function never touches a device, or null if it should."""
-    tags: list[str] = Field(default_factory=list)
+    tags: Lines = Field(default_factory=list)
 
 
 class CatalogueSuite(Message):
     """A named set of cases. ``revision`` changes whenever a case of this framework changes."""
 
-    name: str
-    revision: str
-    cases: list[CatalogueCase]
+    name: Name
+    revision: Name
+    cases: list[CatalogueCase] = Field(max_length=MAX_CASES)
 
 
 class Catalogue(Message):
-    suites: list[CatalogueSuite]
+    suites: list[CatalogueSuite] = Field(max_length=MAX_SUITES)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from protocol.limits import MAX_RUNNING, AttemptNumber, Count, EventNumber, LongText, Name, Seconds, Total
 from protocol.model import Message
 from protocol.outcomes import Outcome
 
@@ -18,34 +19,34 @@ HEARTBEAT_S = 5.0
 
 class Started(Message):
     type: Literal["started"] = "started"
-    n: int
-    id: str
-    attempt: int
+    n: EventNumber
+    id: Name
+    attempt: AttemptNumber
 
 
 class Finished(Message):
     type: Literal["finished"] = "finished"
-    n: int
-    id: str
-    attempt: int
+    n: EventNumber
+    id: Name
+    attempt: AttemptNumber
     outcome: Outcome
 
 
 class Running(Message):
-    id: str
-    attempt: int
-    elapsed_s: float = Field(ge=0)
+    id: Name
+    attempt: AttemptNumber
+    elapsed_s: Seconds
     """On the runner's clock, by the rule of ``timeout_s``."""
-    waited_s: float = Field(default=0.0, ge=0)
+    waited_s: Seconds = 0.0
     """For the timing lock, since the case began: what ``elapsed_s`` leaves out, and all that it leaves out."""
 
 
 class Heartbeat(Message):
     type: Literal["heartbeat"] = "heartbeat"
-    n: int
-    queued: int
+    n: Total
+    queued: Count
     """How many jobs have not begun: those that wait, and one whose process is being made."""
-    running: list[Running] = Field(default_factory=list)
+    running: list[Running] = Field(default_factory=list, max_length=MAX_RUNNING)
 
 
 Event = Annotated[Started | Finished | Heartbeat, Field(discriminator="type")]
@@ -55,12 +56,12 @@ EVENT: TypeAdapter[Started | Finished | Heartbeat] = TypeAdapter(Event)
 class Acknowledgement(Message):
     """Everything up to ``n`` is stored: the runner may forget it, and the job ids with it."""
 
-    boot_id: str
-    n: int = Field(ge=0)
+    boot_id: Name
+    n: Total
 
 
 class BootMismatch(Message):
     """Body of a 409: the runner is not the boot that the caller speaks of."""
 
-    boot_id: str
-    detail: str
+    boot_id: Name
+    detail: LongText

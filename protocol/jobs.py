@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from protocol.limits import AttemptNumber, CaseName, Name, RunNumber
 from protocol.model import Message
 from protocol.words import TimingPolicy
 
@@ -16,17 +17,17 @@ class Job(Message):
     """One attempt at one case. ``id`` is opaque to the runner; ``attempt`` counts from 1."""
 
     id: str = Field(max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")
-    attempt: int = Field(ge=1)
-    case: str
-    run: int = Field(ge=1)
-    timeout_s: float = Field(gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
+    attempt: AttemptNumber
+    case: CaseName
+    run: RunNumber
+    timeout_s: float = Field(gt=0, le=MAX_TIMEOUT_S)
     timing: TimingPolicy = TimingPolicy.steady
 
 
 class JobBatch(Message):
-    boot_id: str
-    suite: str
-    revision: str
+    boot_id: Name
+    suite: Name
+    revision: Name
     jobs: list[Job] = Field(min_length=1, max_length=MAX_JOBS_PER_POST)
 
 
@@ -43,10 +44,10 @@ class JobStatus(StrEnum):
 
 
 class JobReceipt(Message):
-    id: str
-    attempt: int
+    id: Name
+    attempt: AttemptNumber
     status: JobStatus
 
 
 class JobReceipts(Message):
-    jobs: list[JobReceipt]
+    jobs: list[JobReceipt] = Field(max_length=MAX_JOBS_PER_POST)

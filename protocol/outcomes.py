@@ -4,8 +4,22 @@ The runner says how the attempt ended and gives the evidence; the coordinator's 
 the cause, so that a better rule can be applied to old outcomes without running them again.
 """
 
+from typing import Annotated
+
 from pydantic import Field
 
+from protocol.limits import (
+    MAX_OPERATIONS,
+    MAX_SAMPLES,
+    Count,
+    ExitCode,
+    Line,
+    Lines,
+    LongText,
+    Milliseconds,
+    Seconds,
+    Total,
+)
 from protocol.model import Message
 from protocol.words import Ending, Placement, Verdict
 
@@ -13,44 +27,44 @@ from protocol.words import Ending, Placement, Verdict
 class Evidence(Message):
     """What the cause is told from. All text is valid Unicode without NUL, cut to size."""
 
-    exception: str | None = None
+    exception: Line | None = None
     """Qualified type name of the exception (``builtins.RuntimeError``)."""
-    message: str | None = None
-    frames: list[str] = Field(default_factory=list)
+    message: LongText | None = None
+    frames: Lines = Field(default_factory=list)
     """Innermost last: ``file:line function``."""
-    stage: str | None = None
+    stage: Line | None = None
     """Where it happened: ``inputs``, ``call``, ``check``, ``placement``, ``samples``, ``prime``."""
-    exit_code: int | None = None
-    signal: str | None = None
-    mismatch: str | None = None
+    exit_code: ExitCode | None = None
+    signal: Line | None = None
+    mismatch: LongText | None = None
     """Which value was wrong, and by how much."""
-    right_at: str | None = None
+    right_at: Line | None = None
     """The narrower float type at whose tolerance the values would have been right."""
-    reason: str | None = None
+    reason: LongText | None = None
     """A sentence, for skipped and harness failures."""
 
 
 class PlacementProof(Message):
     """Where the arrays were, and what the framework did behind the caller's back."""
 
-    devices: list[str] = Field(default_factory=list)
+    devices: Lines = Field(default_factory=list)
     """Devices of every array that went in or came out."""
-    fallbacks: dict[str, int] = Field(default_factory=dict)
+    fallbacks: dict[Line, Total] = Field(default_factory=dict, max_length=MAX_OPERATIONS)
     """Operations that ran on the host although the target is a device, with their count."""
 
 
 class Timing(Message):
     """Durations of one case, in milliseconds; ``None`` is *not measured*, never zero."""
 
-    init_ms: float | None = None
+    init_ms: Milliseconds | None = None
     """Priming of the device in this child, before any clock."""
-    cold_ms: float | None = None
+    cold_ms: Milliseconds | None = None
     """First call of the case; on a compiling framework it holds the compilation."""
-    samples_ms: list[float] = Field(default_factory=list)
+    samples_ms: Annotated[list[Milliseconds], Field(max_length=MAX_SAMPLES)] = Field(default_factory=list)
     """Steady-state time of one call: each entry is one sample, already divided by its calls."""
-    calls_per_sample: int = 1
-    lock_wait_ms: float = 0.0
-    position: int = 0
+    calls_per_sample: Count = 1
+    lock_wait_ms: Milliseconds = 0.0
+    position: Count = 0
     """How many cases ran in this child before this one."""
 
 
@@ -63,8 +77,8 @@ class Outcome(Message):
     proof: PlacementProof = Field(default_factory=PlacementProof)
     timing: Timing = Field(default_factory=Timing)
     evidence: Evidence | None = None
-    duration_s: float = Field(ge=0)
+    duration_s: Seconds
     """From the beginning of this case in its child to its outcome; lock waits taken off."""
-    log_tail: str = ""
-    log_bytes: int = 0
+    log_tail: LongText = ""
+    log_bytes: Total = 0
     """How much the case printed; more than ``log_tail`` holds if it was cut."""

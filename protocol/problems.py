@@ -1,5 +1,6 @@
-"""RFC 9457 problem details: the body of every error over HTTP, on both sides."""
+"""RFC 9457 problem details: the body of every error over HTTP, on both sides, and in both descriptions."""
 
+from http import HTTPStatus
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -17,3 +18,14 @@ class Problem(BaseModel):
     status: int
     detail: str
     errors: list[dict[str, Any]] | None = None
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """``responses`` of a route or a router: these statuses come with a problem as their body."""
+    content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+
+
+def describe_problems(document: dict[str, Any]) -> None:
+    """Add to an OpenAPI document the schema that ``problem_responses`` refers to."""
+    document.setdefault("components", {}).setdefault("schemas", {})["Problem"] = Problem.model_json_schema()

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from protocol.limits import MAX_INTEGER, MAX_LINES, Count, Line, Lines, Name
 from protocol.model import Message
 from protocol.words import DeviceClass
 
@@ -13,37 +14,37 @@ class Fingerprint(Message):
     is the digest of the container's image, which also covers what is not a distribution.
     """
 
-    hardware: str
+    hardware: Name
     """The device's model as it names itself (``NVIDIA T4``, ``AMD EPYC 7B13``)."""
-    environment: str
-    image: str | None = None
+    environment: Name
+    image: Line | None = None
     """Told to the runner by whoever starts the container: nothing inside can know it."""
-    host: str
-    system: str
+    host: Line
+    system: Line
     """Operating system, kernel and machine architecture."""
-    python: str | None = None
+    python: Line | None = None
     """Of the interpreter; null where the runner is written in another language."""
-    driver: str | None = None
-    threads: int | None = None
+    driver: Line | None = None
+    threads: Count | None = None
     """Threads the framework uses for one operation on the host."""
-    libraries: dict[str, str] = Field(default_factory=dict)
+    libraries: dict[Line, Line] = Field(default_factory=dict, max_length=MAX_LINES)
     """Versions of the packages that decide a result (torch, torch_xla, numpy, …)."""
-    notes: list[str] = Field(default_factory=list)
+    notes: Lines = Field(default_factory=list)
     """Sentences that must stand beside any figure (``XLA on the host CPU, not a TPU``)."""
 
 
 class RunnerInfo(Message):
     """The answer to ``GET /v1/runner``. A new ``boot_id`` means all earlier attempts are lost."""
 
-    boot_id: str
-    protocol: int
-    framework: str
-    version: str
-    device: str
+    boot_id: Name
+    protocol: Count
+    framework: Name
+    version: Name
+    device: Name
     device_class: DeviceClass
-    device_count: int = Field(ge=0)
-    slots: int = Field(default=1, ge=1)
-    queue_limit: int = Field(ge=1)
+    device_count: Count
+    slots: int = Field(default=1, ge=1, le=MAX_INTEGER)
+    queue_limit: int = Field(ge=1, le=MAX_INTEGER)
     simulated: bool = False
     """A toy accelerator: charted, labelled, and left out of comparisons."""
     fingerprint: Fingerprint

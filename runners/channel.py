@@ -12,19 +12,30 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 MAX_LINE = 8 << 20
 """No message is longer; whoever sends more has lost its mind and loses its channel."""
 CHANNEL_LOST = 74
 """Exit code of a child that can no longer report (EX_IOERR)."""
+ENDLESS, NOT_JSON, NO_OBJECT = UNREADABLE = (
+    "a message has no end",
+    "a message is not JSON",
+    "a message is not an object",
+)
+"""Why a channel is given up that the other end has not closed."""
 _READ = 1 << 16
 
 Message = dict[str, Any]
 
 
 def encode(message: Message) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    """One line. Raises ``ValueError`` for NaN and infinity, which JSON cannot say."""
+    return json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 class ChannelLostError(Exception):
@@ -40,14 +51,14 @@ class Lines:
     def feed(self, data: bytes) -> Iterator[Message]:
         *lines, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > MAX_LINE:
-            raise ChannelLostError("a message has no end")
+            raise ChannelLostError(ENDLESS)
         for line in lines:
             try:
-                message = json.loads(line)
+                message = json.loads(line, parse_constant=_refuse)
             except ValueError as error:
-                raise ChannelLostError("a message is not JSON") from error
+                raise ChannelLostError(NOT_JSON) from error
             if not isinstance(message, dict):
-                raise ChannelLostError("a message is not an object")
+                raise ChannelLostError(NO_OBJECT)
             yield message
 
 

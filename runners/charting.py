@@ -19,10 +19,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import TextIO
 
+from pydantic import ValidationError
+
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import Catalogue, CatalogueSuite
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
+from protocol.model import first_fault
+from protocol.runner import RunnerInfo
 from protocol.words import TimingPolicy
 from runners import scratch
 from runners.attempts import Task
@@ -66,16 +70,7 @@ async def chart(order: Order) -> None:
             catalogue = Catalogue.model_validate(await supervisor.open())
             suite = select(catalogue, order.suite, order.functions)
             description = await supervisor.look()
-            header = BundleHeader(
-                portolan=_version(),
-                begun_at=datetime.now(UTC),
-                runner=describe(order.framework, order.device, description),
-                suite=suite,
-                functions=list(order.functions),
-                runs=order.runs,
-                timeout_s=order.timeout_s,
-                timing=order.timing,
-            )
+            header = header_of(order, suite, describe(order.framework, order.device, description))
             bundle.begin(header)
             progress = Progress(bundle, header.outcomes)
             await _run(supervisor, log, bundle, header, progress)
@@ -87,6 +82,23 @@ async def chart(order: Order) -> None:
             await supervisor.close()
         bundle.complete()
         progress.ended()
+
+
+def header_of(order: Order, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
+    """What the bundle begins with. Raises ``BundleError`` for what no bundle may say."""
+    try:
+        return BundleHeader(
+            portolan=_version(),
+            begun_at=datetime.now(UTC),
+            runner=runner,
+            suite=suite,
+            functions=list(order.functions),
+            runs=order.runs,
+            timeout_s=order.timeout_s,
+            timing=order.timing,
+        )
+    except ValidationError as error:
+        raise BundleError(f"no bundle may begin like this ({first_fault(error)})") from error
 
 
 async def _run(

@@ -36,6 +36,9 @@ class Proof:
 
     devices: set[str] = field(default_factory=set)
     fallbacks: dict[str, int] = field(default_factory=dict)
+    counted: bool = False
+    """Whether anything looked for fallbacks and would have seen one. An absence of evidence is none:
+    without this mark a case is nowhere known to have run, however its arrays look."""
 
 
 class DeviceUnavailableError(Exception):
@@ -80,10 +83,16 @@ class Device(Protocol):
         """Whether an array on ``device`` (as ``Leaf.device`` spells it) is on this target's device."""
 
     def counting(self, proof: Proof) -> AbstractContextManager[None]:
-        """Watch a timed call without slowing it: hidden fallbacks (counters kept by the framework)."""
+        """Watch a timed call without slowing it: hidden fallbacks (counters kept by the framework).
+
+        Sets ``proof.counted`` if such counters were read. A device that has none leaves it alone.
+        """
 
     def tracing(self, proof: Proof) -> AbstractContextManager[None]:
-        """Watch an untimed call closely: the device of every operation's arrays."""
+        """Watch an untimed call closely: the device of every operation's arrays.
+
+        Sets ``proof.counted`` after a call without an error if this alone would have shown a fallback.
+        """
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
         """The call as this device demands it: compiled as a whole where the target is a compiler's, else as it is."""

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
+from protocol.limits import MAX_LINE, MAX_NAME
 from protocol.runner import Fingerprint
+from runners.outcomes import printable
 
 IMAGE_VARIABLE = "PORTOLAN_IMAGE"
 
@@ -36,14 +38,17 @@ def fingerprint(description: dict[str, Any]) -> Fingerprint:
     """What the device said of itself, and what is known of the host."""
     python = platform.python_version()
     return Fingerprint(
-        hardware=description["hardware"],
+        hardware=printable(description["hardware"], MAX_NAME),
         environment=environment_hash(installed(), python),
         image=os.environ.get(IMAGE_VARIABLE) or None,
         host=platform.node(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=python,
-        driver=description["driver"],
+        driver=None if description["driver"] is None else printable(description["driver"], MAX_LINE),
         threads=description["threads"],
-        libraries=description["libraries"],
-        notes=list(description["notes"]),
+        libraries={
+            printable(name, MAX_LINE): printable(version, MAX_LINE)
+            for name, version in description["libraries"].items()
+        },
+        notes=[printable(note, MAX_LINE) for note in description["notes"]],
     )

@@ -20,18 +20,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic  # ours, whatever a case puts in its place
 from typing import Any, Protocol
 
 import numpy as np
 
-from protocol.outcomes import Evidence, Outcome, PlacementProof, Timing
+from protocol.outcomes import Evidence, Outcome, Timing
 from protocol.words import Ending, Placement, TimingPolicy, Verdict
 from runners import frameworks
 from runners import timing as clock
 from runners.cases import Case, On
 from runners.checks import Leaf, Mismatch, compare, leaves
 from runners.devices import Device, Proof
-from runners.outcomes import printable
+from runners.outcomes import make_evidence, make_proof, printable
 from runners.rounding import rounded
 
 MAX_MESSAGE = 8 * 1024
@@ -50,7 +51,7 @@ def run_case(
 ) -> Outcome:
     """Run one case to its outcome. ``position`` counts the cases before it in this process."""
     attempt = _Attempt(device, case, timing, report)
-    begun = time.monotonic()
+    begun = monotonic()
     try:
         with device.scope(case.dtype):
             ending, evidence = attempt.run()
@@ -61,7 +62,7 @@ def run_case(
         verdict=_VERDICTS[ending],
         ending=ending,
         placement=placement(device, case, attempt.proof, attempt.arrays),
-        proof=PlacementProof(devices=sorted(attempt.proof.devices), fallbacks=attempt.proof.fallbacks),
+        proof=make_proof(attempt.proof.devices, attempt.proof.fallbacks),
         timing=Timing(
             init_ms=init_ms,
             cold_ms=attempt.cold_ms,
@@ -71,17 +72,17 @@ def run_case(
             position=position,
         ),
         evidence=evidence,
-        duration_s=max(0.0, time.monotonic() - begun - lock_wait_ms / 1e3),
+        duration_s=max(0.0, monotonic() - begun - lock_wait_ms / 1e3),
     )
 
 
 def placement(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Placement:
-    """Where the work ran, as far as the arrays and the framework's own counters prove it."""
+    """Where the work ran, as far as arrays and counted fallbacks prove it: without a count, nothing does."""
     if case.host_only is not None:
         return Placement.host_only
     if proof.fallbacks or not all(device.on_device(each.device) for each in arrays):
         return Placement.fell_back
-    if proof.devices and all(map(device.on_device, proof.devices)):
+    if proof.counted and proof.devices and all(map(device.on_device, proof.devices)):
         return Placement.on_device
     return Placement.unknown
 
@@ -118,7 +119,7 @@ class _Attempt:
         try:
             function = case.given or device.lookup(case.looked_up)
         except LookupError as error:
-            return Ending.removed, Evidence(stage=self.stage, reason=printable(str(error)))
+            return Ending.removed, make_evidence(stage=self.stage, reason=str(error))
         on = On(
             function=function,
             device=device.handle,
@@ -130,7 +131,7 @@ class _Attempt:
         with self._our_own():
             reason = case.not_applicable(on) if case.not_applicable else None
         if reason is not None:
-            return Ending.not_applicable, Evidence(stage=self.stage, reason=printable(reason))
+            return Ending.not_applicable, make_evidence(stage=self.stage, reason=reason)
 
         self._seed()
         with self._our_own():
@@ -156,10 +157,10 @@ class _Attempt:
     def told(self, error: BaseException) -> tuple[Ending, Evidence]:
         """What an exception means, by where it came up."""
         if isinstance(error, Mismatch):
-            return Ending.mismatched, Evidence(
+            return Ending.mismatched, make_evidence(
                 stage=self.stage, mismatch=printable(str(error), MAX_MESSAGE), right_at=error.right_at
             )
-        evidence = Evidence(
+        evidence = make_evidence(
             exception=f"{type(error).__module__}.{type(error).__qualname__}",
             message=_message(error),
             frames=_frames(error),
@@ -254,7 +255,7 @@ def _frames(error: BaseException) -> list[str]:
         for frame, line in traceback.walk_tb(error.__traceback__)
         if frame.f_code.co_filename not in _OWN_FILES
     ]
-    return [printable(each) for each in found[-MAX_FRAMES:]]
+    return found[-MAX_FRAMES:]
 
 
 _OWN_FILES = {__file__, clock.__file__, traceback.__file__}

@@ -11,17 +11,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Mutable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.routing import Match
 
 from protocol.catalogue import Catalogue
-from protocol.events import HEARTBEAT_S, Acknowledgement, Event
+from protocol.events import EVENT, HEARTBEAT_S, Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts, JobStatus
-from protocol.problems import PROBLEM_JSON, Problem
+from protocol.problems import PROBLEM_JSON, Problem, describe_problems, problem_responses
 from protocol.runner import RunnerInfo
 from runners.access import Access
 from runners.attempts import Attempts, Executor, Task
@@ -29,6 +30,11 @@ from runners.events import AheadError, EventLog, TrimmedError
 from runners.outcomes import printable
 
 MAX_BODY = 4 << 20
+NDJSON = "application/x-ndjson"
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+LARGEST = 2**63 - 1
+JobId = Annotated[str, Path(max_length=64)]
+Attempt = Annotated[int, Path(ge=1, le=LARGEST)]
 _Body = TypeVar("_Body", JobBatch, Acknowledgement)
 Receipt = tuple[str, int, JobStatus]
 """Id, attempt and what became of it: a ``JobReceipt`` of the hot path."""
@@ -155,19 +161,18 @@ def build(service: Service) -> FastAPI:
         version=f"{service.info.protocol}",
         docs_url=None,
         redoc_url=None,
-        responses={code: {"model": Problem} for code in (401, 422)},
     )
     info = service.info.model_dump_json().encode()
 
-    @app.get("/healthz", tags=["health"])
+    @app.get("/healthz", tags=["health"], openapi_extra={"security": []})
     async def healthz() -> dict[str, str]:
         return {"status": "alive"}
 
-    @app.get("/v1/runner", response_model=RunnerInfo)
+    @app.get("/v1/runner", response_model=RunnerInfo, responses=problem_responses(401))
     async def runner() -> Response:
         return Response(info, media_type="application/json")
 
-    @app.get("/v1/catalogue", response_model=Catalogue)
+    @app.get("/v1/catalogue", response_model=Catalogue, responses=problem_responses(401))
     async def catalogue() -> Response:
         return Response(service.catalogue, media_type="application/json")
 
@@ -175,7 +180,7 @@ def build(service: Service) -> FastAPI:
         "/v1/jobs",
         response_model=JobReceipts,
         openapi_extra=_body(JobBatch),
-        responses={409: {"model": Problem}},
+        responses=problem_responses(401, 409, 413, 422),
     )
     async def jobs(request: Request) -> Response:
         return Response(shown(service.post(await _read(request, JobBatch))), media_type="application/json")
@@ -184,12 +189,11 @@ def build(service: Service) -> FastAPI:
         "/v1/events",
         response_class=StreamingResponse,
         responses={
-            200: {"model": Event, "description": "One event a line (application/x-ndjson)."},
-            409: {"model": Problem},
-            410: {"model": Problem},
+            200: {"content": {NDJSON: {"schema": _referring("Event")}}, "description": "One event a line."},
+            **problem_responses(401, 409, 410, 422),
         },
     )
-    async def events(boot_id: str, after: Annotated[int, Query(ge=0)]) -> Response:
+    async def events(boot_id: str, after: Annotated[int, Query(ge=0, le=LARGEST)]) -> Response:
         service.require_boot(boot_id)
         try:
             service.log.after(after)
@@ -197,20 +201,20 @@ def build(service: Service) -> FastAPI:
             raise ProblemError(410, "Trimmed", str(error), acknowledged=service.log.acknowledged) from error
         except AheadError as error:
             raise ProblemError(422, "Not issued yet", str(error)) from error
-        return StreamingResponse(service.events(after), media_type="application/x-ndjson")
+        return StreamingResponse(service.events(after), media_type=NDJSON)
 
     @app.post(
         "/v1/events/ack",
         status_code=204,
         openapi_extra=_body(Acknowledgement),
-        responses={409: {"model": Problem}},
+        responses=problem_responses(401, 409, 413, 422),
     )
     async def acknowledge(request: Request) -> Response:
         service.acknowledge(await _read(request, Acknowledgement))
         return Response(status_code=204)
 
-    @app.delete("/v1/jobs/{id}/{attempt}", status_code=204)
-    async def cancel(id: str, attempt: int) -> Response:
+    @app.delete("/v1/jobs/{id}/{attempt}", status_code=204, responses=problem_responses(401, 422))
+    async def cancel(id: JobId, attempt: Attempt) -> Response:
         service.executor.cancel(id, attempt)
         return Response(status_code=204)
 
@@ -251,7 +255,7 @@ async def _read(request: Request, model: type[_Body]) -> _Body:
         if len(body) > MAX_BODY:
             raise ProblemError(413, "Too large", f"the body is over {MAX_BODY} bytes; send fewer jobs at once")
     try:
-        return model.model_validate_json(bytes(body))
+        return model.model_validate_json(bytes(body), strict=True)
     except ValidationError as error:
         raise ProblemError(422, "Not valid", _told(error.errors()), errors=_brief(error.errors())) from error
 
@@ -274,11 +278,19 @@ def _answer_with_problems(app: FastAPI) -> None:
     @app.exception_handler(StarletteHTTPException)
     async def refused(request: Request, error: StarletteHTTPException) -> Response:
         where = f"{request.method} {printable(request.url.path, 200)}"
-        return problem(error.status_code, str(error.detail), f"{where}: {error.detail}; see /openapi.json")
+        answer = problem(error.status_code, str(error.detail), f"{where}: {error.detail}; see /openapi.json")
+        answer.headers.update({"Allow": _allowed(request)} if error.status_code == 405 else error.headers or {})
+        return answer
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
         return problem(500, "Runner error", f"the runner failed: {type(error).__name__}: {error}")
+
+
+def _allowed(request: Request) -> str:
+    """Every method that the path knows: the framework names those of the first route of several."""
+    routes, scope = request.app.routes, request.scope
+    return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 
 
 def _told(errors: Any) -> str:
@@ -296,23 +308,33 @@ def _brief(errors: Any) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+_SCHEMA = "#/components/schemas/{model}"
+
+
 def _body(model: type[JobBatch] | type[Acknowledgement]) -> dict[str, Any]:
     """The request body for OpenAPI, which FastAPI does not know of because we read it raw."""
-    reference = {"$ref": f"#/components/schemas/{model.__name__}"}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": reference}}}}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": _referring(model.__name__)}}}}
+
+
+def _referring(name: str) -> dict[str, str]:
+    return {"$ref": _SCHEMA.format(model=name)}
 
 
 def _describe_bodies(app: FastAPI) -> None:
-    """Add the schemas that ``_body`` refers to."""
+    """Add what the framework does not see: the gate, and the schemas of what is read and written raw."""
     _, definitions = models_json_schema(
-        [(JobBatch, "validation"), (Acknowledgement, "validation")],
-        ref_template="#/components/schemas/{model}",
+        [(JobBatch, "validation"), (Acknowledgement, "validation")], ref_template=_SCHEMA
     )
+    event = EVENT.json_schema(ref_template=_SCHEMA, mode="serialization")
+    schemas = {**definitions["$defs"], **event.pop("$defs"), "Event": event}
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = generate()
-        document["components"]["schemas"].update(definitions["$defs"])
+        document["components"]["schemas"].update(schemas)
+        document["components"]["securitySchemes"] = {"secret": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"secret": []}]
+        describe_problems(document)
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -21,8 +21,10 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from pydantic import ValidationError
 
 from protocol import PROTOCOL_VERSION
+from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 from runners import scratch
 from runners.access import Access
@@ -83,18 +85,23 @@ def index(catalogue: Message) -> dict[str, SuiteIndex]:
 
 
 def describe(framework: str, device: str, description: dict[str, Any]) -> RunnerInfo:
-    return RunnerInfo(
-        boot_id=secrets.token_hex(8),
-        protocol=PROTOCOL_VERSION,
-        framework=framework,
-        version=description["version"],
-        device=device,
-        device_class=description["device_class"],
-        device_count=description["device_count"],
-        queue_limit=QUEUE_LIMIT,
-        simulated=description["simulated"],
-        fingerprint=fingerprint(description),
-    )
+    """Raises ``FrameworkBrokenError`` if the device says of itself what no runner may."""
+    try:
+        return RunnerInfo(
+            boot_id=secrets.token_hex(8),
+            protocol=PROTOCOL_VERSION,
+            framework=framework,
+            version=description["version"],
+            device=device,
+            device_class=description["device_class"],
+            device_count=description["device_count"],
+            queue_limit=QUEUE_LIMIT,
+            simulated=description["simulated"],
+            fingerprint=fingerprint(description),
+        )
+    except ValidationError as error:
+        told = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"
+        raise FrameworkBrokenError(f"{told}: mend the describe() of its devices.py") from error
 
 
 async def serve(settings: Settings) -> int:
@@ -116,9 +123,9 @@ async def serve(settings: Settings) -> int:
             return 0
         try:
             catalogue, description = await starting
+            info = describe(settings.framework, settings.device, description)
         except FrameworkBrokenError as error:
             raise UnservableError(str(error)) from error
-        info = describe(settings.framework, settings.device, description)
         service = Service(info, json.dumps(catalogue).encode(), index(catalogue), log, supervisor, settings.secret)
         app = build(service)
         broken = asyncio.create_task(supervisor.broken.wait())

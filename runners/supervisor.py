@@ -17,16 +17,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from protocol.events import Running
 from protocol.outcomes import Outcome
 from protocol.words import DeviceClass, TimingPolicy
 from runners import memory, processes
 from runners.attempts import Task
-from runners.channel import CHANNEL_LOST, Message
+from runners.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.deadline import Clock
 from runners.events import EventLog
 from runners.nursery import Child, FrameworkBrokenError, Happening, Nursery
-from runners.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, with_log
+from runners.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 
 PRIME_LIMIT_S = 120.0
 MEMORY_POLL_S = 0.25
@@ -196,16 +198,20 @@ class Supervisor:
                 said = happening.message
                 match said["type"]:
                     case "begun":
-                        clock.begin(said["at"])
+                        clock.begin(_moment(said))
                     case "waiting":
-                        clock.pause(said["at"])
+                        clock.pause(_moment(said))
                     case "resumed":
-                        clock.resume(said["at"])
+                        clock.resume(_moment(said))
                     case "finished":
                         return Outcome.model_validate(said["outcome"])
+        except ValidationError as error:
+            await self._leave_child(wait=True)
+            return unkept(error, duration_s=clock.elapsed(time.monotonic()))
         except (KeyError, TypeError, ValueError) as error:
             await self._leave_child(wait=True)
-            return died(child.status, clock.elapsed(time.monotonic()), f"the child's report makes no sense: {error}")
+            reason = f"the report of the case makes no sense: {type(error).__name__}: {error}"
+            return harness_failed(reason, duration_s=clock.elapsed(time.monotonic()))
 
     def _give_ahead(self, child: Child, task: Task) -> None:
         """The next case goes to its child before its turn, so that a child need not wait for us between cases.
@@ -235,6 +241,8 @@ class Supervisor:
                 return out_of_memory(happening.reason, elapsed)
             case _ if status is None and ended_alone:
                 return harness_failed("the zygote ended while the case ran", duration_s=elapsed)
+            case "channel_lost" if happening.reason in UNREADABLE:
+                return harness_failed(f"what came from the case cannot be read: {happening.reason}", duration_s=elapsed)
             case _ if not ended_alone:
                 return died(None, elapsed, CLOSED)
         if memory.kernel_kills() > kills_before and status == 9:
@@ -386,6 +394,11 @@ async def _start_threads() -> None:
     loop.set_default_executor(ThreadPoolExecutor(THREADS, "loop"))
     together = threading.Barrier(THREADS)
     await asyncio.gather(*(loop.run_in_executor(None, together.wait) for _ in range(THREADS)))
+
+
+def _moment(said: Message) -> float:
+    """When the child says that it happened: not after now, or a clock that ran ahead would put off the deadline."""
+    return min(float(said["at"]), time.monotonic())
 
 
 def _order(task: Task) -> Message:

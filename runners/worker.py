@@ -15,20 +15,22 @@ import os
 import signal
 import socket
 import sys
-import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from time import monotonic, perf_counter  # ours, whatever a case puts in their place
 from typing import NoReturn
 
-from protocol.outcomes import Evidence, Outcome
+from pydantic import ValidationError
+
+from protocol.outcomes import Outcome
 from protocol.words import Ending, TimingPolicy, Verdict
 from runners import processes, scratch
 from runners.cases import Case
-from runners.channel import CHANNEL_LOST, Channel, ChannelLostError, Message
+from runners.channel import CHANNEL_LOST, Channel, ChannelLostError, Message, encode
 from runners.devices import Device, DeviceUnavailableError
 from runners.harness import run_case
-from runners.outcomes import cleaned, harness_failed, printable
+from runners.outcomes import harness_failed, make_evidence, printable, unkept
 from runners.rehearsal import rehearse
 
 LOCK_VARIABLE = "PORTOLAN_TIMING_LOCK"
@@ -52,10 +54,10 @@ class Reporter:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                began = time.monotonic()
+                began = monotonic()
                 self._channel.send({"type": "waiting", "at": began})
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-                now = time.monotonic()
+                now = monotonic()
                 self._channel.send({"type": "resumed", "at": now})
                 waited = (now - began) * 1_000
             yield waited
@@ -96,13 +98,13 @@ class Worker:
                     self._channel.send(self._prime())
                 case "case":
                     print_to(self._outputs[self._position % 2])
-                    self._channel.send({"type": "begun", "at": time.monotonic()})
+                    self._channel.send({"type": "begun", "at": monotonic()})
                     outcome = self._run(message)
                     _flush()
                     self._channel.send(
                         {
                             "type": "finished",
-                            "at": time.monotonic(),
+                            "at": monotonic(),
                             "outcome": outcome.model_dump(mode="json", exclude_defaults=True),
                         }
                     )
@@ -110,15 +112,16 @@ class Worker:
 
     def _describe(self) -> Message:
         try:
-            description = dataclasses.asdict(self._device.describe())
+            told = {"type": "described", "description": dataclasses.asdict(self._device.describe())}
+            encode(told)  # what is no number of JSON is found here, where it can be said
         except DeviceUnavailableError as error:
             return {"type": "unavailable", "reason": printable(str(error))}
         except Exception as error:
             return {"type": "unavailable", "reason": printable(f"{type(error).__name__}: {error}")}
-        return {"type": "described", "description": description}
+        return told
 
     def _prime(self) -> Message:
-        began = time.perf_counter()
+        began = perf_counter()
         try:
             self._device.prime()
         except Exception as error:
@@ -128,15 +131,15 @@ class Worker:
                 "type": "unprimed",
                 "reason": printable(f"the device could not be primed: {type(error).__name__}: {error}"),
             }
-        self._init_ms = (time.perf_counter() - began) * 1_000
+        self._init_ms = (perf_counter() - began) * 1_000
         rehearse(self._device)
         return {"type": "primed", "ms": self._init_ms}
 
     def _run(self, message: Message) -> Outcome:
         case = self._cases[message["suite"], message["case"]]
-        began = time.monotonic()
+        began = monotonic()
         try:
-            outcome = run_case(
+            return run_case(
                 self._device,
                 case,
                 TimingPolicy(message["timing"]),
@@ -144,26 +147,26 @@ class Worker:
                 position=self._position,
                 init_ms=self._init_ms,
             )
-            return cleaned(outcome)
         except ChannelLostError:
             raise
+        except ValidationError as error:
+            traceback.print_exc()
+            return unkept(error, duration_s=monotonic() - began)
         except Exception as error:
             # The harness reports what a case raises; what reaches us is the harness's own.
             traceback.print_exc()
             return harness_failed(
-                f"the harness failed: {type(error).__name__}: {error}", duration_s=time.monotonic() - began
+                f"the harness failed: {type(error).__name__}: {error}", duration_s=monotonic() - began
             )
         except BaseException as error:
             kind = type(error)
-            return cleaned(
-                Outcome(
-                    verdict=Verdict.failed,
-                    ending=Ending.raised,
-                    duration_s=time.monotonic() - began,
-                    evidence=Evidence(
-                        exception=f"{kind.__module__}.{kind.__qualname__}", message=str(error), stage="call"
-                    ),
-                )
+            return Outcome(
+                verdict=Verdict.failed,
+                ending=Ending.raised,
+                duration_s=monotonic() - began,
+                evidence=make_evidence(
+                    exception=f"{kind.__module__}.{kind.__qualname__}", message=str(error), stage="call"
+                ),
             )
 
 

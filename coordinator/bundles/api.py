@@ -12,6 +12,8 @@ from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.context import Context
 from coordinator.errors import BundleError
+from coordinator.parameters import Text
+from protocol.problems import problem_responses
 
 router = APIRouter(prefix="/bundles", tags=["bundles"])
 
@@ -19,7 +21,10 @@ router = APIRouter(prefix="/bundles", tags=["bundles"])
 @router.post(
     "",
     status_code=status.HTTP_201_CREATED,
-    responses={200: {"model": CampaignDetail, "description": "the bundle was imported before, as this campaign"}},
+    responses={
+        200: {"model": CampaignDetail, "description": "the bundle was imported before, as this campaign"},
+        **problem_responses(413),
+    },
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -31,7 +36,7 @@ async def import_bundle(
     request: Request,
     response: Response,
     context: Context,
-    name: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+    name: Annotated[Text | None, Query(min_length=1, max_length=200)] = None,
 ) -> CampaignDetail:
     """Store a bundle, the body of the request, as a campaign that is done. The same bundle is stored once."""
     declared = request.headers.get("content-length", "")

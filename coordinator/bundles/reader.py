@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from coordinator.errors import BundleError, BundleTooLargeError
 from protocol import PROTOCOL_VERSION
@@ -25,8 +25,11 @@ from protocol.bundle import (
     BundleHeader,
     BundleMark,
 )
+from protocol.model import first_fault
 
-_LINE: TypeAdapter[BundledOutcome | BundleEnd] = TypeAdapter(BundledOutcome | BundleEnd)
+_LINE: TypeAdapter[BundledOutcome | BundleEnd] = TypeAdapter(
+    Annotated[BundledOutcome | BundleEnd, Field(discriminator="type")]
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,10 @@ def _header(line: bytes) -> BundleHeader:
     try:
         header = BundleHeader.model_validate_json(line)
     except ValidationError as error:
-        raise BundleError(f"the bundle's header is not valid ({_first(error)}): it was changed") from None
+        raise BundleError(
+            f"line 1 of the bundle, its header, is not valid: {first_fault(error)}; "
+            "it was changed, or its writer is wrong"
+        ) from None
     if header.runner.protocol != PROTOCOL_VERSION:
         raise BundleError(
             f"the bundle's outcomes are in protocol {header.runner.protocol}; "
@@ -131,10 +137,8 @@ def _entry(line: bytes, number: int) -> BundledOutcome | BundleEnd:
     try:
         return _LINE.validate_json(line)
     except ValidationError as error:
-        raise BundleError(f"line {number} of the bundle is no outcome ({_first(error)}): it was changed") from None
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}" if where else first["msg"]
+        # Of a union the first part of the place is the member's name, which is also that of one of its fields.
+        fault = first_fault(error).removeprefix("outcome.").removeprefix("end.")
+        raise BundleError(
+            f"line {number} of the bundle is no outcome: {fault}; it was changed, or its writer is wrong"
+        ) from None

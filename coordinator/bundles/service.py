@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
@@ -16,11 +16,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.bundles import reader, store
 from coordinator.bundles.reader import Bundle
 from coordinator.bundles.store import DoneJob
+from coordinator.database.connection import is_refused
 from coordinator.dispatch.messages import Key
 from coordinator.errors import BundleError
-from coordinator.fleet.store import store_fingerprint, store_suite, store_target
+from coordinator.fleet.store import store_fingerprint, store_target
+from coordinator.fleet.suites import lock_revision, require_agreement, store_bundled_suite
 from coordinator.outcomes.records import record
-from protocol.bundle import MAX_BYTES, BundledOutcome, BundleHeader
+from protocol.bundle import MAX_BYTES, BundledOutcome
 
 IN_MEMORY_BYTES = 8 << 20
 """A larger upload waits on the disk."""
@@ -56,7 +58,7 @@ async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None) -
             await _fill(connection, created, bundle, file)
             return created, True
     except DBAPIError as error:
-        if store.is_refused(error):
+        if is_refused(error):
             raise BundleError("the bundle holds a value that no database takes: a runner did not write it") from error
         raise
 
@@ -65,12 +67,13 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
     """Target, suite, jobs and outcomes of a campaign that is there already."""
     header = bundle.header
     framework, device = header.runner.framework, header.runner.device
-    suite_id = await store_suite(connection, framework, header.suite, whole=False)
+    suite_id = await store_bundled_suite(connection, framework, header.suite)
+    # Now, because it may be a long file; and again at the end, when nobody else can store this revision.
+    await require_agreement(connection, suite_id, framework, header.suite)
     cases = await store.cases_of(connection, suite_id)
-    _require_agreement(header, cases)
-    target_id = await store_target(connection, header.runner)
+    target_id = await store_target(connection, header.runner, registering=False)
     fingerprint_id = await store_fingerprint(connection, header.runner.fingerprint)
-    case_ids = {case.id: cases[case.id].id for case in header.suite.cases}
+    case_ids = {case.id: cases[case.id] for case in header.suite.cases}
     job_ids = await store.create_jobs(connection, campaign_id, target_id, list(case_ids.values()), header.runs)
 
     def rows(entries: list[BundledOutcome]) -> list[DoneJob]:
@@ -89,19 +92,10 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
         await store.store_outcomes(connection, campaign_id, target_id, fingerprint_id, batch)
         counted.update(str(each.row.verdict) for each in batch)
     await store.count(connection, campaign_id, target_id, suite_id, counted)
+    await lock_revision(connection, framework, header.suite)
+    await require_agreement(connection, suite_id, framework, header.suite)
 
 
 def _batches(entries: Iterator[BundledOutcome]) -> Iterator[list[BundledOutcome]]:
     while batch := list(itertools.islice(entries, BATCH)):
         yield batch
-
-
-def _require_agreement(header: BundleHeader, stored: Mapping[str, store.StoredCase]) -> None:
-    """One revision of a suite has one meaning, whoever brings it."""
-    for case in header.suite.cases:
-        known = stored[case.id]
-        if (known.function, known.host_only) != (case.function, case.host_only):
-            raise BundleError(
-                f"case '{case.id}' is another one in revision {header.suite.revision} of the suite "
-                f"'{header.suite.name}' that is here: the bundle was changed"
-            )

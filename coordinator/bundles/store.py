@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from sqlalchemy import insert, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import priority
@@ -26,12 +25,6 @@ STATEMENT_TIMEOUT_S = 600
 """Whoever imports what is being imported waits for the other, longer than a statement may otherwise take."""
 
 
-class StoredCase(NamedTuple):
-    id: int
-    function: str
-    host_only: str | None
-
-
 class DoneJob(NamedTuple):
     """An outcome, and what its job was."""
 
@@ -39,12 +32,6 @@ class DoneJob(NamedTuple):
     case_id: int
     run: int
     finished_at: datetime
-
-
-def is_refused(error: DBAPIError) -> bool:
-    """PostgreSQL takes these values at no time: text with NUL, numbers out of range."""
-    state = getattr(error.orig, "sqlstate", None) or ""
-    return state.startswith("22")
 
 
 async def take_time(connection: AsyncConnection) -> None:
@@ -86,12 +73,10 @@ async def campaign_of(connection: AsyncConnection, sha256: str) -> int | None:
     return campaign_id
 
 
-async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, StoredCase]:
-    """By the case's id in its suite."""
-    rows = await connection.execute(
-        select(cases.c.name, cases.c.id, cases.c.function, cases.c.host_only).where(cases.c.suite_id == suite_id)
-    )
-    return {row.name: StoredCase(row.id, row.function, row.host_only) for row in rows}
+async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, int]:
+    """Ids in the database, by the case's id in its suite."""
+    rows = await connection.execute(select(cases.c.name, cases.c.id).where(cases.c.suite_id == suite_id))
+    return {row.name: row.id for row in rows}
 
 
 async def create_jobs(

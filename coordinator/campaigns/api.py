@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response, status
+from fastapi import APIRouter, Query, Request, Response, status
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, DryRun
 from coordinator.context import Context
+from coordinator.database.outage import DATABASE_AWAY, reason_of
+from coordinator.parameters import CampaignId, CampaignNumber
+from coordinator.problems import DATABASE_PROBLEM
+from protocol.problems import problem_responses
+
+log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"])
 
 EVENTS_EVERY_S = 0.5
 KEEP_ALIVE_S = 10.0
 
-CampaignId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
-
-@router.post("", status_code=status.HTTP_201_CREATED, responses={200: {"model": DryRun}})
+@router.post("", status_code=status.HTTP_201_CREATED, responses={200: {"model": DryRun}, **problem_responses(400)})
 async def submit(request: CampaignRequest, response: Response, context: Context) -> CampaignDetail | DryRun:
     """Plan and queue a campaign; with `dry_run`, say what would be planned and store nothing."""
     if request.dry_run:
@@ -37,20 +43,20 @@ async def submit(request: CampaignRequest, response: Response, context: Context)
 @router.get("")
 async def listed(
     context: Context,
-    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    before: CampaignNumber = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> CampaignPage:
     """Campaigns, newest first."""
     return await service.listed(context.engine, before=before, limit=limit)
 
 
-@router.get("/{campaign_id}")
+@router.get("/{campaign_id}", responses=problem_responses(404))
 async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
     """State, counters and estimate, as a whole and by target."""
     return await service.detail(context.engine, campaign_id)
 
 
-@router.post("/{campaign_id}/cancel")
+@router.post("/{campaign_id}/cancel", responses=problem_responses(404, 409))
 async def cancel(campaign_id: CampaignId, context: Context) -> CampaignDetail:
     """Cancel what is not done; outcomes so far stay."""
     campaign = await service.cancel(context.engine, campaign_id)
@@ -61,10 +67,13 @@ async def cancel(campaign_id: CampaignId, context: Context) -> CampaignDetail:
 @router.get(
     "/{campaign_id}/events",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "`progress` events, then one `ended`"}},
+    responses={
+        200: {"content": {"text/event-stream": {}}, "description": "`progress` events, then one `ended` or `away`"},
+        **problem_responses(404),
+    },
 )
 async def events(campaign_id: CampaignId, request: Request, context: Context) -> StreamingResponse:
-    """Server-sent events: `progress` whenever a counter has changed, `ended` at the end."""
+    """Server-sent events: `progress` whenever a counter has changed, `ended` at the end, `away` if the database is."""
     first = await service.detail(context.engine, campaign_id)
     return StreamingResponse(
         _events(first, request, context), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
@@ -76,7 +85,13 @@ async def _events(campaign: CampaignDetail, request: Request, context: Context) 
     quiet_s = 0.0
     while campaign.state == "running" and not await request.is_disconnected():
         await asyncio.sleep(EVENTS_EVERY_S)
-        now = await service.detail(context.engine, campaign.id)
+        try:
+            now = await service.detail(context.engine, campaign.id)
+        except DATABASE_AWAY as error:
+            # The status is sent. Whoever watches asks again, and gets a 503 until it is back.
+            log.warning("campaign %d cannot be followed: %s", campaign.id, reason_of(error))
+            yield _event("away", DATABASE_PROBLEM)
+            return
         if (now.counters, now.state) != (campaign.counters, campaign.state):
             yield _event("progress", now)
             quiet_s = 0.0
@@ -89,5 +104,5 @@ async def _events(campaign: CampaignDetail, request: Request, context: Context) 
     yield _event("ended", campaign)
 
 
-def _event(kind: str, campaign: CampaignDetail) -> str:
-    return f"event: {kind}\ndata: {json.dumps(campaign.model_dump(mode='json'))}\n\n"
+def _event(kind: str, told: BaseModel) -> str:
+    return f"event: {kind}\ndata: {json.dumps(told.model_dump(mode='json'))}\n\n"

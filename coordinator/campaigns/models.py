@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
+from coordinator.parameters import LARGEST_INTEGER, Text
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from protocol.words import TimingPolicy
 
-Text = Annotated[str, Field(min_length=1, max_length=200)]
+Word = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class Rerun(BaseModel):
@@ -18,7 +19,7 @@ class Rerun(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    campaign: int = Field(ge=1, le=2**31 - 1)
+    campaign: int = Field(ge=1, le=LARGEST_INTEGER)
     which: Literal["failed", "incomplete"]
 
 
@@ -27,22 +28,15 @@ class CampaignRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str | None = Field(default=None, max_length=200)
-    suite: str = "paper"
-    targets: list[Text] = Field(default=["*/*"], min_length=1, max_length=100)
-    functions: list[Text] = Field(default=["*"], min_length=1, max_length=1000)
+    name: Text | None = Field(default=None, max_length=200)
+    suite: Text = Field(default="paper", max_length=200)
+    targets: list[Word] = Field(default=["*/*"], min_length=1, max_length=100)
+    functions: list[Word] = Field(default=["*"], min_length=1, max_length=1000)
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
     timing: TimingPolicy = TimingPolicy.steady
     rerun: Rerun | None = None
     dry_run: bool = False
-
-    @field_validator("name")
-    @classmethod
-    def _can_be_stored(cls, name: str | None) -> str | None:
-        if name is not None and "\0" in name:
-            raise ValueError("must not hold a NUL character")
-        return name
 
 
 class Counters(BaseModel):

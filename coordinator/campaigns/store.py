@@ -157,7 +157,10 @@ async def read_targets(connection: AsyncConnection, campaign_id: int) -> Sequenc
 
 
 async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int, tuple[float, int]]:
-    """By target: mean seconds of a job on it, from the newest outcomes of the planned cases, and how many."""
+    """By target: mean seconds of a job on it, from the newest outcomes of the planned cases, and how many.
+
+    Imported ones count: their cases are rows of their own.
+    """
     told: dict[int, tuple[float, int]] = {}
     for each in plan.targets:
         row = (
@@ -165,7 +168,14 @@ async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int
                 text("""
                 SELECT avg(duration_s) AS mean, count(*) AS n FROM (
                     SELECT duration_s FROM outcomes
-                     WHERE target_id = :target AND case_id = ANY(CAST(:cases AS int[]))
+                     WHERE target_id = :target AND case_id = ANY(ARRAY(
+                           SELECT alike.id
+                             FROM cases planned
+                             JOIN suites s ON s.id = planned.suite_id
+                             JOIN suites same ON same.framework = s.framework AND same.name = s.name
+                              AND same.revision = s.revision
+                             JOIN cases alike ON alike.suite_id = same.id AND alike.name = planned.name
+                            WHERE planned.id = ANY(CAST(:cases AS int[]))))
                      ORDER BY job_id DESC LIMIT 2000) newest
                 """),
                 {"target": each.target.id, "cases": list(each.case_ids)},

@@ -11,15 +11,17 @@ from coordinator.changes.models import Compared
 from coordinator.changes.pairs import Asked
 from coordinator.context import Context
 from coordinator.matrix.models import Counting
+from coordinator.parameters import Text
+from protocol.problems import problem_responses
 
 router = APIRouter(tags=["comparison"])
 
 SideText = Annotated[
-    str, Query(max_length=300, description="a campaign's number; or one target of it, such as `3:torch/xla`")
+    Text, Query(max_length=300, description="a campaign's number; or one target of it, such as `3:torch/xla`")
 ]
 
 
-@router.get("/compare")
+@router.get("/compare", responses=problem_responses(404))
 async def compare(
     a: SideText,
     b: SideText,

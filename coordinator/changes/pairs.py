@@ -30,7 +30,8 @@ class Asked:
     @classmethod
     def parse(cls, text: str, side: str) -> Asked:
         number, colon, selector = text.strip().partition(":")
-        if not (number.isascii() and number.isdigit()) or not 0 < int(number[:12]) < 2**31 or (colon and not selector):
+        is_number = number.isascii() and number.isdigit() and len(number) <= 10 and 0 < int(number) < 2**31
+        if not is_number or (colon and not selector):
             raise RequestError(
                 f"{side}: '{text}' is no campaign: write its number, such as 3, or a target of it, such as 3:torch/xla"
             )

@@ -50,7 +50,7 @@ def half(cell: Cell | None, by: Counting) -> Half | None:
         return Half(
             verdict=cell.verdict_on_device or "unknown",
             passed=cell.passed_on_device or 0,
-            total=cell.total,
+            total=cell.total_on_device or 0,
             flaky=cell.flaky,
             cause=cell.cause_on_device or uncounted,
         )

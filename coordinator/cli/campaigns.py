@@ -14,8 +14,10 @@ from coordinator.campaigns.models import Campaign, CampaignDetail
 from coordinator.cli.client import Client
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import AsJson, CampaignId, DataDir, Url, connect, split
+from coordinator.cli.patience import follow, of_campaigns
 from coordinator.cli.progress import Board, Watch, settled
 from coordinator.cli.tables import console, duration, plural, print_columns
+from coordinator.outcomes.models import Matrix
 from protocol.words import TimingPolicy
 
 
@@ -76,8 +78,7 @@ def submit(
         print(campaign.id, flush=True)
         if not wait and not fail_on:
             return
-        ended = _wait(client, campaign.id)
-        matrix = client.matrix(campaign.id)
+        ended, matrix = _wait(client, campaign.id)
     out = console()
     print_matrix(matrix, out)
     for line in summary(matrix):
@@ -86,13 +87,16 @@ def submit(
         raise typer.Exit(1)
 
 
-def _wait(client: Client, campaign_id: int) -> CampaignDetail:
+def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, Matrix]:
+    """Show progress until the campaign has ended; the campaign and its matrix."""
     watch = Watch()
     campaign: CampaignDetail | None = None
     try:
         with Board() as board:
-            for campaign in client.follow(campaign_id):
+            patience = of_campaigns(board.say, client.url, campaign_id)
+            for campaign in follow(client, campaign_id, patience):
                 board.show(list(watch.bars(campaign, time.monotonic())))
+            matrix = patience.ask(lambda: client.matrix(campaign_id))
     except KeyboardInterrupt:
         print(
             f"campaign {campaign_id} goes on: `portolan status {campaign_id}` shows it, "
@@ -103,7 +107,7 @@ def _wait(client: Client, campaign_id: int) -> CampaignDetail:
     assert campaign is not None
     if campaign.state == "cancelled":
         print(f"campaign {campaign_id} was cancelled", file=sys.stderr)
-    return campaign
+    return campaign, matrix
 
 
 def status(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,9 +28,9 @@ EXPORT_SILENCE_S = 600.0
 """Parquet is written whole before its first byte comes."""
 IMPORT_SILENCE_S = 600.0
 """A bundle is checked and stored whole before there is an answer."""
-RECONNECT_S = 0.5
-GIVE_UP_S = 30.0
-"""How long a coordinator may be away, restarting, before whoever watches a campaign is told."""
+
+AWAY = (httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.GATEWAY_TIMEOUT)
+"""Said without a problem, by a proxy in front of a coordinator that is away."""
 
 Query = Mapping[str, str | int]
 Model = TypeVar("Model", bound=BaseModel)
@@ -42,7 +41,7 @@ class CoordinatorError(PortolanError):
 
 
 class CoordinatorAwayError(CoordinatorError):
-    """No coordinator answers, or it went away in the middle of its answer."""
+    """No coordinator answers, it went away in the middle of its answer, or its database is away."""
 
 
 class Client:
@@ -117,20 +116,20 @@ class Client:
         with self._stream(f"/campaigns/{campaign_id}/outcomes", query, EXPORT_SILENCE_S) as pieces:
             yield from pieces
 
-    def follow(self, campaign_id: int) -> Iterator[CampaignDetail]:
-        """The campaign now, whenever something changes, and at its end. Outlasts a restart of the coordinator."""
-        heard = time.monotonic()
-        while True:
-            try:
-                for campaign in self._events(campaign_id):
-                    heard = time.monotonic()
-                    yield campaign
-                    if campaign.state != "running":
-                        return
-            except CoordinatorAwayError:
-                if time.monotonic() - heard > GIVE_UP_S:
-                    raise
-            time.sleep(RECONNECT_S)
+    def progress(self, campaign_id: int) -> Iterator[CampaignDetail]:
+        """The campaign now, whenever something changes, and at its end, until the coordinator is away."""
+        with self._stream(f"/campaigns/{campaign_id}/events", {}, SILENCE_S) as pieces:
+            rest, kind = b"", b""
+            for piece in pieces:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    if line.startswith(b"event: "):
+                        kind = line[7:]
+                    elif line.startswith(b"data: ") and kind == b"away":
+                        raise CoordinatorAwayError(Problem.model_validate_json(line[6:]).detail)
+                    elif line.startswith(b"data: "):
+                        yield CampaignDetail.model_validate_json(line[6:])
+        raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early")
 
     def reclassify(self, campaign_id: int | None) -> Reclassified:
         """Today's rules on the stored evidence of one campaign, or of all."""
@@ -170,15 +169,6 @@ class Client:
         timeout = httpx.Timeout(EXPORT_SILENCE_S, connect=5.0)
         return self._call("GET", path, params=query, timeout=timeout).content
 
-    def _events(self, campaign_id: int) -> Iterator[CampaignDetail]:
-        with self._stream(f"/campaigns/{campaign_id}/events", {}, SILENCE_S) as pieces:
-            rest = b""
-            for piece in pieces:
-                *lines, rest = (rest + piece).split(b"\n")
-                for line in lines:
-                    if line.startswith(b"data: "):
-                        yield CampaignDetail.model_validate_json(line[6:])
-
     def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
             answer = self._http.request(method, path, **more)
@@ -212,7 +202,11 @@ class Client:
         try:
             detail = Problem.model_validate_json(answer.content).detail
         except ValidationError:
+            if answer.status_code in AWAY:
+                return CoordinatorAwayError(f"the coordinator at {self.url} is away ({answer.status_code})")
             return self._stranger()
+        if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+            return CoordinatorAwayError(detail)
         return CoordinatorError(detail.removeprefix("body.").replace(": Value error, ", ": "))
 
     def _stranger(self) -> CoordinatorError:

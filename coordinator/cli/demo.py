@@ -10,21 +10,23 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from coordinator.cli import elsewhere
-from coordinator.cli.client import Client
+from coordinator.cli.client import Client, CoordinatorAwayError
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.elsewhere import NAME, Follower, cancel_leftovers
 from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, Say, stoppable
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import DataDir
+from coordinator.cli.patience import of_campaigns
 from coordinator.cli.processes import Child
 from coordinator.cli.progress import Bar, Board
 from coordinator.cli.report import write_report
@@ -78,11 +80,12 @@ class Demo:
         self._board = board
         self._environments = environments
         self._runs = runs
+        self._patience = of_campaigns(board.say, instance.url)
 
     def run(self) -> None:
         """Until every environment is charted or left out."""
         with Client(self._instance.url) as client:
-            cancel_leftovers(client, NAME, self._board.say)
+            self._patience.ask(lambda: cancel_leftovers(client, NAME, self._board.say))
         try:
             while not all(each.over for each in self._environments):
                 self._begin_next_setup()
@@ -142,14 +145,19 @@ class Demo:
         with Client(self._instance.url) as client:
             try:
                 campaign = client.submit({"name": NAME, "targets": serving, "runs": self._runs})
+            except CoordinatorAwayError as error:
+                # Again at the next look; what was queued all the same is cancelled by the next demo.
+                self._patience.lost(error)
+                return
             except PortolanError as error:
                 self._leave_out(environment, str(error))
                 return
+        self._patience.heard()
         self._board.say(
             f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(serving)}, "
             f"{plural(self._runs, 'run')} of each case"
         )
-        environment.follower = Follower(self._instance.url, campaign)
+        environment.follower = Follower(self._instance.url, campaign, self._board.say)
         self._turn(environment, "charting")
 
     def _check_campaign(self, environment: Environment) -> None:
@@ -205,9 +213,10 @@ def demo(
                 followers = [each.follower for each in environments if each.follower is not None]
                 if not followers:
                     raise InstanceError("none of these targets can be served here, for the reasons above")
+                charted = [follower.latest.id for follower in followers]
                 with Client(instance.url) as client:
-                    matrices = [client.matrix(each.latest.id) for each in followers]
-                    reports = _reports(client, [each.latest.id for each in followers], directory, board.say)
+                    matrices = _matrices(client, charted, board, instance.tend)
+                    reports = _reports(client, charted, directory, board.say)
                 board.say("stopping")
     except KeyboardInterrupt:
         print(f"interrupted; the data stay in {directory.path}, and the next demo starts over", file=sys.stderr)
@@ -223,13 +232,26 @@ def _demo_elsewhere(url: str, targets: Sequence[str] | None, runs: int) -> None:
     try:
         with stoppable(), Board() as board, Client(url) as client:
             charted = elsewhere.chart(client, targets, runs, board)
-            matrices = [client.matrix(each) for each in charted]
+            matrices = _matrices(client, charted, board)
     except KeyboardInterrupt:
         print(f"interrupted; what was submitted goes on at {url}, and the next demo cancels it", file=sys.stderr)
         raise
     _show(matrices, began)
     shown = "\n".join(f"  {_program()} results {each} --url {url}   every failure" for each in charted)
     console().print(f"To look further:\n{shown}", soft_wrap=True)
+
+
+def _matrices(
+    client: Client, campaigns: Sequence[int], board: Board, tend: Callable[[], None] = lambda: None
+) -> list[Matrix]:
+    """The matrix of each campaign; ``tend`` brings back a database of ours that is away."""
+    patience = of_campaigns(board.say, client.url, *campaigns)
+
+    def matrix(campaign: int) -> Matrix:
+        tend()
+        return client.matrix(campaign)
+
+    return [patience.ask(partial(matrix, campaign)) for campaign in campaigns]
 
 
 def _reports(client: Client, campaigns: Sequence[int], directory: DataDirectory, say: Say) -> list[Path]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.patience import follow, of_campaigns
 from coordinator.cli.progress import Bar, Board, Watch
 from coordinator.cli.tables import duration, plural
 from coordinator.errors import PortolanError
@@ -21,11 +22,12 @@ LOOK_EVERY_S = 0.5
 class Follower:
     """Follows one campaign in a thread; ``latest`` is what it knows."""
 
-    def __init__(self, url: str, campaign: CampaignDetail) -> None:
+    def __init__(self, url: str, campaign: CampaignDetail, say: Callable[[str], None]) -> None:
         self.latest = campaign
         self.watch = Watch()
         self.error: PortolanError | None = None
         self._url = url
+        self._patience = of_campaigns(say, url, campaign.id)
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
@@ -39,7 +41,7 @@ class Follower:
     def _follow(self) -> None:
         try:
             with Client(self._url) as client:
-                for campaign in client.follow(self.latest.id):
+                for campaign in follow(client, self.latest.id, self._patience):
                     self.latest = campaign
         except PortolanError as error:
             self.error = error
@@ -55,15 +57,16 @@ def cancel_leftovers(client: Client, name: str, say: Callable[[str], None]) -> N
 
 def chart(client: Client, targets: Sequence[str] | None, runs: int, board: Board) -> list[int]:
     """One campaign for each framework on the runners that are online, to their ends; their ids."""
-    cancel_leftovers(client, NAME, board.say)
+    patience = of_campaigns(board.say, client.url)
+    patience.ask(lambda: cancel_leftovers(client, NAME, board.say))
     groups: dict[str, list[str]] = {}
-    for target in _online(client, targets, board):
+    for target in patience.ask(lambda: _online(client, targets, board)):
         groups.setdefault(target.split("/")[0], []).append(target)
     followers = []
     for serving in groups.values():
         campaign = client.submit({"name": NAME, "targets": serving, "runs": runs})
         board.say(f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(serving)}")
-        followers.append(Follower(client.url, campaign))
+        followers.append(Follower(client.url, campaign, board.say))
     while not all(each.ended for each in followers):
         board.show([bar for each in followers for bar in each.bars()])
         time.sleep(LOOK_EVERY_S)

@@ -43,7 +43,7 @@ def _row(each: Past) -> tuple[str, ...]:
         each.hardware,
         f"{each.suite} {each.suite_revision}",
         f"{each.verdict} {each.passed}/{each.total}",
-        device if each.passed_on_device is None else f"{device} {each.passed_on_device}/{each.total}",
+        device if each.passed_on_device is None else f"{device} {each.passed_on_device}/{each.total_on_device}",
         each.cause or each.cause_on_device or each.not_counted_cause or "",
         latency(each.cold_ms),
         latency(each.steady_ms),

@@ -16,15 +16,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import uvicorn
 
-from coordinator.cli.client import Client
+from coordinator.cli.client import Client, CoordinatorAwayError
 from coordinator.cli.directory import DataDirectory, Whereabouts, write_private
 from coordinator.cli.listening import ListenError, listening_on, server_of
 from coordinator.cli.processes import STOP_LIMIT_S, Child
-from coordinator.errors import PortolanError
+from coordinator.errors import DatabaseError, PortolanError
+
+if TYPE_CHECKING:
+    from coordinator.database.embedded import EmbeddedPostgres
 
 KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
 """What ``up`` and ``demo`` try unless told otherwise; the smallest download first, for the first chart."""
@@ -93,6 +96,9 @@ class Instance:
         self._stack = ExitStack()
         self._server: uvicorn.Server | None = None
         self._coordinator: threading.Thread | None = None
+        self._postgres: EmbeddedPostgres | None = None
+        self._postgres_failures = 0
+        self._postgres_due = 0.0
         self.runners: list[LocalRunner] = []
         self.url = ""
         self.dsn = ""
@@ -116,7 +122,8 @@ class Instance:
         listener = self._listen()
         began = time.monotonic()
         if self._database is None:
-            self.dsn = self._stack.enter_context(EmbeddedPostgres(self._directory.postgres))
+            self._postgres = EmbeddedPostgres(self._directory.postgres)
+            self.dsn = self._stack.enter_context(self._postgres)
         else:
             self.dsn = self._database
         asyncio.run(upgrade(self.dsn))
@@ -169,11 +176,30 @@ class Instance:
         return began
 
     def tend(self) -> None:
-        """See to every runner: register it when it is ready, start it again when it has ended."""
+        """See to the database and every runner: register it when it is ready, start it again when it has ended."""
+        self._tend_database()
         if self._coordinator is not None and not self._coordinator.is_alive():
             raise InstanceError(f"the coordinator ended unexpectedly: {self._directory.log} says why")
         for runner in self.runners:
             self._tend(runner)
+
+    def _tend_database(self) -> None:
+        """Start our PostgreSQL again if somebody ended it, the system short of memory say; its log brings all back."""
+        now = time.monotonic()
+        if self._postgres is None or self._postgres.running or now < self._postgres_due:
+            return
+        self._say("PostgreSQL ended unexpectedly: starting it again")
+        try:
+            # What is left of the one before goes first, its lock included.
+            self._postgres.stop()
+            self._postgres.start()
+        except DatabaseError as error:
+            self._postgres_failures += 1
+            self._postgres_due = time.monotonic() + backoff_s(self._postgres_failures)
+            self._say(f"PostgreSQL cannot be started, trying again: {error}")
+            return
+        self._postgres_failures = 0
+        self._say(f"database ready again after {time.monotonic() - now:.1f} s")
 
     @property
     def settled(self) -> bool:
@@ -220,6 +246,8 @@ class Instance:
         with Client(self.url) as client:
             try:
                 registered = client.register(runner.url, (runner.folder / "secret").read_text())
+            except CoordinatorAwayError:
+                return  # not the runner's fault: again at the next look
             except PortolanError as error:
                 assert runner.child is not None
                 runner.child.stop()

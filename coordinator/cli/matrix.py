@@ -43,6 +43,8 @@ def remark(cell: Cell | None) -> str:
         parts.append(f"on device: {cell.verdict_on_device}")
     if cell.fell_back:
         parts.append(f"{plural(cell.fell_back, 'case')} fell back to the host")
+    if cell.unknown_placement:
+        parts.append(f"{plural(cell.unknown_placement, 'case')} passed without proof of where")
     if cell.flaky:
         parts.append(f"{cell.flaky} flaky")
     if cell.incomplete:
@@ -147,19 +149,32 @@ def _summary(rows: Sequence[MatrixRow], target: MatrixTarget) -> list[str]:
     if uncounted := verdicts["unknown"]:
         causes = Counter(cell.not_counted_cause or "unknown" for cell in cells if cell.verdict == "unknown")
         lines.append(f"  {plural(uncounted, 'function')} in no count: {_listed(causes)}.")
-    touching = [cell for cell in cells if cell.verdict_on_device not in (None, "unknown")]
-    if any(cell.fell_back for cell in cells):
-        own = sum(cell.verdict_on_device == "success" for cell in touching)
-        lines.append(
-            f"  On the device itself {own} of {len(touching)} {'does' if own == 1 else 'do'}: "
-            f"{plural(sum(cell.fell_back > 0 for cell in cells), 'function')} silently used the host."
-        )
+    lines += _on_device(cells)
     if ratios := [cell.ratio_to_cpu for cell in cells if cell.ratio_to_cpu is not None]:
         faster = sum(ratio < 1 for ratio in ratios)
         lines.append(
             f"  Steady calls take {statistics.median(ratios):.3g} times as long as on the CPU "
             f"(median over {plural(len(ratios), 'function')}; "
             f"{faster} {'is' if faster == 1 else 'are'} faster)."
+        )
+    return lines
+
+
+def _on_device(cells: Sequence[Cell]) -> list[str]:
+    """How many functions port on the device itself, where that is not what the first line says."""
+    fell_back = sum(cell.fell_back > 0 for cell in cells)
+    unproven = sum((cell.unknown_placement or 0) > 0 for cell in cells)
+    lines = []
+    if fell_back or unproven:
+        known = [cell for cell in cells if cell.verdict_on_device not in (None, "unknown")]
+        own = sum(cell.verdict_on_device == "success" for cell in known)
+        why = f": {plural(fell_back, 'function')} silently used the host" if fell_back else ""
+        lines.append(f"  On the device itself {own} of {len(known)} {'does' if own == 1 else 'do'}{why}.")
+    if unproven:
+        cases = sum(cell.unknown_placement or 0 for cell in cells)
+        lines.append(
+            f"  Where it ran is unknown of {plural(cases, 'case')} of {plural(unproven, 'function')} that passed: "
+            "in no count on the device."
         )
     return lines
 

@@ -15,17 +15,23 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import asyncpg
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from coordinator.database import wire
+from coordinator.database.outage import DATABASE_AWAY, sqlstate
+from coordinator.settings import STATEMENT_TIMEOUT_S
 
 T = TypeVar("T")
 
 APPLICATION_NAME = "portolan"
-CONNECT_TIMEOUT_S = 10.0
-STATEMENT_TIMEOUT_S = 60.0
-"""Nothing of ours takes this long; an export reads in pages."""
 IDLE_IN_TRANSACTION_TIMEOUT_S = 60.0
 """A transaction left open keeps dead rows alive, which makes every claim slower."""
+POOL_WAIT_S = 30.0
+"""How long a request waits for a connection while all are in use."""
+PING_TIMEOUT_S = 5.0
 LISTEN_PING_S = 20.0
 RECONNECT_S = (0.1, 5.0)
 """First pause before another attempt, and the longest; it doubles in between."""
@@ -45,6 +51,7 @@ def engine(
     pool_size: int = 10,
     application_name: str = APPLICATION_NAME,
     statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+    pool_wait_s: float = POOL_WAIT_S,
 ) -> AsyncEngine:
     """A pool of connections. JSON columns take any value: what JSONB refuses is replaced first."""
     settings = {
@@ -56,16 +63,41 @@ def engine(
     }
 
     async def connect(*_: Any, **__: Any) -> asyncpg.Connection:
-        return await asyncpg.connect(dsn, server_settings=settings, timeout=CONNECT_TIMEOUT_S)
+        return await wire.connect(dsn, settings=settings, statement_timeout_s=statement_timeout_s)
 
-    return create_async_engine(
+    made = create_async_engine(
         "postgresql+asyncpg://",
         async_creator=connect,
         pool_size=pool_size,
         max_overflow=0,
-        pool_pre_ping=True,
+        pool_timeout=pool_wait_s,
         json_serializer=to_json,
     )
+    event.listen(made.sync_engine, "connect", _mark_fresh)
+    event.listen(made.sync_engine, "checkout", _ping)
+    return made
+
+
+def _mark_fresh(_connection: Any, entry: ConnectionPoolEntry) -> None:
+    entry.info["fresh"] = True
+
+
+def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
+    """Whether a connection from the pool still has a server, within a limit, which SQLAlchemy's own ping lacks.
+
+    If it has none, no other of the pool has: all are made anew.
+    """
+    if entry.info.pop("fresh", False):
+        return
+
+    async def ask(raw: asyncpg.Connection) -> None:
+        try:
+            await raw.execute("select 1", timeout=PING_TIMEOUT_S)
+        except DATABASE_AWAY as error:
+            raw.terminate()
+            raise InvalidatePoolError from error
+
+    connection.run_async(ask)
 
 
 async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
@@ -86,7 +118,13 @@ async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaita
 
 def is_conflict(error: BaseException) -> bool:
     """A deadlock or serialisation failure: expected now and then, and settled by trying again."""
-    return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in CONFLICTS
+    return isinstance(error, DBAPIError) and sqlstate(error) in CONFLICTS
+
+
+def is_refused(error: BaseException) -> bool:
+    """PostgreSQL takes these values at no time: text with NUL, numbers out of range, or out of our own constraints."""
+    state = getattr(error.orig, "sqlstate", None) or "" if isinstance(error, DBAPIError) else ""
+    return state.startswith("22") or state == "23514"
 
 
 def plain_text(value: str) -> str:
@@ -149,16 +187,27 @@ class Notices:
 
     _waiting: dict[Notice, None] = field(default_factory=dict)
     _some: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: BaseException | None = None
 
     def put(self, notices: Iterable[Notice]) -> None:
         self._waiting.update(dict.fromkeys(notices))
         self._some.set()
 
+    def end(self, error: BaseException) -> None:
+        """No notice comes any more."""
+        self._ended = error
+        self._some.set()
+
     async def take(self, timeout_s: float | None = None) -> list[Notice]:
-        """All notices so far, waiting for the first; none if ``timeout_s`` passes without one."""
+        """All notices so far, waiting for the first; none if ``timeout_s`` passes without one.
+
+        Raises what ended the listening, if it is over: a wait for notices that cannot come has no end.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._some.wait()
+        if self._ended is not None:
+            raise RuntimeError("notifications are no longer listened for") from self._ended
         taken = list(self._waiting)
         self._waiting.clear()
         self._some.clear()
@@ -184,8 +233,7 @@ async def listening(dsn: str, *channels: str) -> AsyncIterator[Notices]:
         yield notices
     finally:
         keeper.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await keeper
+        await asyncio.wait([keeper])
 
 
 async def _listen(dsn: str, channels: tuple[str, ...], notices: Notices) -> asyncpg.Connection:
@@ -193,7 +241,7 @@ async def _listen(dsn: str, channels: tuple[str, ...], notices: Notices) -> asyn
         notices.put([Notice(channel, payload)])
 
     settings = {"application_name": f"{APPLICATION_NAME} listening"}
-    connection = await asyncpg.connect(dsn, server_settings=settings, timeout=CONNECT_TIMEOUT_S)
+    connection = await wire.connect(dsn, settings=settings, statement_timeout_s=wire.CONNECT_TIMEOUT_S)
     try:
         for channel in channels:
             await connection.add_listener(channel, heard)
@@ -208,16 +256,19 @@ async def _keep_listening(
 ) -> None:
     first, longest = RECONNECT_S
     pause = first
-    while True:
-        try:
-            await _until_broken(connection)
-            connection = await _listen(dsn, channels, notices)
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, longest)
-        else:
-            pause = first
-            notices.put(Notice(channel, "") for channel in channels)
+    try:
+        while True:
+            try:
+                await _until_broken(connection)
+                connection = await _listen(dsn, channels, notices)
+            except DATABASE_AWAY:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, longest)
+            else:
+                pause = first
+                notices.put(Notice(channel, "") for channel in channels)
+    except Exception as error:
+        notices.end(error)
 
 
 async def _until_broken(connection: asyncpg.Connection) -> None:
@@ -230,8 +281,8 @@ async def _until_broken(connection: asyncpg.Connection) -> None:
                 async with asyncio.timeout(LISTEN_PING_S):
                     await broken.wait()
             if not broken.is_set():
-                await connection.execute("select 1", timeout=CONNECT_TIMEOUT_S)
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await connection.execute("select 1", timeout=PING_TIMEOUT_S)
+    except DATABASE_AWAY:
         pass
     finally:
         connection.terminate()

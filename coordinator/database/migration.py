@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-import asyncpg
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import DBAPIError
 
 from coordinator.database.connection import engine
+from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import DatabaseError
 from coordinator.reference.service import load
 
@@ -63,11 +62,8 @@ async def _on(dsn: str, work: Callable[[Connection], T]) -> T:
     try:
         async with pool.begin() as connection:
             return await connection.run_sync(work)
-    except (OSError, TimeoutError, asyncpg.PostgresError, DBAPIError) as error:
-        reason = getattr(error, "orig", None) or error
-        raise DatabaseError(
-            f"the database at {_place(dsn)} cannot be used: {' '.join(str(reason).split()) or type(reason).__name__}"
-        ) from error
+    except DATABASE_AWAY as error:
+        raise DatabaseError(f"the database at {_place(dsn)} cannot be used: {reason_of(error)}") from error
     finally:
         await pool.dispose()
 

@@ -32,6 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from protocol.limits import LEAST_MILLISECONDS, MAX_MILLISECONDS, MAX_SECONDS
 from protocol.words import Cause, Ending, Placement, TimingPolicy, Verdict
 
 metadata = MetaData(
@@ -46,6 +47,7 @@ metadata = MetaData(
 
 JOB_STATES = ("queued", "leased", "running", "done", "cancelled")
 CAMPAIGN_STATES = ("running", "done", "cancelled")
+SUITE_ORIGINS = ("runner", "bundle")
 RUNNER_STATES = ("online", "offline", "quarantined", "removed")
 
 
@@ -97,8 +99,22 @@ suites = Table(
     Column("name", Text, nullable=False),
     Column("framework", Text, nullable=False),
     Column("revision", Text, nullable=False),
+    Column(
+        "origin",
+        _words("origin", list(SUITE_ORIGINS)),
+        nullable=False,
+        server_default="runner",
+        comment="runner: what runners serve, whole; bundle: what bundles brought, perhaps a part, never dispatched",
+    ),
+    Column("digest", Text, comment="of its cases, which never change; null: stored before there were digests"),
     _now(),
-    UniqueConstraint("name", "framework", "revision"),
+    Index("uq_suites_served", "name", "framework", "revision", unique=True, postgresql_where=text("origin = 'runner'")),
+    Index(
+        "uq_suites_bundled",
+        *("name", "framework", "revision", "digest"),
+        unique=True,
+        postgresql_where=text("origin = 'bundle'"),
+    ),
 )
 
 cases = Table(
@@ -245,6 +261,16 @@ attempts = Table(
     ),
 )
 
+# As in protocol/limits.py. NaN is greater than any number here, and null passes. One constraint, on the hot path.
+_MEASURABLE = f"""\
+{
+    " and ".join(
+        f"({name} = 0 or {name} between {LEAST_MILLISECONDS:g} and {MAX_MILLISECONDS:g})"
+        for name in ("init_ms", "cold_ms", "steady_ms")
+    )
+} and iqr_ms between 0 and {MAX_MILLISECONDS:g} and lock_wait_ms between 0 and {MAX_MILLISECONDS:g} \
+and duration_s between 0 and {MAX_SECONDS:g} and calls_per_sample >= 0 and position >= 0 and log_bytes >= 0"""
+
 outcomes = Table(
     "outcomes",
     metadata,
@@ -275,6 +301,7 @@ outcomes = Table(
     Column("log_tail", Text),
     Column("log_bytes", BigInteger),
     Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint(_MEASURABLE, name="measurable"),
     Index("ix_outcomes_campaign_id_job_id", "campaign_id", "job_id"),
     Index(
         "ix_outcomes_failed",
@@ -344,6 +371,8 @@ matrix_cells = Table(
     Column("iqr_ms", Double),
     Column("ratio_to_cpu", Double),
     Column("ratio_cases", Integer),
+    Column("total_on_device", Integer),
+    Column("unknown_placement", Integer),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
     comment="function_verdicts and function_latencies of the campaigns, kept for pages that cannot wait for them",
 )

@@ -38,7 +38,8 @@ OUTCOME_ROWS = View(
         "suite": "name of the suite; rows are comparable only within one revision of it",
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "passed, failed, skipped or incomplete; a fallback to the host passes",
-        "verdict_on_device": "as verdict, but what passed by falling back failed; null if host_only",
+        "verdict_on_device": "as verdict, but what passed by falling back failed, and what passed without proof of "
+        "where is unknown; null if host_only",
         "cause": "why it did not pass; null if it passed",
         "cause_on_device": "as cause, with placement where only verdict_on_device failed; null if host_only",
         "rule": "which rule named the cause; overridden if a person did",
@@ -81,6 +82,7 @@ SELECT o.job_id,
        o.verdict,
        CASE WHEN c.host_only IS NOT NULL THEN NULL
             WHEN o.verdict = 'passed' AND o.placement = 'fell_back' THEN 'failed'
+            WHEN o.verdict = 'passed' AND o.placement <> 'on_device' THEN 'unknown'
             ELSE o.verdict END AS verdict_on_device,
        o.cause,
        CASE WHEN c.host_only IS NOT NULL THEN NULL
@@ -138,7 +140,8 @@ FUNCTION_VERDICTS = View(
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "success: none failed; complete: all failed; partial: between; unknown: total is 0. "
         "A fallback to the host passes, as in the study",
-        "verdict_on_device": "the same, but a run that passed by falling back to the host failed; null if host_only",
+        "verdict_on_device": "the same of total_on_device: a run that passed by falling back to the host failed, and "
+        "a case that passed without proof of where is in no count; null if host_only",
         "passed": "cases of which every counted run passed",
         "failed": "cases of which at least one run failed",
         "total": "cases with a counted run: passed + failed",
@@ -146,13 +149,16 @@ FUNCTION_VERDICTS = View(
         "incomplete": "cases without a counted run and with an incomplete one: environment, infrastructure",
         "cause": "the most frequent cause of the failed cases, and of each case the most frequent of its "
         "failed runs; the alphabet decides between equals",
-        "passed_on_device": "as passed, for verdict_on_device; null if host_only",
+        "passed_on_device": "cases of which every counted run passed, proven on the device; null if host_only",
         "failed_on_device": "as failed, for verdict_on_device; null if host_only",
         "cause_on_device": "as cause, for verdict_on_device: placement for a run that passed by falling "
         "back, else the run's own; null if host_only",
         "not_counted_cause": "as cause, of the skipped and incomplete cases (removed, environment, …)",
         "flaky": "cases whose counted runs disagree; they are among the failed",
         "fell_back": "cases with a run that passed by falling back to the host",
+        "total_on_device": "passed_on_device + failed_on_device; null if host_only",
+        "unknown_placement": "cases of which every counted run passed, none by falling back, and one or more without "
+        "proof of where: neither passed nor failed on the device; null if host_only",
     },
     """\
 SELECT n.campaign_id,
@@ -169,7 +175,7 @@ SELECT n.campaign_id,
             WHEN n.passed = 0 THEN 'complete'
             ELSE 'partial' END AS verdict,
        CASE WHEN n.host_only THEN NULL
-            WHEN n.passed + n.failed = 0 THEN 'unknown'
+            WHEN n.passed_on_device + n.failed_on_device = 0 THEN 'unknown'
             WHEN n.failed_on_device = 0 THEN 'success'
             WHEN n.passed_on_device = 0 THEN 'complete'
             ELSE 'partial' END AS verdict_on_device,
@@ -187,7 +193,9 @@ SELECT n.campaign_id,
        n.fell_back,
        t.environment,
        t.simulated,
-       n.target_id
+       n.target_id,
+       CASE WHEN NOT n.host_only THEN n.passed_on_device + n.failed_on_device END AS total_on_device,
+       CASE WHEN NOT n.host_only THEN n.unknown_placement END AS unknown_placement
   FROM (SELECT r.campaign_id,
                r.target_id,
                c.suite_id,
@@ -199,8 +207,13 @@ SELECT n.campaign_id,
                count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete > 0) AS incomplete,
                count(*) FILTER (WHERE r.failed > 0 AND r.passed > 0) AS flaky,
                count(*) FILTER (WHERE r.fell_back > 0) AS fell_back,
-               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > 0) AS passed_on_device,
+               -- Here is decided what counts on the device. Only what was proven there passed there; without
+               -- proof a case is neither, and in no total. A failure is one wherever it was.
+               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > 0 AND r.passed = r.on_device)
+                   AS passed_on_device,
                count(*) FILTER (WHERE r.failed + r.fell_back > 0) AS failed_on_device,
+               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > r.on_device AND c.host_only IS NULL)
+                   AS unknown_placement,
                mode() WITHIN GROUP (ORDER BY r.cause) AS cause,
                mode() WITHIN GROUP (ORDER BY r.cause_on_device) AS cause_on_device,
                mode() WITHIN GROUP (ORDER BY r.not_counted_cause)
@@ -212,6 +225,7 @@ SELECT n.campaign_id,
                        count(*) FILTER (WHERE o.verdict = 'failed') AS failed,
                        count(*) FILTER (WHERE o.verdict = 'incomplete') AS incomplete,
                        count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'fell_back') AS fell_back,
+                       count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'on_device') AS on_device,
                        -- mode() takes the first of equals, in the order of bytes.
                        mode() WITHIN GROUP (ORDER BY coalesce(o.cause, 'unknown') COLLATE "C")
                            FILTER (WHERE o.verdict = 'failed') AS cause,

@@ -13,14 +13,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from coordinator import metrics
 from coordinator.database.connection import is_conflict, to_json
+from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.dispatch import queue
 from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor, Finish, FinishedJob, Late
 from coordinator.outcomes.records import UNSTORABLE, unstorable
+from coordinator.supervision import Pulse
 from protocol.outcomes import Outcome
 from protocol.words import Ending
 
@@ -31,6 +33,8 @@ LINGER_S = 0.010
 BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
 LONGEST_RETRY_S = 5.0
+STUCK_AFTER_S = 30.0
+"""A batch is stored in milliseconds; one that takes this long is a fault that somebody should see."""
 
 
 class Report(NamedTuple):
@@ -46,10 +50,16 @@ class Report(NamedTuple):
 
 
 class Finisher:
-    """``put`` reports; ``run`` stores them until cancelled, and drains on the way out."""
+    """``put`` reports; ``run`` stores them until cancelled, and drains on the way out.
 
-    def __init__(self, engine: AsyncEngine, completed: Callable[[Sequence[int]], None]) -> None:
+    ``run`` can be started again after a failure: what it had taken and not stored is kept.
+    """
+
+    def __init__(
+        self, engine: AsyncEngine, completed: Callable[[Sequence[int]], None], pulse: Pulse | None = None
+    ) -> None:
         self._engine = engine
+        self._pulse = pulse or Pulse()
         self._completed = completed
         self._connection: AsyncConnection | None = None
         self._reports: deque[Report] = deque()
@@ -93,21 +103,26 @@ class Finisher:
         try:
             while True:
                 await self._gather()
-                self._storing = self._take(BATCH)
-                try:
-                    await self._store(self._storing)
-                except Exception:
-                    # Whatever it is, what was taken is not lost: whoever runs this again finds it.
-                    self._reports.extendleft(reversed(self._storing))
-                    raise
-                finally:
-                    self._storing = ()
+                self._pulse.due_within(STUCK_AFTER_S)
+                await self._store_next(BATCH)
+                self._pulse.rest()
+        except asyncio.CancelledError:
+            if self._reports:
+                await asyncio.wait_for(self._store_next(len(self._reports)), LONGEST_RETRY_S)
+            raise
         finally:
-            try:
-                if self._reports:
-                    await asyncio.wait_for(self._store(self._take(len(self._reports))), LONGEST_RETRY_S)
-            finally:
-                await self._disconnect()
+            await self._disconnect()
+
+    async def _store_next(self, limit: int) -> None:
+        """Whatever happens, what was taken is not lost: whoever runs this again finds it."""
+        self._storing = self._take(limit)
+        try:
+            await self._store(self._storing)
+        except BaseException:
+            self._reports.extendleft(reversed(self._storing))
+            raise
+        finally:
+            self._storing = ()
 
     async def _gather(self) -> None:
         """Wait for the first report, then until there are enough, 10 ms at most."""
@@ -134,14 +149,20 @@ class Finisher:
             try:
                 completed = await self._store_once(batch)
                 break
-            except (DBAPIError, OSError) as error:
+            except DATABASE_AWAY as error:
+                metrics.store_failures.inc()
                 if _is_refused(error):
                     await self._store_apart(batch, error)
                     return
                 level = logging.DEBUG if is_conflict(error) else logging.WARNING
-                log.log(level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, error)
+                log.log(
+                    level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, reason_of(error)
+                )
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, LONGEST_RETRY_S)
+        rows = [report.row for report in batch if report.row is not None]
+        metrics.jobs_stored.inc(len(rows))
+        metrics.unstorable_reports.inc(sum(row.rule == UNSTORABLE for row in rows))
         for report in _furthest(batch).values():
             report.stored(report.cursor)
         if completed:
@@ -156,7 +177,8 @@ class Finisher:
             return
         (report,) = batch
         if report.key is None or report.row is None or report.row.rule == UNSTORABLE:
-            raise error
+            log.error("an event of runner %d is passed over: %s", report.cursor.runner_id, reason_of(error))
+            return
         log.error("the outcome of job %d cannot be stored as it is: %s", report.key.job, error)
         row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")
         await self._store([report._replace(row=row)])

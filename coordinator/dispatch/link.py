@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator import metrics
 from coordinator.dispatch import losses, queue
 from coordinator.dispatch import messages as m
 from coordinator.dispatch.finisher import Finisher, Report
@@ -97,12 +98,13 @@ class RunnerLink:
                 ticker.cancel()
 
     async def _serve(self, client: RunnerClient) -> None:
-        retry_s, unreachable_since, offline, skipped = FIRST_RETRY_S, _now(), False, False
+        retry_s, unreachable_since, skipped = FIRST_RETRY_S, _now(), False
+        shown: str | None = None
         while True:
             fruitless = False
             try:
                 await self._connect(client)
-                retry_s, offline = FIRST_RETRY_S, False
+                retry_s, shown = FIRST_RETRY_S, None
                 await self._converse(client)
             except EventsTrimmedError as error:
                 reason = str(error)
@@ -119,8 +121,9 @@ class RunnerLink:
             skipped = False
             if self._machine.online:
                 unreachable_since = _now()
-            if not offline:
-                offline = True
+            if reason != shown:
+                # A stream that ended is the first reason; why the runner is not taken back may be another.
+                shown = reason
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)
                 log.info("runner %s is offline: %s", self.runner.url, reason)
@@ -159,22 +162,21 @@ class RunnerLink:
         self._adopt(m.Connected(_now(), True, self._leases(kept)))
 
     async def _converse(self, client: RunnerClient) -> None:
-        ended: Exception | None = None
+        """Listen, carry out and claim, until one of them fails; what ends the link goes before what breaks the stream.
+
+        Not a ``TaskGroup``: one that fails while it is cancelled forgets that it was, and then the link, which
+        somebody waits for, would go on for ever.
+        """
+        work = (self._listen(client), self._carry_out(client), self._keep_claiming())
+        tasks = [asyncio.create_task(each) for each in work]
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._listen(client))
-                group.create_task(self._carry_out(client))
-                group.create_task(self._keep_claiming())
-        except* _EndOfLinkError:
-            ended = _EndOfLinkError()
-        except* RunnerError as errors:
-            ended = ended or _first(errors)
-        # A group that fails while it is cancelled forgets that it was, and its task would go on for ever.
-        if (task := asyncio.current_task()) is not None and task.cancelling():
-            raise asyncio.CancelledError
-        # Not raised above: some releases of Python 3.11 wrap what leaves an `except*` in a group again.
-        if ended is not None:
-            raise ended
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        errors = [end for end in ends if isinstance(end, Exception)]
+        raise next((error for error in errors if not isinstance(error, RunnerError)), errors[0])
 
     async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
         """What somebody else acknowledged is lost, and with it what our attempts told: go on after it."""
@@ -226,6 +228,9 @@ class RunnerLink:
             elif self._machine.wants(key):
                 log.warning("runner %s: somebody else had job %s stopped", self.runner.url, event.id)
                 self._feed(m.StopSeen(_now(), key))
+                return Report(self._cursor(event.n), None, None, None, self._on_stored)
+            elif key not in self._machine.in_flight:
+                # It was stopped because it is made elsewhere, or given up: that it ended is no news.
                 return Report(self._cursor(event.n), None, None, None, self._on_stored)
         row = record(key, outcome, framework=self.runner.framework, device=self.runner.device)
         self._feed(m.FinishSeen(_now(), key))
@@ -361,6 +366,7 @@ class RunnerLink:
         await self._finisher.put([Report(self._cursor(0), key, row, None, self._on_stored)])
 
     async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
+        metrics.quarantines.inc()
         log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
         async with self._engine.begin() as connection:
             await ownership.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
@@ -401,14 +407,6 @@ def _drain(instructions: asyncio.Queue[Todo]) -> list[Todo]:
     while not instructions.empty():
         drained.append(instructions.get_nowait())
     return drained
-
-
-def _first(errors: BaseExceptionGroup[RunnerError]) -> RunnerError:
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, RunnerError)
-    return error
 
 
 def _now() -> float:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import hmac
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Depends, Path, Response, status
+from fastapi import APIRouter, BackgroundTasks, Depends, Response, status
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from coordinator.context import Context
 from coordinator.errors import ForbiddenError, UnauthorizedError
 from coordinator.fleet import enrolment, service
 from coordinator.fleet.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
+from coordinator.parameters import RunnerId
 from coordinator.settings import enrolment_secret
 from protocol.enrolment import Enrolment
+from protocol.problems import problem_responses
 
 router = APIRouter(prefix="/runners", tags=["runners"])
 
-RunnerId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
-
-@router.post("", status_code=status.HTTP_201_CREATED)
+@router.post("", status_code=status.HTTP_201_CREATED, responses=problem_responses(400, 409, 502))
 async def register(registration: RunnerRegistration, context: Context) -> Runner:
     """Probe the runner and put it on the chart. Registering its URL again updates it."""
     runner = await service.register(context.engine, registration)
@@ -44,7 +44,11 @@ async def _may_enrol(
         )
 
 
-@router.post("/enrol", dependencies=[Depends(_may_enrol)], responses={201: {"model": EnrolledRunner}})
+@router.post(
+    "/enrol",
+    dependencies=[Depends(_may_enrol)],
+    responses={201: {"model": EnrolledRunner}, **problem_responses(400, 401, 403, 409, 502)},
+)
 async def enrol(asked: Enrolment, response: Response, after: BackgroundTasks, context: Context) -> EnrolledRunner:
     """For runners: probe the caller, and give it a secret of its own. The same name again is the same runner."""
     stored = await enrolment.enrol(context.engine, asked)
@@ -60,12 +64,13 @@ async def listed(context: Context) -> RunnerList:
     return RunnerList(runners=await service.listed(context.engine))
 
 
-@router.get("/{runner_id}")
+# ``int``: else GET /runners/enrol would be a runner's.
+@router.get("/{runner_id:int}", responses=problem_responses(404))
 async def detail(runner_id: RunnerId, context: Context) -> Runner:
     return await service.get(context.engine, runner_id)
 
 
-@router.delete("/{runner_id}", status_code=status.HTTP_204_NO_CONTENT)
+@router.delete("/{runner_id:int}", status_code=status.HTTP_204_NO_CONTENT, responses=problem_responses(404))
 async def remove(runner_id: RunnerId, context: Context) -> Response:
     """Take the runner off the chart; its jobs go back to the queue, its outcomes stay."""
     await service.remove(context.engine, runner_id)

@@ -17,8 +17,9 @@ from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, RequestError, RunnerError, RunnerIncompatibleError
 from coordinator.fleet import store
 from coordinator.fleet.client import RunnerClient
-from coordinator.fleet.service import store_suites
+from coordinator.fleet.service import put
 from coordinator.fleet.store import Registered
+from coordinator.fleet.suites import require_unambiguous
 from protocol.catalogue import Catalogue
 from protocol.enrolment import Enrolment
 from protocol.runner import RunnerInfo
@@ -77,9 +78,17 @@ def judge(
 async def enrol(engine: AsyncEngine, asked: Enrolment) -> Stored:
     """Probe the runner and store it under its name, with a new secret of its own.
 
-    Raises a ``RunnerError`` if it cannot be probed and a ``ConflictError`` if another one
-    stands in its way; then nothing is stored.
+    Raises a ``RunnerError`` if it cannot be probed or its suite is another one than is stored, and
+    a ``ConflictError`` if another runner stands in its way; then nothing is stored.
     """
+    try:
+        return await _enrol(engine, asked)
+    except RunnerIncompatibleError as error:
+        # Not for a retry, as the others are: it will be no other runner tomorrow.
+        raise RequestError(str(error)) from error
+
+
+async def _enrol(engine: AsyncEngine, asked: Enrolment) -> Stored:
     known = await _look_up(engine, asked)
     for _ in range(TRIES):
         info, catalogue = await _probe(asked)
@@ -104,12 +113,10 @@ async def _look_up(engine: AsyncEngine, asked: Enrolment) -> frozenset[Registere
 
 
 async def _probe(asked: Enrolment) -> tuple[RunnerInfo, Catalogue]:
-    try:
-        async with RunnerClient(asked.url, asked.secret) as client:
-            return await client.info(), await client.catalogue()
-    except RunnerIncompatibleError as error:
-        # Not for a retry, as the others are: it will be no other runner tomorrow.
-        raise RequestError(str(error)) from error
+    async with RunnerClient(asked.url, asked.secret) as client:
+        info, catalogue = await client.info(), await client.catalogue()
+    require_unambiguous(asked.url, catalogue)
+    return info, catalogue
 
 
 async def _boot_at(registered: Registered) -> str | None:
@@ -148,10 +155,7 @@ async def _carry_out(
 ) -> Stored:
     for each in change.superseded:
         await store.remove_runner(connection, each, SUPERSEDED)
-    suite_ids = await store_suites(connection, info, catalogue)
     secret = secrets.token_urlsafe(32)
-    if change.keep is None:
-        runner_id = await store.add_runner(connection, info, suite_ids, name=asked.name, url=asked.url, secret=secret)
-        return Stored(runner_id, secret, created=True)
-    await store.update_runner(connection, change.keep, info, suite_ids, name=asked.name, url=asked.url, secret=secret)
-    return Stored(change.keep, secret, created=False)
+    address = {"name": asked.name, "url": asked.url, "secret": secret}
+    runner_id = await put(connection, change.keep, info, catalogue, **address)
+    return Stored(runner_id, secret, created=change.keep is None)

@@ -119,6 +119,12 @@ async def servable(connection: AsyncConnection) -> dict[int, Address]:
     return {row.id: (row.url, row.secret) for row in rows}
 
 
+async def count_by_state(connection: AsyncConnection) -> dict[str, int]:
+    """How many runners there are in each state."""
+    rows = await connection.execute(text("SELECT state, count(*) AS runners FROM runners GROUP BY state"))
+    return {row.state: row.runners for row in rows}
+
+
 async def set_state(connection: AsyncConnection, runner_id: int, state: str, reason: str | None) -> None:
     await connection.execute(
         update(runners)

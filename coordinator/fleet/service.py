@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from coordinator.database.connection import transact
-from coordinator.errors import NotFoundError
+from coordinator.database.connection import is_refused, transact
+from coordinator.errors import NotFoundError, RunnerIncompatibleError
 from coordinator.fleet import ownership, store
 from coordinator.fleet.client import RunnerClient
 from coordinator.fleet.models import Runner, RunnerRegistration, Work
 from coordinator.fleet.ownership import OwnedRunner
+from coordinator.fleet.suites import require_unambiguous, store_suites
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo
 
@@ -18,12 +19,13 @@ from protocol.runner import RunnerInfo
 async def register(engine: AsyncEngine, registration: RunnerRegistration) -> Runner:
     """Probe the runner and put it on the chart; registering the same URL again updates it.
 
-    Raises a ``RunnerError`` if it does not answer, refuses the secret or is no runner; then
-    nothing is stored.
+    Raises a ``RunnerError`` if it does not answer, refuses the secret, is no runner or serves other
+    cases than are stored under the revision; then nothing is stored.
     """
     async with RunnerClient(registration.url, registration.secret) as client:
         info = await client.info()
         catalogue = await client.catalogue()
+    require_unambiguous(registration.url, catalogue)
     return await get(engine, await enter(engine, registration, info, catalogue))
 
 
@@ -32,12 +34,8 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
 
     async def work(connection: AsyncConnection) -> int:
         known = await store.locked_at(connection, registration.url)
-        suite_ids = await store_suites(connection, info, catalogue)
         address = {"url": registration.url, "secret": registration.secret}
-        if known is None:
-            return await store.add_runner(connection, info, suite_ids, **address)
-        await store.update_runner(connection, known, info, suite_ids, **address)
-        return known
+        return await put(connection, known, info, catalogue, **address)
 
     try:
         return await transact(engine, work)
@@ -49,22 +47,43 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
 async def refresh(engine: AsyncEngine, known: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:
     """A new boot may serve another version, environment or revision: the registration follows it.
 
-    Not its address, which may be another by now: the runner enrolled again elsewhere.
+    Not its address, which may be another by now: the runner enrolled again elsewhere. Raises a
+    ``RunnerError`` if it serves other cases than are stored under the revision; then the
+    registration, and its old boot, stay as they are.
     """
+    require_unambiguous(known.url, catalogue)
 
     async def work(connection: AsyncConnection) -> OwnedRunner:
         # Before suites and target, as whoever registers or enrols the same runner at this moment.
         await store.lock(connection, known.id)
-        suite_ids = await store_suites(connection, info, catalogue)
-        await store.update_runner(connection, known.id, info, suite_ids)
+        await put(connection, known.id, info, catalogue)
         await ownership.set_boot(connection, known.id, info.boot_id)
         return await ownership.read(connection, known.id)
 
     return await transact(engine, work)
 
 
-async def store_suites(connection: AsyncConnection, info: RunnerInfo, catalogue: Catalogue) -> list[int]:
-    return [await store.store_suite(connection, info.framework, suite) for suite in catalogue.suites]
+async def put(
+    connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, catalogue: Catalogue, **address: str
+) -> int:
+    """Store what a runner says of itself, in the registration that is given and locked, or in a new one; its id.
+
+    The suites come last, as the lock of their revision must. Raises a ``RunnerError``.
+    """
+    try:
+        if runner_id is None:
+            runner_id = await store.add_runner(connection, info, (), **address)
+        else:
+            await store.update_runner(connection, runner_id, info, (), **address)
+        await store.store_offer(connection, runner_id, await store_suites(connection, info.framework, catalogue))
+    except DBAPIError as error:
+        if is_refused(error):
+            raise RunnerIncompatibleError(
+                "the runner says a value that no database takes, of itself or in its catalogue: "
+                "text must be without NUL, and numbers below 2,147,483,648"
+            ) from error
+        raise
+    return runner_id
 
 
 async def listed(engine: AsyncEngine) -> list[Runner]:

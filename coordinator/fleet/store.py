@@ -1,4 +1,4 @@
-"""Runners, targets, fingerprints, suites and cases in the database: all their SQL but that of ownership."""
+"""Runners, targets and fingerprints in the database: all their SQL but that of ownership."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from sqlalchemy import Row, delete, func, insert, or_, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.database.tables import cases, fingerprints, runner_suites, runners, suites, targets
-from protocol.catalogue import CatalogueSuite
+from coordinator.database.tables import fingerprints, runner_suites, runners, targets
 from protocol.runner import Fingerprint, RunnerInfo
 
 LATELY = 20_000
@@ -30,7 +29,11 @@ class Registered:
     secret: str
 
 
-async def store_target(connection: AsyncConnection, info: RunnerInfo) -> int:
+async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registering: bool = True) -> int:
+    """The runner's target; what is said of it beside its key follows what a runner says that registers.
+
+    What comes with a bundle leaves a target that is there as it is.
+    """
     fingerprint = info.fingerprint
     key = {
         "framework": info.framework,
@@ -44,13 +47,16 @@ async def store_target(connection: AsyncConnection, info: RunnerInfo) -> int:
         "simulated": info.simulated,
         "notes": list(fingerprint.notes),
     }
-    row = await connection.execute(
-        upsert(targets)
-        .values(**key, **described)
-        .on_conflict_do_update(index_elements=list(key), set_=described)
-        .returning(targets.c.id)
+    new = upsert(targets).values(**key, **described)
+    new = (
+        new.on_conflict_do_update(index_elements=list(key), set_=described)
+        if registering
+        else new.on_conflict_do_nothing(index_elements=list(key))
     )
-    return int(row.scalar_one())
+    stored = (await connection.execute(new.returning(targets.c.id))).scalar_one_or_none()
+    if stored is None:
+        stored = (await connection.execute(select(targets.c.id).filter_by(**key))).scalar_one()
+    return int(stored)
 
 
 async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprint) -> str:
@@ -58,41 +64,6 @@ async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprin
     identity = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
     await connection.execute(upsert(fingerprints).values(id=identity, body=body).on_conflict_do_nothing())
     return identity
-
-
-async def store_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite, *, whole: bool = True) -> int:
-    """The suite of this revision; its cases are stored once, with the first that brings them.
-
-    A bundle brings a part only (not ``whole``), which the first runner of that revision completes.
-    """
-    key = {"name": suite.name, "framework": framework, "revision": suite.revision}
-    created = await connection.execute(upsert(suites).values(**key).on_conflict_do_nothing().returning(suites.c.id))
-    suite_id = created.scalar_one_or_none()
-    if suite_id is None:
-        found = await connection.execute(select(suites.c.id).filter_by(**key))
-        suite_id = found.scalar_one()
-        stored = await connection.execute(select(func.count()).where(cases.c.suite_id == suite_id))
-        if whole and stored.scalar_one() == len(suite.cases):
-            return int(suite_id)
-    brought = upsert(cases)
-    said = {name: brought.excluded[name] for name in ("function", "host_only", "tags", "position")}
-    await connection.execute(
-        brought.on_conflict_do_update(index_elements=["suite_id", "name"], set_=said)
-        if whole
-        else brought.on_conflict_do_nothing(),
-        [
-            {
-                "suite_id": suite_id,
-                "name": case.id,
-                "function": case.function,
-                "host_only": case.host_only,
-                "tags": list(case.tags),
-                "position": position,
-            }
-            for position, case in enumerate(suite.cases)
-        ],
-    )
-    return int(suite_id)
 
 
 async def lock(connection: AsyncConnection, runner_id: int) -> None:
@@ -120,7 +91,7 @@ async def add_runner(connection: AsyncConnection, info: RunnerInfo, suite_ids: S
         .returning(runners.c.id)
     )
     runner_id = int(created.scalar_one())
-    await _store_offer(connection, runner_id, suite_ids)
+    await store_offer(connection, runner_id, suite_ids)
     return runner_id
 
 
@@ -137,7 +108,7 @@ async def update_runner(
         .where(runners.c.id == runner_id, runners.c.state != "removed")
         .values(state="online", reason=None, quarantined_until=None, misbehaved=0, **described, **address)
     )
-    await _store_offer(connection, runner_id, suite_ids)
+    await store_offer(connection, runner_id, suite_ids)
 
 
 async def _described(connection: AsyncConnection, info: RunnerInfo) -> dict[str, Any]:
@@ -150,7 +121,8 @@ async def _described(connection: AsyncConnection, info: RunnerInfo) -> dict[str,
     }
 
 
-async def _store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Sequence[int]) -> None:
+async def store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Sequence[int]) -> None:
+    """The runner serves these suites, and no others."""
     await connection.execute(delete(runner_suites).where(runner_suites.c.runner_id == runner_id))
     if suite_ids:
         await connection.execute(

@@ -6,20 +6,21 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context
 from coordinator.matrix import service
 from coordinator.matrix.models import Counting, History, Part
 from coordinator.matrix.service import Asked
+from coordinator.parameters import CampaignId, PathName, Text
+from protocol.problems import problem_responses
 
-router = APIRouter(tags=["matrix"])
+router = APIRouter(tags=["matrix"], responses=problem_responses(404))
 
 
 @router.get("/campaigns/{campaign_id}/matrix")
 async def matrix(
     campaign_id: CampaignId,
     context: Context,
-    q: Annotated[str, Query(max_length=1000, description="such as `torch.* fails:xla passes:cpu cause:type`")] = "",
+    q: Annotated[Text, Query(max_length=1000, description="such as `torch.* fails:xla passes:cpu cause:type`")] = "",
     by: Annotated[Counting, Query(description="by which verdict the query is judged")] = "verdict",
     offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000, description="functions")] = 500,
@@ -29,6 +30,6 @@ async def matrix(
 
 
 @router.get("/history/{framework}/{function:path}")
-async def history(framework: str, function: str, context: Context) -> History:
+async def history(framework: PathName, function: PathName, context: Context) -> History:
     """One function on every target of every campaign, newest campaign first."""
     return await service.history(context.engine, framework, function)

@@ -34,6 +34,9 @@ class Cell(BaseModel):
     failed: int
     total: int
     passed_on_device: int | None
+    total_on_device: int | None
+    unknown_placement: int | None
+    """Cases that passed without proof of where: in no count on the device."""
     skipped: int
     incomplete: int
     flaky: int

@@ -29,6 +29,7 @@ EXAMPLES = (
     ("module:torch.linalg", "the functions of one module"),
     ("partial:torch@2.9/xla", "some cases fail there, some pass"),
     ("falls-back:cuda", "what silently used the host"),
+    ("unproven:cuda", "what passed without proof that it was there"),
     ("cause:type", "what fails mainly for a type, anywhere"),
     ("cause:xla=not_implemented", "the same of one device and another cause"),
     ("verdict:cuda=unknown", "what has no counted case there"),
@@ -67,7 +68,7 @@ class Counted:
     """At least one case of this kind on a target."""
 
     target: Selector | None
-    what: Literal["flaky", "fell_back"]
+    what: Literal["flaky", "fell_back", "unknown_placement"]
     excluded: bool = False
 
 
@@ -92,7 +93,12 @@ _VERDICT_KEYS = {
     "complete": ("complete",),
     "unknown": ("unknown",),
 }
-KEYS = (*_VERDICT_KEYS, "falls-back", "flaky", "cause", "verdict", "slower", "module")
+_COUNTED_KEYS: dict[str, Literal["flaky", "fell_back", "unknown_placement"]] = {
+    "falls-back": "fell_back",
+    "unproven": "unknown_placement",
+    "flaky": "flaky",
+}
+KEYS = (*_VERDICT_KEYS, *_COUNTED_KEYS, "cause", "verdict", "slower", "module")
 
 
 def parse(text: str) -> Query:
@@ -138,8 +144,8 @@ def _term(word: str, at: int) -> Term:
         return Name(value, "module", excluded)
     if key in _VERDICT_KEYS:
         return Verdict(_target(value, at), _VERDICT_KEYS[key], excluded)
-    if key in ("falls-back", "flaky"):
-        return Counted(_target(value, at), "flaky" if key == "flaky" else "fell_back", excluded)
+    if key in _COUNTED_KEYS:
+        return Counted(_target(value, at), _COUNTED_KEYS[key], excluded)
     if key in _WITH_VALUE:
         return _WITH_VALUE[key](value, at, excluded)
     raise QueryError(f"no word of the language begins with '{key}:'{_close(key, KEYS)}", at - len(key) - 1)
@@ -207,7 +213,8 @@ def _written(term: Term) -> str:
         case MainCause(target, word):
             return f"{minus}cause:{_spelled(target) + '=' if target else ''}{word}"
         case Counted(target, what):
-            return f"{minus}{'flaky' if what == 'flaky' else 'falls-back'}:{_spelled(target)}"
+            key = next(name for name, of in _COUNTED_KEYS.items() if of == what)
+            return f"{minus}{key}:{_spelled(target)}"
         case Slower(target, than, over):
             return f"{minus}slower:{_spelled(target)}{'>' if over else '<'}{than!r}"
 

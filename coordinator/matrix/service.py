@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Row as Found
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.selectors import TargetName, spelled
+from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import NotFoundError
 from coordinator.matrix import store
 from coordinator.matrix.models import Cell, Column, Counting, History, Key, Made, Module, Part, Past, Row
@@ -163,8 +163,8 @@ async def keep(engine: AsyncEngine) -> None:
     while True:
         try:
             await keep_once(engine)
-        except (DBAPIError, OSError) as error:
-            log.warning("the matrices cannot be brought up to date, trying again: %s", error)
+        except DATABASE_AWAY as error:
+            log.warning("the matrices cannot be brought up to date, trying again: %s", reason_of(error))
         await asyncio.sleep(LOOK_EVERY_S)
 
 

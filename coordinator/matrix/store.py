@@ -22,7 +22,7 @@ LOCK = 0x6D617478
 _VALUES = (
     "module", "host_only", "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete",
     "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "cold_ms",
-    "steady_ms", "iqr_ms", "ratio_to_cpu", "ratio_cases",
+    "steady_ms", "iqr_ms", "ratio_to_cpu", "ratio_cases", "total_on_device", "unknown_placement",
 )  # fmt: skip
 
 # One statement sees one moment: what is noted in matrices is what the cells were added up from.
@@ -53,7 +53,7 @@ WITH seen AS (
            CASE WHEN strpos(v.function, '.') > 0 THEN regexp_replace(v.function, '[.][^.]*$', '') ELSE '' END,
            v.host_only, v.verdict, v.verdict_on_device, v.passed, v.failed, v.total, v.skipped, v.incomplete,
            v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause,
-           l.cold_ms, l.steady_ms, l.iqr_ms, r.ratio, r.cases
+           l.cold_ms, l.steady_ms, l.iqr_ms, r.ratio, r.cases, v.total_on_device, v.unknown_placement
       FROM function_verdicts v
       LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
       LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function

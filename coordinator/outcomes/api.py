@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse, StreamingResponse
 from starlette.background import BackgroundTask
 
-from coordinator.campaigns.api import CampaignId
 from coordinator.campaigns.service import detail
 from coordinator.context import Context
 from coordinator.outcomes import service
 from coordinator.outcomes.models import Format, Matrix, OutcomePage
 from coordinator.outcomes.store import Filters
+from coordinator.parameters import LARGEST_BIGINT, CampaignId, Text
+from protocol.problems import problem_responses
 from protocol.words import Cause, Placement, Verdict
 
-router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["outcomes"])
+router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["outcomes"], responses=problem_responses(404))
 
 
 def _filters(
     verdict: Verdict | None = None,
-    verdict_on_device: Verdict | None = None,
+    verdict_on_device: Verdict | Literal["unknown"] | None = None,
     cause: Cause | None = None,
     placement: Placement | None = None,
-    function: Annotated[str | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
-    framework: Annotated[str | None, Query(max_length=100)] = None,
-    device: Annotated[str | None, Query(max_length=100)] = None,
+    function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
+    framework: Annotated[Text | None, Query(max_length=100)] = None,
+    device: Annotated[Text | None, Query(max_length=100)] = None,
 ) -> Filters:
     return Filters(verdict, verdict_on_device, cause, placement, function, framework, device)
 
@@ -40,7 +41,7 @@ async def outcomes(
     campaign_id: CampaignId,
     context: Context,
     filters: Annotated[Filters, Depends(_filters)],
-    after: Annotated[int, Query(ge=0, le=2**63 - 1, description="`next` of the page before")] = 0,
+    after: Annotated[int, Query(ge=0, le=LARGEST_BIGINT, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
     format: Annotated[Format, Query(description="csv and parquet hold all rows, json a page")] = "json",
 ) -> Response | OutcomePage:

@@ -8,7 +8,6 @@ better rule can be applied to old outcomes without running them again.
 from __future__ import annotations
 
 import hashlib
-import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from coordinator.outcomes.patterns import Eraser, PatternError, PatternSet, require_linear
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Cause, Ending, Verdict
 
@@ -49,24 +49,25 @@ def verdict_of(cause: Cause) -> Verdict:
 
 _PASSED = Classification(Verdict.passed, None, None)
 _NO_EVIDENCE = Evidence()
-_CPP_STACK = re.compile(r"Exception raised from |\nframe #0: |\*\*\* Begin stack trace")
+_CPP_STACK = ("Exception raised from ", "\nframe #0: ", "*** Begin stack trace")
 """Where a message turns into C++ symbols, whose names would mislead the patterns."""
-_GRAPH_NODE = re.compile(r"\{\{function_node [^{}]*\}\} ?")
+_GRAPH_NODE = Eraser(r"\{\{function_node [^{}]*\}\} ?")
 """TensorFlow's name for the wrapper of an eager operation; it holds a device's name."""
-_PYTHON_STACK = re.compile(
-    r"in user code:\n|[^\n]*(op is created at|Stack trace for op definition): *\n"
-    r'|\n*[ \t]*File "[^"\n]+", line \d+, in [^\n]*(\n {8}(?! )[^\n]*)?'
+_PYTHON_STACK = Eraser(
+    r"in user code:\n|[^\n]*(?:op is created at|Stack trace for op definition): *\n"
+    r'|\n*[ \t]*File "[^"\n]+", line \d+, in [^\n]*(?:\n {8}(?:[^ \n][^\n]*|(?m:$)))?'
 )
 """Lines of source that TensorFlow quotes in a message: whoever wrote them chose their words."""
 _DISPATCH_TABLE = " is only available for these backends:"
 """Where torch begins to list every kernel it has; those names would mislead as well."""
+_UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
+"""Characters of a message that are cleaned at all: more than a runner of ours sends."""
 _HEAD, _TAIL = 1_500, 500
 """Characters of a long message that are looked at: the reason comes first, or last (after a traceback)."""
-_LAST_WORDS = 2_000
+LOG_TAIL = 2_000
 """Characters of the log's end that are looked at."""
 
 _Words = frozenset[str]
-_Patterns = tuple[re.Pattern[str], ...]
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
@@ -82,11 +83,11 @@ class Rule:
     stage: _Words = frozenset()
     device: _Words = frozenset()
     framework: _Words = frozenset()
-    exception: _Patterns = ()
-    message: _Patterns = ()
-    frames: _Patterns = ()
-    mismatch: _Patterns = ()
-    log: _Patterns = ()
+    exception: _Words = frozenset()
+    message: _Words = frozenset()
+    frames: _Words = frozenset()
+    mismatch: _Words = frozenset()
+    log: _Words = frozenset()
     right_at: bool = False
 
     @property
@@ -106,24 +107,8 @@ class Rule:
             and _is_one(self.signal, evidence.signal)
             and _is_one(self.stage, evidence.stage)
             and (not self.right_at or evidence.right_at is not None)
-            and (not self.exception or any(each.fullmatch(evidence.exception or "") for each in self.exception))
-            and _is_found(self.message, (seen.message,))
-            and _is_found(self.mismatch, (evidence.mismatch or "",))
-            and _is_found(self.frames, evidence.frames)
-            and _is_found(self.log, (seen.log,))
+            and all(_is_found(getattr(self, field), seen, field) for field in _PATTERNS)
         )
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What a rule looks at."""
-
-    ending: str
-    evidence: Evidence
-    message: str
-    log: str
-    framework: str
-    device: str
 
 
 _NAMING = ("id", "cause", "says")
@@ -173,7 +158,7 @@ def _rule(table: Any, number: int) -> Rule:
     for ending in values.get("ending", ()):
         _member(name, "ending", ending, Ending)
     conditions: dict[str, Any] = {key: frozenset(values[key]) for key in _WORDS if key in values}
-    conditions |= {key: _compiled(name, key, values[key]) for key in _PATTERNS if key in values}
+    conditions |= {key: _linear(name, key, values[key]) for key in _PATTERNS if key in values}
     cause = _member(name, "cause", table.get("cause"), Cause)
     return Rule(id=name, cause=cause, says=table["says"], right_at=right_at, **conditions)
 
@@ -192,32 +177,70 @@ def _member(rule: str, key: str, value: Any, words: type[_Word]) -> _Word:
         raise RulesError(f"rule {rule!r}: {key} {value!r} is none of {', '.join(words)}") from None
 
 
-def _compiled(rule: str, key: str, values: Iterable[str]) -> _Patterns:
-    patterns = []
-    for value in values:
+def _linear(rule: str, key: str, patterns: Iterable[str]) -> _Words:
+    for pattern in patterns:
         try:
-            patterns.append(re.compile(value))
-        except re.error as error:
-            raise RulesError(f"rule {rule!r}: {key} {value!r} is no regular expression: {error}") from error
-    return tuple(patterns)
+            require_linear(pattern)
+        except PatternError as error:
+            raise RulesError(
+                f"rule {rule!r}: {key} {pattern!r} is no regular expression that is matched in linear time "
+                f"(RE2's syntax, without look-around and back-references): {error}"
+            ) from error
+    return frozenset(patterns)
 
 
 def _is_one(words: _Words, value: str | None) -> bool:
     return not words or value in words
 
 
-def _is_found(patterns: _Patterns, texts: Iterable[str]) -> bool:
-    return not patterns or any(pattern.search(text) for text in texts for pattern in patterns)
+def _is_found(patterns: _Words, seen: _Seen, field: str) -> bool:
+    return not patterns or not patterns.isdisjoint(seen.found(field))
 
 
-RulesByEnding = Mapping[Ending, Sequence[tuple[Rule, Classification]]]
+class RulesByEnding:
+    """For each ending the rules that can match it, in order; all patterns for one kind of evidence in one set."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.of: Mapping[Ending, Sequence[tuple[Rule, Classification]]] = {
+            ending: [(rule, rule.classification) for rule in rules if _is_one(rule.ending, ending)] for ending in Ending
+        }
+        self.patterns: Mapping[str, PatternSet] = {
+            field: PatternSet(
+                sorted(frozenset().union(*(getattr(rule, field) for rule in rules))), whole=field == "exception"
+            )
+            for field in _PATTERNS
+        }
 
 
-def by_ending(rules: Sequence[Rule]) -> RulesByEnding:
-    """For each ending the rules that can match it, in order, each with what it says."""
-    return {
-        ending: [(rule, rule.classification) for rule in rules if _is_one(rule.ending, ending)] for ending in Ending
-    }
+class _Seen:
+    """What a rule looks at. Each text is searched once, when the first rule asks for it."""
+
+    def __init__(self, outcome: Outcome, framework: str, device: str, patterns: Mapping[str, PatternSet]) -> None:
+        self.ending = outcome.ending
+        self.evidence = outcome.evidence or _NO_EVIDENCE
+        self.framework = framework
+        self.device = device
+        self._log_tail = outcome.log_tail
+        self._patterns = patterns
+        self._found: dict[str, _Words] = {}
+
+    def found(self, field: str) -> _Words:
+        """The patterns, of those that any rule has for this kind of evidence, that match."""
+        if field not in self._found:
+            texts = map(self._patterns[field].found_in, self._texts(field))
+            self._found[field] = frozenset().union(*texts)
+        return self._found[field]
+
+    def _texts(self, field: str) -> Sequence[str]:
+        match field:
+            case "message":
+                return (readable(self.evidence.message or ""),)
+            case "frames":
+                return self.evidence.frames
+            case "log":
+                return (self._log_tail[-LOG_TAIL:],)
+            case _:
+                return (getattr(self.evidence, field) or "",)
 
 
 _FILE = Path(__file__).with_name("causes.toml").read_bytes()
@@ -226,23 +249,18 @@ RULES_REVISION = hashlib.sha256(_FILE).hexdigest()[:12]
 """Changes with every change of the rules: says which outcomes are worth classifying anew."""
 
 _BY_ID = {rule.id: rule for rule in RULES}
-_CURRENT = by_ending(RULES)
+_CURRENT = RulesByEnding(RULES)
 
 
 def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnding = _CURRENT) -> Classification:
-    """Verdict, cause and rule of an outcome. What the runner calls the verdict does not count."""
+    """Verdict, cause and rule of an outcome. What the runner calls the verdict does not count.
+
+    Costs some microseconds for what frameworks say, some milliseconds for a text that was made to be slow.
+    """
     if outcome.ending is Ending.returned:
         return _PASSED
-    evidence = outcome.evidence or _NO_EVIDENCE
-    seen = _Seen(
-        ending=outcome.ending,
-        evidence=evidence,
-        message=readable(evidence.message or ""),
-        log=outcome.log_tail[-_LAST_WORDS:],
-        framework=framework,
-        device=device,
-    )
-    return next(named for rule, named in rules[outcome.ending] if rule.matches(seen))
+    seen = _Seen(outcome, framework, device, rules.patterns)
+    return next(classification for rule, classification in rules.of[outcome.ending] if rule.matches(seen))
 
 
 def describe(rule_id: str) -> str | None:
@@ -253,10 +271,16 @@ def describe(rule_id: str) -> str | None:
 
 def readable(message: str) -> str:
     """What a person would read of a message: no stacks, no table of kernels, beginning and end if long."""
-    stack = _CPP_STACK.search(message)
-    words = (message[: stack.start()] if stack else message).partition(_DISPATCH_TABLE)[0]
+    words = _ends(message, _UNCUT_HEAD, _UNCUT_TAIL)
+    for mark in (*_CPP_STACK, _DISPATCH_TABLE):
+        words = words.partition(mark)[0]
     if "{{function_node" in words:
-        words = _GRAPH_NODE.sub("", words)
+        words = _GRAPH_NODE.erase(words)
     if 'File "' in words:
-        words = _PYTHON_STACK.sub("", words).lstrip()
-    return words if len(words) <= _HEAD + _TAIL else f"{words[:_HEAD]}\n{words[-_TAIL:]}"
+        words = _PYTHON_STACK.erase(words).lstrip()
+    return _ends(words, _HEAD, _TAIL)
+
+
+def _ends(text: str, head: int, tail: int) -> str:
+    """Beginning and end of a text that is longer than both."""
+    return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"

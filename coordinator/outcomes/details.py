@@ -44,7 +44,7 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
         row=columns,
         target=spelled(target),
         sentences=list(target.sentences),
-        evidence=None if row["evidence"] is None else Evidence.model_validate(row["evidence"]),
+        evidence=None if row["evidence"] is None else _evidence(row["evidence"]),
         samples_ms=row["samples_ms"] or [],
         calls_per_sample=row["calls_per_sample"],
         log=row["log_tail"] or "",
@@ -88,6 +88,11 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
             if each.framework == framework
         ],
     )
+
+
+def _evidence(stored: dict[str, Any]) -> Evidence:
+    """As it is stored: it was checked on its way in, perhaps by the wider limits of an earlier release."""
+    return Evidence.model_construct(**{name: stored[name] for name in Evidence.model_fields if name in stored})
 
 
 _WAS = ("was_verdict", "was_cause", "was_rule")

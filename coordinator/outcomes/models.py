@@ -32,6 +32,10 @@ class Cell(BaseModel):
     incomplete: int
     flaky: int
     fell_back: int
+    passed_on_device: int | None
+    total_on_device: int | None
+    unknown_placement: int | None
+    """Cases that passed without proof of where: in no count on the device."""
     cause: str | None
     cause_on_device: str | None
     not_counted_cause: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 from collections.abc import Sequence
 
@@ -11,8 +12,30 @@ from coordinator.database.connection import plain_text, to_json
 from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import FinishedJob
 from coordinator.outcomes.causes import classify
+from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Cause, Ending, Placement, Verdict
+
+QUICK_CHARACTERS = 1_000
+"""With no more evidence than this the rules take well under a millisecond; more is read in a thread."""
+
+
+async def record_off_loop(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
+    """As ``record``, without holding up the event loop: the rules read long evidence in a thread.
+
+    What passed, or says little, is recorded at once, without giving up control.
+    """
+    if _is_quick(outcome):
+        return record(key, outcome, framework=framework, device=device)
+    return await asyncio.to_thread(record, key, outcome, framework=framework, device=device)
+
+
+def _is_quick(outcome: Outcome) -> bool:
+    evidence = outcome.evidence
+    if outcome.ending is Ending.returned or evidence is None:
+        return True
+    texts = (evidence.exception, evidence.message, evidence.mismatch, *evidence.frames)
+    return sum(len(text or "") for text in texts) <= QUICK_CHARACTERS
 
 
 def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
@@ -29,9 +52,9 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
         rule=classified.rule,
         placement=outcome.placement,
         proof=_json(outcome.proof) if outcome.proof.devices or outcome.proof.fallbacks else "{}",
-        init_ms=timing.init_ms,
-        cold_ms=timing.cold_ms,
-        steady_ms=steady_ms,
+        init_ms=_told_from_zero(timing.init_ms),
+        cold_ms=_told_from_zero(timing.cold_ms),
+        steady_ms=_told_from_zero(steady_ms),
         iqr_ms=iqr_ms,
         samples_ms=_array(timing.samples_ms) if timing.samples_ms else None,
         calls_per_sample=timing.calls_per_sample if timing.samples_ms else None,
@@ -66,7 +89,7 @@ def record_without_report(
         lock_wait_ms=None,
         position=None,
         duration_s=elapsed_s,
-        evidence=_json(Evidence(reason=reason)),
+        evidence=_json(Evidence(reason=plain_text(reason)[:MAX_TEXT])),
         log_tail=None,
         log_bytes=None,
     )
@@ -78,6 +101,10 @@ UNSTORABLE = "unstorable"
 def unstorable(key: Key, why: str) -> FinishedJob:
     """The row for a job whose runner reported what cannot be read, or not be stored."""
     return record_without_report(key, Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, UNSTORABLE, why)
+
+
+def _told_from_zero(milliseconds: float | None) -> float | None:
+    return 0.0 if milliseconds is not None and milliseconds < LEAST_MILLISECONDS else milliseconds
 
 
 def overdue(outcome: Outcome) -> Outcome:
@@ -92,7 +119,8 @@ def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
     if len(samples_ms) == 1:
         return samples_ms[0], None
     lower, _, upper = statistics.quantiles(samples_ms, n=4, method="inclusive")
-    return statistics.median(samples_ms), upper - lower
+    # Quartiles of equal samples can differ in their last digit, either way.
+    return statistics.median(samples_ms), max(upper - lower, 0.0)
 
 
 def _json(model: BaseModel) -> str:

@@ -7,19 +7,20 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context
 from coordinator.errors import NotFoundError
+from coordinator.parameters import CampaignId, PathName, Text
 from coordinator.reference.models import PAPER
 from coordinator.reports import service
 from coordinator.reports.figure import Figure, Spec, dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import Measure
+from coordinator.reports.models import MEASURES, Measure
 from coordinator.reports.render import to_csv, to_json
 from coordinator.reports.report import html
 from coordinator.reports.service import Asked
+from protocol.problems import problem_responses
 
-router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["reports"])
+router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))
 
 NO_REFERENCE = "none"
 Form = Literal["svg", "png", "json"]
@@ -28,17 +29,25 @@ Theme = Literal["light", "dark", "auto"]
 
 def asked(
     reference: Annotated[
-        str, Query(max_length=100, description="what to set the campaign beside; `none` for nothing")
+        Text, Query(max_length=100, description="what to set the campaign beside; `none` for nothing")
     ] = PAPER,
     reference_device: Annotated[
-        str | None, Query(max_length=100, description="that others are set against; else a GPU, else the CPU")
+        Text | None, Query(max_length=100, description="that others are set against; else a GPU, else the CPU")
     ] = None,
     tolerable: Annotated[
-        float, Query(description="how many times slower a function may be before it is intolerable")
+        float,
+        Query(
+            json_schema_extra={"exclusiveMinimum": 1},
+            description="how many times slower a function may be before it is intolerable",
+        ),
     ] = INTOLERABLE,
     measure: Annotated[
         str | None,
-        Query(max_length=20, description="steady, cold or paper; unless it is said, as the campaign was timed"),
+        Query(
+            max_length=20,
+            json_schema_extra={"enum": [*MEASURES, "", None]},
+            description="steady, cold or paper; unless it is said, as the campaign was timed",
+        ),
     ] = None,
 ) -> Asked:
     # A form sends its empty fields too.
@@ -64,7 +73,7 @@ async def tables(campaign_id: CampaignId, context: Context, asked_for: AskedFor)
 @router.get("/tables/{table}", responses={200: {"content": {"text/csv": {}}}})
 async def table(
     campaign_id: CampaignId,
-    table: str,
+    table: PathName,
     context: Context,
     asked_for: AskedFor,
     format: Literal["json", "csv"] = "json",
@@ -89,7 +98,7 @@ async def figures(campaign_id: CampaignId, context: Context, asked_for: AskedFor
 @router.get("/figures/{figure}", responses={200: {"content": {"image/svg+xml": {}, "image/png": {}}}})
 async def figure(
     campaign_id: CampaignId,
-    figure: str,
+    figure: PathName,
     context: Context,
     asked_for: AskedFor,
     format: Annotated[Form, Query(description="json is the Vega-Lite specification, data and all")] = "svg",

@@ -81,8 +81,7 @@ class Drawer:
     async def close(self) -> None:
         if self._drawing is not None:
             self._drawing.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._drawing
+            await asyncio.wait([self._drawing])
         if self._own is not None:
             self._own.cleanup()
 

@@ -22,7 +22,8 @@ MEASURES: dict[Measure, str] = {
 COUNTED_BY = ("verdict", "verdict_on_device")
 COUNTING_RULE = (
     "Counted by verdict, a fallback to the host passes, as in the study; counted by verdict_on_device, it fails with "
-    "the cause placement, and functions that never touch a device are left out. A function is a success if none of "
+    "the cause placement, a case that passed without proof of where is in no denominator, and functions that never "
+    "touch a device are left out. A function is a success if none of "
     "its cases failed, a complete failure if all did, partial between. Cases that were skipped (removed, not "
     "applicable) or incomplete (environment, infrastructure) are in no denominator; a function without any other "
     "case is unknown, and in no rate."
@@ -66,6 +67,10 @@ class FunctionVerdict:
     """None of a function that never touches a device."""
     cause: str | None
     cause_on_device: str | None
+    fell_back: int
+    """Cases that passed by falling back to the host."""
+    unknown_placement: int | None
+    """Cases that passed without proof of where: in no count on the device."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ SELECT t.id, t.framework, t.version, t.device, t.device_class, t.hardware, t.env
 
 # Both are shown beside the tables made of them, so that anybody can ask the same: only views, no parameters.
 _VERDICTS = """\
-SELECT target_id, function, verdict, verdict_on_device, cause, cause_on_device
+SELECT target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement
   FROM function_verdicts
  WHERE campaign_id = {campaign}
  ORDER BY function, target_id"""

@@ -93,15 +93,27 @@ def _ports(counted: Sequence[FunctionVerdict]) -> str:
 
 
 def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    touching = [each for each in verdicts if each.verdict_on_device not in (None, "unknown")]
-    fallen = [each.function for each in touching if each.verdict_on_device != each.verdict]
-    if not fallen:
-        return ["Nothing that passed is known to have fallen back to the host."] if touching else []
-    own = sum(each.verdict_on_device == "success" for each in touching)
-    return [
-        f"On the device itself {own:,} of {len(touching):,} do: the others that passed silently fell back to the host, "
-        f"such as {_names(fallen)}."
-    ]
+    known = [each for each in verdicts if each.verdict_on_device not in (None, "unknown")]
+    fallen = [each.function for each in known if each.fell_back]
+    unproven = [each for each in verdicts if each.unknown_placement]
+    own = sum(each.verdict_on_device == "success" for each in known)
+    said = []
+    if fallen:
+        said.append(
+            f"On the device itself {own:,} of {len(known):,} do: the others that passed silently fell back to the "
+            f"host, such as {_names(fallen)}."
+        )
+    elif unproven:
+        said.append(f"On the device itself {own:,} of {len(known):,} are known to.")
+    elif known:
+        said.append("Nothing that passed is known to have fallen back to the host.")
+    if unproven:
+        cases = sum(each.unknown_placement or 0 for each in unproven)
+        said.append(
+            f"Where it ran is unknown of {_plural(cases, 'case')} that passed, such as of "
+            f"{_names([each.function for each in unproven])}: in no count on the device."
+        )
+    return said
 
 
 def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:

@@ -15,7 +15,7 @@ from coordinator.reports.table import Cell, Table
 
 COUNTED = (
     "By verdict a fallback to the host passes, by verdict_on_device it fails; skipped and incomplete cases are in no "
-    "denominator."
+    "denominator, nor by verdict_on_device are those that passed without proof of where."
 )
 WILSON = "Lines are Wilson intervals of 95 %."
 NOTHING_COUNTED = (

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.outcomes.causes import LOG_TAIL
 from protocol.words import Cause, Verdict
 
-PAGE = 2000
+PAGE = 200
+"""Outcomes with their evidence that are read at once: some megabytes at the most."""
+RENAMED_AT_ONCE = 1000
 TIMEOUT_S = 600
 LOCK = 0x706F72746F72766E
 """Advisory lock of a transaction that gives outcomes another cause."""
@@ -43,7 +47,8 @@ async def not_passed(connection: AsyncConnection, campaign_id: int | None) -> As
         rows = (
             await connection.execute(
                 text("""
-                SELECT o.job_id, o.verdict, o.cause, o.rule, o.ending, o.evidence, o.log_tail,
+                SELECT o.job_id, o.verdict, o.cause, o.rule, o.ending, o.evidence,
+                       right(o.log_tail, :log_tail) AS log_tail,
                        o.position IS NULL AS unreported, v.job_id IS NOT NULL AS overridden,
                        t.framework, t.device
                   FROM outcomes o
@@ -53,7 +58,7 @@ async def not_passed(connection: AsyncConnection, campaign_id: int | None) -> As
                    AND o.campaign_id = coalesce(CAST(:campaign AS int), o.campaign_id)
                  ORDER BY o.job_id LIMIT :page
                 """),
-                {"campaign": campaign_id, "after": after, "page": PAGE},
+                {"campaign": campaign_id, "after": after, "page": PAGE, "log_tail": LOG_TAIL},
             )
         ).all()
         if rows:
@@ -63,7 +68,6 @@ async def not_passed(connection: AsyncConnection, campaign_id: int | None) -> As
         after = rows[-1].job_id
 
 
-# The counters follow the verdicts, in the same statement; by ``renamed`` the matrix knows that it is out of date.
 _RENAME = text("""
 WITH u AS (
     SELECT * FROM unnest(CAST(:jobs AS bigint[]), CAST(:verdicts AS text[]), CAST(:causes AS text[]),
@@ -73,28 +77,56 @@ WITH u AS (
 ), renamed AS (
     UPDATE outcomes o SET verdict = u.verdict, cause = u.cause, rule = u.rule FROM u WHERE o.job_id = u.job_id
 )
+SELECT was.campaign_id, was.target_id, was.verdict AS earlier, u.verdict, count(*) AS outcomes
+  FROM was JOIN u USING (job_id) GROUP BY 1, 2, 3, 4
+""")
+
+# By ``renamed`` the matrix knows that it is out of date.
+_COUNT = text("""
 UPDATE campaign_targets c
    SET failed = c.failed + n.failed, skipped = c.skipped + n.skipped, incomplete = c.incomplete + n.incomplete,
        renamed = c.renamed + 1
-  FROM (SELECT was.campaign_id, was.target_id,
-               sum((u.verdict = 'failed')::int - (was.verdict = 'failed')::int) AS failed,
-               sum((u.verdict = 'skipped')::int - (was.verdict = 'skipped')::int) AS skipped,
-               sum((u.verdict = 'incomplete')::int - (was.verdict = 'incomplete')::int) AS incomplete
-          FROM was JOIN u USING (job_id) GROUP BY 1, 2) n
+  FROM (SELECT campaign_id, target_id,
+               sum(((verdict = 'failed')::int - (earlier = 'failed')::int) * outcomes) AS failed,
+               sum(((verdict = 'skipped')::int - (earlier = 'skipped')::int) * outcomes) AS skipped,
+               sum(((verdict = 'incomplete')::int - (earlier = 'incomplete')::int) * outcomes) AS incomplete
+          FROM unnest(CAST(:campaigns AS int[]), CAST(:targets AS int[]), CAST(:earlier AS text[]),
+                      CAST(:verdicts AS text[]), CAST(:outcomes AS int[]))
+               x (campaign_id, target_id, earlier, verdict, outcomes)
+         GROUP BY 1, 2) n
  WHERE c.campaign_id = n.campaign_id AND c.target_id = n.target_id
 """)
 
 
 async def rename(connection: AsyncConnection, named: Sequence[Named]) -> None:
-    """Give outcomes that did not pass another verdict, cause and rule, and count them anew."""
-    if named:
-        await connection.execute(
+    """Give outcomes that did not pass another verdict, cause and rule, and count them anew.
+
+    The counters come last, and once: whoever finishes jobs of these campaigns waits for them.
+    """
+    moves: Counter[tuple[int, int, str, str]] = Counter()
+    for first in range(0, len(named), RENAMED_AT_ONCE):
+        some = named[first : first + RENAMED_AT_ONCE]
+        moved = await connection.execute(
             _RENAME,
             {
-                "jobs": [each.job_id for each in named],
-                "verdicts": [str(each.verdict) for each in named],
-                "causes": [each.cause and str(each.cause) for each in named],
-                "rules": [each.rule for each in named],
+                "jobs": [outcome.job_id for outcome in some],
+                "verdicts": [str(outcome.verdict) for outcome in some],
+                "causes": [outcome.cause and str(outcome.cause) for outcome in some],
+                "rules": [outcome.rule for outcome in some],
+            },
+        )
+        for row in moved:
+            moves[row.campaign_id, row.target_id, row.earlier, row.verdict] += row.outcomes
+    if moves:
+        campaigns, targets, earlier, verdicts = map(list, zip(*moves, strict=True))
+        await connection.execute(
+            _COUNT,
+            {
+                "campaigns": campaigns,
+                "targets": targets,
+                "earlier": earlier,
+                "verdicts": verdicts,
+                "outcomes": list(moves.values()),
             },
         )
 

@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Query, Request, Response, status
+from fastapi import APIRouter, Depends, Request, Response, status
 from fastapi.responses import RedirectResponse
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service
-from coordinator.campaigns.api import CampaignId
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, Failure, Verdicts
 from coordinator.context import Context
 from coordinator.matrix import service as matrix
 from coordinator.matrix.models import Made
+from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.web.pages import page, same_site
 from coordinator.web.words import duration, number
 
@@ -77,9 +77,7 @@ class Overview:
 
 
 @router.get("/campaigns")
-async def listed(
-    request: Request, context: Context, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
-) -> Response:
+async def listed(request: Request, context: Context, before: CampaignNumber = None) -> Response:
     found = await service.listed(context.engine, before=before, limit=50)
     rows = [each.model_dump(mode="json", exclude={"targets", "functions"}) for each in found.campaigns]
     return page(request, "campaigns.html", found, rows=rows)

@@ -15,6 +15,7 @@ from coordinator.changes.pairs import Asked
 from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.matrix.models import Counting
+from coordinator.parameters import Text
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page, streamed
 
@@ -22,7 +23,7 @@ router = APIRouter()
 
 MOST = 200
 """Functions listed under one heading; the json and csv have all."""
-Text = Annotated[str, Query(max_length=300)]
+Side = Annotated[Text, Query(max_length=300)]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Told:
 
 
 @router.get("/compare")
-async def compare(request: Request, context: Context, a: Text = "", b: Text = "", by: Counting = "verdict") -> Response:
+async def compare(request: Request, context: Context, a: Side = "", b: Side = "", by: Counting = "verdict") -> Response:
     listed = (await campaigns.listed(context.engine, before=None, limit=50)).campaigns
     asked: dict[str, Any] = {"a": a, "b": b, "by": by, "campaigns": listed}
     if not (a and b):

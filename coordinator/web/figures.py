@@ -9,9 +9,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from coordinator.campaigns import service as campaigns
-from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context, Shared
 from coordinator.errors import NotFoundError
+from coordinator.parameters import CampaignId, PathName
 from coordinator.reference.models import PAPER
 from coordinator.reports import service
 from coordinator.reports.api import NO_REFERENCE, AskedFor, Theme, described
@@ -63,7 +63,7 @@ async def figures(request: Request, campaign_id: CampaignId, context: Context, a
 @router.get("/campaigns/{campaign_id}/figures/{figure}.{form}")
 async def picture(
     campaign_id: CampaignId,
-    figure: str,
+    figure: PathName,
     form: Form,
     context: Context,
     asked_for: AskedFor,
@@ -105,14 +105,14 @@ async def reference(request: Request, context: Context) -> Response:
 
 @router.get("/reference/figures/{figure}.{form}")
 async def reference_picture(
-    figure: str, form: Form, context: Context, drawn: Drawn = None, theme: Theme = "auto"
+    figure: PathName, form: Form, context: Context, drawn: Drawn = None, theme: Theme = "auto"
 ) -> Response:
     spec = context.drawer.kept(drawn) or _to_draw((await service.study(context.engine, PAPER)).figure(figure))
     return await _answer(context, spec, form, theme, unchanging=drawn is not None)
 
 
 @router.get("/reference/tables/{table}")
-async def reference_table(table: str, context: Context, format: Literal["json", "csv"] = "json") -> Response:
+async def reference_table(table: PathName, context: Context, format: Literal["json", "csv"] = "json") -> Response:
     found = (await service.study(context.engine, PAPER)).table(table)
     if format == "csv":
         return Response(to_csv(found), headers=SECURITY, media_type="text/csv; charset=utf-8")

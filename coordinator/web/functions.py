@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context
 from coordinator.matrix import service as matrix
 from coordinator.matrix.models import Cell
 from coordinator.outcomes import details
 from coordinator.outcomes.causes import readable
 from coordinator.outcomes.models import CaseDetail, FunctionDetail, FunctionOnTarget, RunDetail
+from coordinator.parameters import CampaignId, PathName
 from coordinator.web.matrix import Shown, shown
 from coordinator.web.pages import page
 from coordinator.web.plots import Scale, scale_of, strips
@@ -52,7 +52,7 @@ class Section:
 
 @router.get("/campaigns/{campaign_id}/functions/{framework}/{function:path}")
 async def function(
-    request: Request, campaign_id: CampaignId, framework: str, function: str, context: Context
+    request: Request, campaign_id: CampaignId, framework: PathName, function: PathName, context: Context
 ) -> Response:
     found = await details.function(context.engine, campaign_id, framework, function)
     cells = await matrix.cells_of(context.engine, campaign_id, framework, function)

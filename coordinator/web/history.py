@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from coordinator.context import Context
 from coordinator.matrix import service
 from coordinator.matrix.models import History, Past
+from coordinator.parameters import PathName
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page
 from coordinator.web.plots import Scale, dot, scale_of
@@ -33,7 +34,7 @@ class Line:
 
 
 @router.get("/history/{framework}/{function:path}")
-async def history(request: Request, framework: str, function: str, context: Context) -> Response:
+async def history(request: Request, framework: PathName, function: PathName, context: Context) -> Response:
     found = await service.history(context.engine, framework, function)
     rows = list(records(found))
     return page(

@@ -11,13 +11,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context
 from coordinator.errors import QueryError
 from coordinator.matrix import service
 from coordinator.matrix.models import Cell, Column, Counting, Module, Part, Row
 from coordinator.matrix.query import EXAMPLES
 from coordinator.matrix.service import Asked
+from coordinator.parameters import CampaignId, Text
 from coordinator.web.pages import SECURITY, as_csv, page
 from coordinator.web.words import UNKNOWN, milliseconds, ratio
 
@@ -25,7 +25,7 @@ router = APIRouter()
 
 ROWS = 100
 """Functions on a page."""
-Text = Annotated[str, Query(max_length=1000)]
+QueryText = Annotated[Text, Query(max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ async def matrix(
     request: Request,
     campaign_id: CampaignId,
     context: Context,
-    q: Text = "",
+    q: QueryText = "",
     by: Counting = "verdict",
     offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
 ) -> Response:
@@ -128,10 +128,13 @@ def shown(cell: Cell, by: Counting) -> Shown:
     strict = None
     if cell.verdict_on_device is not None:
         strict = Counted(
-            cell.verdict_on_device, cell.passed_on_device or 0, cell.total, cell.cause_on_device or uncounted
+            cell.verdict_on_device,
+            cell.passed_on_device or 0,
+            cell.total_on_device or 0,
+            cell.cause_on_device or uncounted,
         )
     main, other = (strict or plain, plain) if by == "device" else (plain, strict)
-    same = other is None or (other.verdict, other.passed) == (main.verdict, main.passed)
+    same = other is None or (other.verdict, other.fraction) == (main.verdict, main.fraction)
     return Shown(
         main=main,
         other=None if same else other,
@@ -184,6 +187,8 @@ def _line(part: Part, row: Row) -> Line:
 def _remarks(cell: Cell) -> Iterator[str]:
     if cell.fell_back:
         yield f"{cell.fell_back} fell back"
+    if cell.unknown_placement:
+        yield f"{cell.unknown_placement} passed without proof of where"
     if cell.flaky:
         yield f"{cell.flaky} flaky"
     if cell.skipped:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Path, Request, Response
+from fastapi import APIRouter, Depends, Form, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, ValidationError
 
-from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context
 from coordinator.errors import ConflictError
 from coordinator.outcomes import details
 from coordinator.outcomes.causes import readable
 from coordinator.outcomes.models import OutcomeDetail
+from coordinator.parameters import CampaignId, JobId
 from coordinator.review import service as review
 from coordinator.review.models import Name, Words
 from coordinator.web.pages import SECURITY, page, same_site
@@ -26,7 +26,6 @@ MOST_TEXT = 64 * 1024
 """So many characters of a log or a message stand on the page; a link leads to all."""
 MOST_TYPED = 4000
 
-JobId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Typed = Annotated[str, Form(max_length=MOST_TYPED)]
 
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from coordinator.campaigns import service as campaigns
-from coordinator.campaigns.api import CampaignId
 from coordinator.context import Context
+from coordinator.parameters import CampaignId
 from coordinator.reports import service
 from coordinator.reports.api import AskedFor, described
 from coordinator.reports.render import to_json

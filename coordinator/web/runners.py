@@ -11,8 +11,8 @@ from fastapi.responses import RedirectResponse
 
 from coordinator.context import Context
 from coordinator.fleet import service
-from coordinator.fleet.api import RunnerId
 from coordinator.fleet.models import Runner, Work
+from coordinator.parameters import RunnerId
 from coordinator.web.pages import page, same_site
 
 router = APIRouter()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response, status
+from fastapi import APIRouter, Depends, Form, Request, Response, status
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -19,6 +19,7 @@ from coordinator.context import Context
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.fleet import service as fleet
 from coordinator.fleet.models import Runner
+from coordinator.parameters import CampaignNumber
 from coordinator.web.pages import page, same_site
 from protocol.catalogue import CONFORMANCE_SUITE
 from protocol.jobs import DEFAULT_TIMEOUT_S
@@ -26,7 +27,6 @@ from protocol.words import TimingPolicy
 
 router = APIRouter()
 
-CampaignNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
 Which = Literal["failed", "incomplete"]
 PREFERRED_SUITE = "paper"
 TIMINGS = {

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from protocol.words import DeviceClass
 from runners.checks import Leaf
@@ -22,6 +21,7 @@ from runners.devices import Description, DeviceUnavailableError, Proof
 from runners.host import cpu_model, libraries, nvidia_driver
 from runners.lookup import lookup
 from runners.rounding import dtype_on_device
+from runners.torch.dispatch import DispatchWatch
 from runners.trees import mapped
 
 FRAMEWORK = "torch"
@@ -34,6 +34,9 @@ class TorchDevice:
     name: str
     handle_name: str
     """How arrays on the device name it."""
+    watches_kernels = True
+    """Whether a fallback is looked for within the device's own kernels, too. Without it a device counts in
+    ``counting``, or says there why nothing can fall back."""
 
     @property
     def handle(self) -> torch.device:
@@ -81,12 +84,16 @@ class TorchDevice:
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
+        """Nothing: torch keeps no counters. A device that does reads them here, and sets ``proof.counted``."""
         yield
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
-        with _HostArrays(self, proof):
+        """What torch dispatches, down into the device's kernels: copies to the host there are fallbacks."""
+        watch = DispatchWatch(self, proof)
+        with watch:
             yield
+        proof.counted |= watch.clear and self.watches_kernels
 
     def lookup(self, name: str) -> Any:
         return lookup(name, f"torch {version()}")
@@ -96,8 +103,11 @@ class TorchDevice:
 
 
 class Cpu(TorchDevice):
+    """The host is the device: nothing can fall back to it."""
+
     name = "cpu"
     handle_name = "cpu"
+    watches_kernels = False
 
     def describe(self) -> Description:
         return Description(
@@ -109,10 +119,18 @@ class Cpu(TorchDevice):
             libraries=libraries("torch", "numpy"),
         )
 
+    @contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        proof.counted = True
+        yield
+
 
 class Cuda(TorchDevice):
+    """An operation without a kernel raises; some kernels read lengths or pivots on the host, as they should."""
+
     name = "cuda"
     handle_name = "cuda:0"
+    watches_kernels = False
 
     def describe(self) -> Description:
         if torch.cuda._is_in_bad_fork():
@@ -136,6 +154,11 @@ class Cuda(TorchDevice):
             threads=torch.get_num_threads(),
             libraries=libraries("torch", "numpy") | {"cuda": str(torch.version.cuda)},
         )
+
+    @contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        proof.counted = True
+        yield
 
     def wait(self, tree: Any) -> None:
         torch.cuda.synchronize()
@@ -178,6 +201,7 @@ class Xla(TorchDevice):
 
     name = "xla"
     handle_name = "xla:0"
+    watches_kernels = False
 
     def __init__(self) -> None:
         import torch_xla
@@ -229,6 +253,7 @@ class Xla(TorchDevice):
                 if operation != "aten::_local_scalar_dense":
                     counted = self._metrics.counter_value(operation) or 1
                     proof.fallbacks[operation] = proof.fallbacks.get(operation, 0) + counted
+            proof.counted = True
 
 
 class Tpu(Xla):
@@ -245,33 +270,6 @@ class Tpu(Xla):
 
 BY_NAME: Mapping[str, type[TorchDevice]] = {each.name: each for each in (Cpu, Cuda, Mps, Tpu, Xla)}
 _XLA_CLASSES = {"CPU": DeviceClass.cpu, "TPU": DeviceClass.tpu, "CUDA": DeviceClass.gpu}
-
-_MOVES = frozenset(
-    {"_to_copy", "to", "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense", "lift_fresh"}
-)
-"""Operations whose purpose is to carry values between host and device."""
-
-
-class _HostArrays(TorchDispatchMode):  # type: ignore[misc]
-    """Sees the arrays of every operation, and notes those that should not have been on the host."""
-
-    def __init__(self, device: TorchDevice, proof: Proof) -> None:
-        super().__init__()
-        self._device = device
-        self._proof = proof
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        namespace, _, name = func._schema.name.partition("::")
-        arrived = list(_tensors((args, kwargs)))
-        if name in _MOVES or not arrived:
-            return result
-        devices = {str(each.device) for each in (*arrived, *_tensors(result)) if each.dim() > 0}
-        self._proof.devices |= devices
-        if not all(map(self._device.on_device, devices)):
-            operation = f"{namespace}::{name} (host arrays)"
-            self._proof.fallbacks[operation] = self._proof.fallbacks.get(operation, 0) + 1
-        return result
 
 
 def version() -> str:
@@ -293,15 +291,3 @@ def _leaf(tensor: torch.Tensor) -> Leaf:
     if dtype == "bfloat16":
         host = host.float()
     return Leaf(host.numpy(), dtype, str(tensor.device))
-
-
-def _tensors(tree: Any) -> Iterator[torch.Tensor]:
-    """Every tensor among an operation's arguments or results, which hold no other containers."""
-    if isinstance(tree, torch.Tensor):
-        yield tree
-    elif isinstance(tree, (list, tuple)):
-        for each in tree:
-            yield from _tensors(each)
-    elif isinstance(tree, dict):
-        for each in tree.values():
-            yield from _tensors(each)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+import pytest
+import torch
 
 from protocol.outcomes import Outcome
 from protocol.words import Ending, Placement, Verdict
-from runners.cases import Function
-from runners.devices import Device
+from runners.cases import Function, On
+from runners.devices import Device, Proof
+from runners.torch.devices import TorchDevice
 
 OutcomeOf = Callable[..., Outcome]
 
@@ -48,16 +53,95 @@ def test_sorting_is_right_and_seen_to_fall_back(toy: Device, outcome_of: Outcome
     assert outcome.proof.devices == ["toy:0"], "its arrays alone would not tell"
 
 
+def negation() -> Function:
+    function = Function("torch.neg", reference=np.negative)
+    function.value("plain", lambda make: (make.normal(4),))
+    return function
+
+
+def test_a_fallback_is_seen_where_gradients_are_recorded(toy: Device, outcome_of: OutcomeOf) -> None:
+    sort = Function(
+        "torch.sort",
+        reference=np.sort,
+        prepare=lambda on, values: lambda: on.function(values.requires_grad_())[0].detach(),
+    )
+    sort.value("distinct", lambda make: (make.distinct(6),))
+    outcome = outcome_of(toy, sort)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome.evidence
+    assert outcome.proof.fallbacks == {"aten::sort": 1}
+
+
+def test_numbers_beside_arrays_and_new_arrays_stay_on_the_device(toy: Device, outcome_of: OutcomeOf) -> None:
+    function = Function(
+        "torch.mul",
+        reference=lambda values: (values * 2 + 1) / 3,
+        prepare=lambda on, values: lambda: (on.function(values, 2) + torch.rand(4, device=on.device) * 0 + 1) / 3.0,
+    )
+    function.value("numbers", lambda make: (make.normal(4),))
+    outcome = outcome_of(toy, function)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
+
+
+def squared_gradient(on: On, values: Any) -> Callable[[], Any]:
+    values.requires_grad_()
+    return lambda: on.function((values * values).sum(), values)[0]
+
+
+def test_a_gradient_stays_on_the_device(toy: Device, outcome_of: OutcomeOf) -> None:
+    function = Function("torch.autograd.grad", reference=lambda values: 2 * values, prepare=squared_gradient)
+    function.value("square", lambda make: (make.normal(4),))
+    outcome = outcome_of(toy, function)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
+
+
+class Blind:
+    """A device that is watched by nobody."""
+
+    @contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def tracing(self, proof: Proof) -> Iterator[None]:
+        yield
+
+
+@pytest.mark.parametrize("function", [argsort(), negation()])
+def test_a_device_that_counts_nothing_is_never_known_to_have_worked(
+    toy: TorchDevice, outcome_of: OutcomeOf, function: Function
+) -> None:
+    blind = type("BlindToy", (Blind, type(toy)), {})()
+    outcome = outcome_of(blind, function)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.unknown)
+    assert outcome.proof.devices == ["toy:0"]
+
+
+def test_counters_of_its_own_count_without_a_trace(toy: TorchDevice, outcome_of: OutcomeOf) -> None:
+    class Counting(Blind):
+        @contextmanager
+        def counting(self, proof: Proof) -> Iterator[None]:
+            yield
+            proof.counted = True
+
+    counting = type("CountingToy", (Counting, type(toy)), {})()
+    assert outcome_of(counting, negation()).placement is Placement.on_device
+
+
+def test_a_call_that_fails_when_it_is_watched_is_unknown(toy: Device, outcome_of: OutcomeOf) -> None:
+    calls = iter([True])
+    once = Function(
+        "torch.neg", reference=np.negative, prepare=lambda on, values: lambda: next(calls) and on.function(values)
+    )
+    once.value("plain", lambda make: (make.normal(4),))
+    assert outcome_of(toy, once).placement is Placement.unknown
+
+
 def test_a_fallback_is_not_blamed_on_the_next_case(toy: Device, outcome_of: OutcomeOf) -> None:
-    negative = Function("torch.neg", reference=np.negative)
-    negative.value("plain", lambda make: (make.normal(4),))
     assert outcome_of(toy, argsort()).placement is Placement.fell_back
-    assert outcome_of(toy, negative).placement is Placement.on_device
+    assert outcome_of(toy, negation()).placement is Placement.on_device
 
 
 def test_a_result_is_never_written_into_less_or_more_than_its_own_room(toy: Device, outcome_of: OutcomeOf) -> None:
-    import torch
-
     given = toy.put(np.ones(3), "float32")
     outcome = Function("torch.exp", reference=np.exp, prepare=lambda on, values: lambda: on.function(values, out=room))
     outcome.value("out", lambda make: (make.normal(3),))

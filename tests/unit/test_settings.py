@@ -1,4 +1,4 @@
-"""Settings: a password from a file reaches the DSN unchanged."""
+"""Settings: a password from a file reaches the DSN unchanged, and a limit is a number of seconds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from coordinator.errors import DatabaseError
-from coordinator.settings import with_password
+from coordinator.errors import DatabaseError, SettingError
+from coordinator.settings import Settings, with_password
 
 
 @pytest.mark.parametrize("password", ["plain", "p@ss:w/ord?#%", "ä b"])
@@ -29,3 +29,19 @@ def test_a_dsn_without_a_user_is_refused(tmp_path: Path) -> None:
     file.write_text("secret")
     with pytest.raises(DatabaseError, match="names no user"):
         with_password("postgresql://db/portolan", str(file))
+
+
+@pytest.mark.parametrize(("given", "seconds"), [(None, 60.0), ("", 60.0), ("2.5", 2.5)])
+def test_the_limit_of_a_statement(monkeypatch: pytest.MonkeyPatch, given: str | None, seconds: float) -> None:
+    if given is None:
+        monkeypatch.delenv("PORTOLAN_STATEMENT_TIMEOUT_S", raising=False)
+    else:
+        monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", given)
+    assert Settings("postgresql://nowhere").statement_timeout_s == seconds
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "nan", "inf", "1e9", "a minute"])
+def test_a_limit_that_is_none(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", given)
+    with pytest.raises(SettingError, match=r"give seconds from 0\.1 to 3600"):
+        Settings("postgresql://nowhere")

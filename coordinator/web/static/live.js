@@ -12,6 +12,7 @@ let due = null;
 let looking = false;
 let again = false;
 let spoken = performance.now();
+let lost = false;
 
 async function look(last) {
   if (looking) {
@@ -23,13 +24,32 @@ async function look(last) {
   const began = performance.now();
   try {
     const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
-    if (answer.ok) put(new DOMParser().parseFromString(await answer.text(), "text/html"), last);
+    if (!answer.ok) throw new Error(answer.statusText);
+    put(new DOMParser().parseFromString(await answer.text(), "text/html"), last);
+    back();
   } catch {
-    // The stream tells when the coordinator is back.
+    // The stream tells when the coordinator is back; after its end nobody does.
+    away();
+    if (last) setTimeout(() => look(true), TRY_AGAIN_MS);
   }
   looking = false;
   // A page that is slow to make is asked for less often.
   if (again && due === null) soon(Math.max(LOOK_EVERY_MS, 5 * (performance.now() - began)));
+}
+
+// Said once, and not at a stream that was only made anew.
+function away() {
+  if (lost) return;
+  lost = true;
+  said.classList.remove("hidden");
+  said.textContent = "The coordinator or its database is away; this page goes on when it is back.";
+}
+
+function back() {
+  if (!lost) return;
+  lost = false;
+  said.classList.add("hidden");
+  said.textContent = "It is back.";
 }
 
 function soon(wait) {
@@ -69,9 +89,20 @@ function follow() {
     while (looking) await new Promise((done) => setTimeout(done, 50));
     await look(true);
   });
+  events.addEventListener("away", away);
+  events.addEventListener("open", () => {
+    if (lost) look(false);
+  });
   // A lost connection is made anew by the browser; one that was refused is not.
   events.addEventListener("error", () => {
-    if (events.readyState === EventSource.CLOSED) setTimeout(follow, TRY_AGAIN_MS);
+    if (events.readyState === EventSource.CLOSED) {
+      away();
+      setTimeout(follow, TRY_AGAIN_MS);
+    } else {
+      setTimeout(() => {
+        if (events.readyState === EventSource.CONNECTING) away();
+      }, TRY_AGAIN_MS);
+    }
   });
 }
 

@@ -1,14 +1,15 @@
-"""The toy as Portolan sees it: what it is, and how it is seeded, waited for and watched."""
+"""The toy as Portolan sees it: what it is, and how it is seeded and waited for.
+
+It counts no fallbacks of its own: its sorting goes to the host by way of torch, and is seen there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from portolan_toy import kernels, registration
 from protocol.words import DeviceClass
-from runners.devices import Description, Proof
+from runners.devices import Description
 from runners.host import libraries
 from runners.torch.devices import TorchDevice, version
 
@@ -41,12 +42,3 @@ class Toy(TorchDevice):
     def seed(self, seed: int) -> None:
         super().seed(seed)
         kernels.seed(seed)
-
-    @contextmanager
-    def counting(self, proof: Proof) -> Iterator[None]:
-        kernels.FALLBACKS.clear()
-        try:
-            yield
-        finally:
-            for operation, count in kernels.FALLBACKS.items():
-                proof.fallbacks[operation] = proof.fallbacks.get(operation, 0) + count

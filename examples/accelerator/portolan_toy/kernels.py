@@ -7,7 +7,6 @@ soon as those are there.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,9 +17,6 @@ from portolan_toy.memory import allocate, array, dtype_of, tensor
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
-
-FALLBACKS: Counter[str] = Counter()
-"""Operations that ran on the host although they were asked of the device, since it was last cleared."""
 
 _KERNELS: dict[str, Kernel] = {}
 _random = np.random.default_rng(0)
@@ -308,12 +304,11 @@ def _refuse(generator: Any) -> None:
         raise NotImplementedError("the toy device has one generator, its own")
 
 
-# -- Taken to the host, and counted: the result looks as if the device had done it.
+# -- Taken to the host without a word: the result looks as if the device had done it.
 
 
 def _on_the_host(operation: Any) -> Kernel:
     def run(*arguments: Any, **options: Any) -> Any:
-        FALLBACKS[operation._schema.name] += 1
         given = [each.cpu() if isinstance(each, torch.Tensor) else each for each in arguments]
         results = operation(*given, **options)
         return tuple(each.to("toy:0") for each in results)

@@ -20,6 +20,7 @@ DEVICES: Mapping[str, Mapping[str, str]] = {
     "unprimable": {},
     "dying": {},
     "broken": {"HAZARDS_BROKEN": "1"},
+    "unwatched": {},
 }
 
 

@@ -1,4 +1,4 @@
-"""NumPy on the host as a device, and devices that are not there or break."""
+"""NumPy on the host as a device, devices that are not there or break, and one that nobody watches."""
 
 from __future__ import annotations
 
@@ -67,6 +67,8 @@ class Host:
     @contextlib.contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
         yield
+        # The host is the device. Only the unwatched one is not known to have it so.
+        proof.counted = self.name != "unwatched"
 
     @contextlib.contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:

@@ -12,9 +12,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from coordinator.database.connection import engine
 from coordinator.database.migration import current, head, upgrade
 from coordinator.database.views import VIEWS
 from coordinator.errors import DatabaseError
+from coordinator.matrix.service import column_of
 
 ROOT = Path(__file__).parents[3]
 PAGES = """
@@ -82,6 +84,42 @@ async def test_a_database_that_is_not_there(postgres: str) -> None:
         await upgrade("postgresql://portolan:x@127.0.0.1:1/portolan")
     with pytest.raises(DatabaseError, match="password authentication failed"):
         await upgrade(postgres.replace("portolan:", "portolan:not", 1))
+
+
+_PASSED_SOMEWHERE = """
+INSERT INTO suites (name, framework, revision) VALUES ('paper', 'torch', '1');
+INSERT INTO targets (framework, version, device, device_class, hardware, environment)
+VALUES ('torch', '2.9.0', 'npu', 'other', 'an NPU', 'e');
+INSERT INTO cases (suite_id, name, function, position) VALUES (1, 'torch.cat/0', 'torch.cat', 0);
+INSERT INTO campaigns (name, suite, selectors, functions, runs, timeout_s, timing)
+VALUES ('first', 'paper', '[]', '[]', 1, 900, 'steady');
+INSERT INTO campaign_targets (campaign_id, target_id, suite_id, total, done) VALUES (1, 1, 1, 1, 1);
+INSERT INTO jobs (campaign_id, target_id, case_id, run, priority, state, attempt) VALUES (1, 1, 1, 1, 0, 'done', 1);
+INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, verdict, ending, placement, duration_s)
+VALUES (1, 1, 1, 1, 1, 1, 'passed', 'returned', 'unknown', 0.1);
+INSERT INTO matrices (campaign_id, done, renamed, took_s) VALUES (1, 1, 0, 0);
+INSERT INTO matrix_rows (campaign_id, framework, function, module) VALUES (1, 'torch', 'torch.cat', 'torch');
+INSERT INTO matrix_cells (campaign_id, framework, function, target_id, module, host_only, verdict, verdict_on_device,
+                          passed, failed, total, skipped, incomplete, flaky, fell_back, passed_on_device)
+VALUES (1, 'torch', 'torch.cat', 1, 'torch', false, 'success', 'success', 1, 0, 1, 0, 0, 0, 0, 1);
+"""
+
+
+async def test_what_was_stored_before_is_read_by_the_rule_of_placements(empty: str) -> None:
+    assert alembic(empty, "upgrade", "0007").returncode == 0
+    connection = await asyncpg.connect(empty)
+    await connection.execute(_PASSED_SOMEWHERE)
+    assert await connection.fetchval("select verdict_on_device from function_verdicts") == "success"
+    await upgrade(empty)
+    row = await connection.fetchrow("select * from function_verdicts")
+    assert row is not None
+    assert (row["verdict"], row["verdict_on_device"], row["unknown_placement"]) == ("success", "unknown", 1)
+    assert await connection.fetchval("select verdict_on_device from outcome_rows") == "unknown"
+    await connection.close()
+    pool = engine(empty)
+    (cell,) = await column_of(pool, 1, 1)
+    await pool.dispose()
+    assert (cell.verdict_on_device, cell.passed_on_device, cell.unknown_placement) == ("unknown", 0, 1)
 
 
 def test_the_tables_are_those_of_the_code(empty: str) -> None:

@@ -69,7 +69,7 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
                         run=run,
                         verdict=verdict,
                         cause=draw.choice([*list(Cause)[:5], None]) if verdict != "passed" else None,
-                        placement=draw.choices(list(Placement), (6, 2, 1, 1))[0],
+                        placement=Placement.unknown if number == 7 else draw.choices(list(Placement), (6, 2, 1, 1))[0],
                         cold_ms=draw.uniform(1, 9) if measured else None,
                         steady_ms=draw.uniform(0, 1) if measured and draw.random() < 0.8 else None,
                         iqr_ms=draw.uniform(0, 1) if measured else None,
@@ -138,6 +138,14 @@ def added_up(passed: int, failed: int) -> str:
     return "success" if not failed else "partial" if passed else "complete"
 
 
+def unproven(runs: list[Planned]) -> bool:
+    """They passed, none by falling back, and not all were proven on the device."""
+    counted = [run for run in runs if run.verdict in ("passed", "failed")]
+    return all(run.verdict == "passed" and not run.fell_back for run in counted) and any(
+        run.placement != "on_device" for run in counted
+    )
+
+
 def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
     """A function's cases, by the design's words and nothing else."""
 
@@ -153,6 +161,8 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
             found["incomplete" if any(each.verdict == "incomplete" for each in runs) else "skipped"] += 1
             if named := [each.cause for each in runs if each.cause]:
                 others.append(most_frequent(named))
+        elif on_device and unproven(runs):
+            found["unknown_placement"] += 1
         elif any(map(failed, counted)):
             found["failed"] += 1
             causes.append(
@@ -171,6 +181,8 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
         "verdict": added_up(found["passed"], found["failed"]),
         "cause": most_frequent(causes),
         "not_counted_cause": most_frequent(others),
+        "total": found["passed"] + found["failed"],
+        "unknown_placement": found["unknown_placement"],
     }
 
 
@@ -197,15 +209,18 @@ async def test_function_verdicts(database: str, seed: int) -> None:
     for key, cases in expected.items():
         row, host_only = rows[key], cases[0][0].host_only
         plain, strict = counts(cases, on_device=False), counts(cases, on_device=True)
+        assert plain.pop("unknown_placement") == 0
         assert {name: row[name] for name in plain} == plain
-        assert row["total"] == plain["passed"] + plain["failed"]
         assert row["host_only"] == host_only
         assert row["device"] == f"device {key[1]}"
-        for name in ("verdict", "passed", "failed", "cause"):
+        for name in ("verdict", "passed", "failed", "cause", "total"):
             assert row[f"{name}_on_device"] == (None if host_only else strict[name])
+        assert row["unknown_placement"] == (None if host_only else strict["unknown_placement"])
     assert {row["verdict"] for row in rows.values()} == {"success", "partial", "complete", "unknown"}
     assert any(row["verdict_on_device"] not in (row["verdict"], None) for row in rows.values())
     assert any(row["flaky"] for row in rows.values())
+    assert any(row["unknown_placement"] for row in rows.values())
+    assert any(row["verdict"] == "success" and row["verdict_on_device"] == "unknown" for row in rows.values())
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -258,6 +273,8 @@ async def test_outcome_rows(database: str) -> None:
             assert (row["verdict_on_device"], row["cause_on_device"]) == (None, None)
         elif outcome.fell_back:
             assert (row["verdict_on_device"], row["cause_on_device"]) == ("failed", "placement")
+        elif outcome.verdict == "passed" and outcome.placement != "on_device":
+            assert (row["verdict_on_device"], row["cause_on_device"]) == ("unknown", None)
         else:
             assert (row["verdict_on_device"], row["cause_on_device"]) == (outcome.verdict, outcome.cause)
         assert row["samples"] == len(outcome.samples or [])

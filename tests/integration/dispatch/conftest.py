@@ -13,7 +13,7 @@ from coordinator.campaigns.plan import Plan, TargetPlan
 from coordinator.campaigns.selectors import TargetName
 from coordinator.dispatch import queue
 from coordinator.dispatch.queue import HeldJob
-from coordinator.fleet import ownership
+from coordinator.fleet import ownership, suites
 from coordinator.fleet import store as fleet
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
@@ -73,7 +73,7 @@ def runner_info(boot_id: str = "boot-1") -> RunnerInfo:
 async def place(engine: AsyncEngine) -> Place:
     cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(400)]
     async with engine.begin() as connection:
-        suite_id = await fleet.store_suite(
+        suite_id = await suites.store_suite(
             connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
         )
         runner_id = await fleet.add_runner(connection, runner_info(), [suite_id], url=URL, secret=SECRET)

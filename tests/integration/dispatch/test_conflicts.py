@@ -15,7 +15,7 @@ from coordinator.database import connection as connections
 from coordinator.fleet import ownership, store
 from coordinator.fleet import service as fleet
 from coordinator.fleet.models import RunnerRegistration
-from protocol.catalogue import Catalogue
+from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 from tests.integration.dispatch.conftest import SECRET, URL, Place, runner_info
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -111,3 +111,31 @@ async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) ->
             second = asyncio.create_task(fleet.enter(place.engine, registration, runner_info("boot-2"), CATALOGUE))
             await waits(place)
         assert await second == first
+
+
+async def test_two_that_list_the_same_new_suites_in_other_orders_both_register(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both store them in the order of their names, so one waits and neither is ended."""
+    monkeypatch.setattr(connections, "ATTEMPTS", 1)
+    listed = [
+        CatalogueSuite(name=name, revision="r", cases=[CatalogueCase(id=f"{name}/0", function=name)])
+        for name in ("first", "second")
+    ]
+
+    def enter(number: int, suites: list[CatalogueSuite]) -> asyncio.Task[int]:
+        """Of targets of their own, which they would otherwise wait for."""
+        info = runner_info(f"boot-{number}")
+        info = info.model_copy(update={"version": f"2.{number}"})
+        registration = RunnerRegistration(url=f"http://runner-{number}", secret=SECRET)
+        return asyncio.create_task(fleet.enter(place.engine, registration, info, Catalogue(suites=suites)))
+
+    async with asyncio.timeout(60):
+        async with place.engine.begin() as connection:
+            lock = "SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"
+            await connection.execute(text(lock), {"key": "first\ntorch\nr"})
+            one = enter(1, listed)
+            await waits(place)
+            other = enter(2, listed[::-1])
+            await waits(place, 2)
+        assert await one != await other

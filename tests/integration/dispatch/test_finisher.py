@@ -22,7 +22,9 @@ from tests.integration.dispatch.test_queue import PASSED
 async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> None:
     await place.campaign(cases=5)
     jobs = await place.claim()
-    absurd = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1, timing=Timing(position=2**70))
+    absurd = Outcome(
+        verdict=Verdict.passed, ending=Ending.returned, duration_s=1, timing=Timing.model_construct(position=2**70)
+    )
     all_stored = asyncio.Event()
 
     def stored(cursor: Cursor) -> None:

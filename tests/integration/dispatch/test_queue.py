@@ -26,12 +26,14 @@ PASSED = Outcome(
     duration_s=0.5,
     timing=Timing(cold_ms=2.0, samples_ms=[1.0, 2.0, 3.0], calls_per_sample=7),
 )
-FAILED = Outcome(
-    verdict=Verdict.failed,
-    ending=Ending.raised,
-    duration_s=0.1,
-    evidence=Evidence(exception="builtins.RuntimeError", message="nul \x00 and lone surrogate \ud800"),
-    log_tail="\x00\udfff",
+FAILED = Outcome(verdict=Verdict.failed, ending=Ending.raised, duration_s=0.1).model_copy(
+    # What no reader of a message lets through.
+    update={
+        "evidence": Evidence.model_construct(
+            exception="builtins.RuntimeError", message="nul \x00 and lone surrogate \ud800"
+        ),
+        "log_tail": "\x00\udfff",
+    }
 )
 
 

@@ -22,7 +22,8 @@ RUNS = 2
 
 LIKE_THE_VIEW = (
     "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete", "flaky", "fell_back",
-    "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "host_only",
+    "passed_on_device", "total_on_device", "unknown_placement", "cause", "cause_on_device", "not_counted_cause",
+    "host_only",
 )  # fmt: skip
 
 
@@ -76,7 +77,7 @@ async def outcome(
     host: bool = False,
 ) -> None:
     verdict = draw.choices(["passed", "failed", "skipped", "incomplete"], weights)[0]
-    placement = "host_only" if host else draw.choices(["on_device", "fell_back"], (4, 1))[0]
+    placement = "host_only" if host else draw.choices(["on_device", "fell_back", "unknown"], (4, 1, 1))[0]
     job = await connection.fetchval(
         "insert into jobs (campaign_id, target_id, case_id, run, priority, state)"
         " values ($1, $2, $3, $4, 0, 'done') returning id",

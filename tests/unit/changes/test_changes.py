@@ -44,6 +44,7 @@ def cell(function: str, passed: int, total: int, **given: object) -> Cell:
         "verdict_on_device": half(passed, total).verdict,
         "passed": passed,
         "passed_on_device": passed,
+        "total_on_device": total,
         "failed": total - passed,
         "total": total,
     }

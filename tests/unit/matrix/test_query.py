@@ -49,7 +49,7 @@ verdicts = st.builds(
     st.booleans(),
 )
 causes = st.builds(MainCause, selectors, st.sampled_from([str(each) for each in Cause]), st.booleans())
-counted = st.builds(Counted, selectors, st.sampled_from(["flaky", "fell_back"]), st.booleans())
+counted = st.builds(Counted, selectors, st.sampled_from(["flaky", "fell_back", "unknown_placement"]), st.booleans())
 slower = st.builds(
     Slower, selectors, st.floats(1e-6, 1e6, allow_nan=False, exclude_min=True), st.booleans(), st.booleans()
 )
@@ -94,9 +94,10 @@ def test_words_mean_what_they_say() -> None:
         Verdict(Selector("*", None, "cpu"), ("success",)),
         MainCause(None, "type"),
     )
-    assert parse("slower:torch@2.9/xla>10 falls-back:xla flaky: cause:xla=memory") == (
+    assert parse("slower:torch@2.9/xla>10 falls-back:xla unproven:xla flaky: cause:xla=memory") == (
         Slower(Selector("torch", "2.9", "xla"), 10.0),
         Counted(XLA, "fell_back"),
+        Counted(XLA, "unknown_placement"),
         Counted(None, "flaky"),
         MainCause(XLA, "memory"),
     )

@@ -45,9 +45,13 @@ def verdict(
     *,
     cause: str | None = None,
     cause_on_device: str | None = None,
+    unknown_placement: int = 0,
 ) -> FunctionVerdict:
     on_device = word if on_device == "as the verdict" else on_device
-    return FunctionVerdict(on.id, function, word, on_device, cause, cause_on_device or cause)
+    fell_back = int(cause_on_device == "placement")
+    return FunctionVerdict(
+        on.id, function, word, on_device, cause, cause_on_device or cause, fell_back, unknown_placement
+    )
 
 
 def measured(on: Target, function: str, *milliseconds: float, host_only: bool = False) -> list[CaseLatency]:

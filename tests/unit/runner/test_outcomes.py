@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocol.outcomes import Evidence, Outcome, PlacementProof
+from protocol.limits import MAX_SECONDS
+from protocol.outcomes import Outcome
 from protocol.words import Ending, Verdict
-from runners.outcomes import TEXT_LIMIT, cleaned, died, printable, with_log
+from runners.outcomes import TEXT_LIMIT, died, harness_failed, make_evidence, make_proof, printable, with_log
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -51,16 +52,33 @@ def test_every_text_of_an_outcome_is_cleaned(text: str) -> None:
         verdict=Verdict.failed,
         ending=Ending.raised,
         duration_s=0,
-        evidence=Evidence(exception=text, message=text, frames=[text], mismatch=text, reason=text),
-        proof=PlacementProof(devices=[text], fallbacks={text: 1}),
+        evidence=make_evidence(exception=text, message=text, frames=[text], mismatch=text, reason=text),
+        proof=make_proof([text], {text: 1}),
     )
-    body = with_log(cleaned(outcome), text.encode("utf-8", "surrogatepass"), 1).model_dump_json()
+    body = with_log(outcome, text.encode("utf-8", "surrogatepass"), 1).model_dump_json()
     # Parsed, for the six characters of an escape may themselves be somebody's text.
     texts = list(strings(json.loads(body)))
     assert len(texts) >= 6
     for stored in texts:
         assert "\0" not in stored
         stored.encode("utf-8")
+
+
+def test_evidence_of_any_size_is_cut_to_the_limits_of_the_protocol() -> None:
+    long = "x" * 100_000
+    evidence = make_evidence(
+        exception=long, message=long, frames=[long] * 5_000, signal=long, mismatch=long, right_at=long, reason=long
+    )
+    assert type(evidence).model_validate_json(evidence.model_dump_json()) == evidence
+    proof = make_proof([long], {long: 1})
+    assert type(proof).model_validate_json(proof.model_dump_json()) == proof
+
+
+@given(st.floats())
+def test_an_end_is_told_whatever_the_clock_says(seconds: float) -> None:
+    outcome = harness_failed("the harness failed", duration_s=seconds)
+    assert 0 <= outcome.duration_s <= MAX_SECONDS
+    assert died(None, seconds).ending is Ending.exited
 
 
 def test_an_end_is_told_by_exit_code_or_signal() -> None:

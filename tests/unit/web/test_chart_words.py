@@ -32,6 +32,8 @@ CELL: dict[str, Any] = {
     "failed": 0,
     "total": 3,
     "passed_on_device": 3,
+    "total_on_device": 3,
+    "unknown_placement": 0,
     "skipped": 0,
     "incomplete": 0,
     "flaky": 0,
@@ -67,12 +69,21 @@ def test_a_cell_whose_verdicts_agree_says_so_once_and_unknown_is_no_zero() -> No
 
 
 def test_a_function_that_never_touches_a_device_keeps_its_verdict_when_counted_by_device() -> None:
-    host = Cell.model_validate({**CELL, "host_only": True, "verdict_on_device": None, "passed_on_device": None})
+    host = Cell.model_validate(
+        {**CELL, "host_only": True, "verdict_on_device": None, "passed_on_device": None, "total_on_device": None}
+    )
     assert shown(host, "device").main.verdict == "success"
 
 
 def test_without_a_counted_case_the_cell_says_why() -> None:
-    gone = {"verdict": "unknown", "verdict_on_device": "unknown", "passed": 0, "passed_on_device": 0, "total": 0}
+    gone = {
+        "verdict": "unknown",
+        "verdict_on_device": "unknown",
+        "passed": 0,
+        "passed_on_device": 0,
+        "total_on_device": 0,
+        "total": 0,
+    }
     told = shown(Cell.model_validate({**CELL, **gone, "skipped": 1, "not_counted_cause": "removed"}), "verdict")
     assert (told.main.said, told.main.cause, told.remarks) == ("no counted case", "removed", ("1 skipped",))
 

@@ -79,6 +79,14 @@ for name, arguments in {
     "children": ["leave_children", NOTE],
     "channel": ["close_descriptors"],
     "memory": ["eat_memory"],
+    "measure-nan": ["measure", [1.0, float("nan")], 1.0],
+    "measure-infinite": ["measure", [1.0], float("inf")],
+    "measure-negative": ["measure", [-1.0], 1.0],
+    "measure-huge": ["measure", [1e300], 1.0],
+    "end-infinite": ["end_at", float("inf")],
+    "freeze-nan": ["freeze", float("nan")],
+    "freeze-past": ["freeze", -1e300],
+    "freeze-future": ["freeze", 1e300],
 }.items():
     one_of.behaviour(name, lambda make, arguments=arguments: list(arguments), _returns)
 FUNCTIONS.append(one_of)
@@ -87,3 +95,16 @@ print_much = Function("hazards.print_much")
 print_much.behaviour("10MB", lambda make: [10 << 20], _returns)
 print_much.behaviour("1GB", lambda make: [1 << 30], _returns)
 FUNCTIONS.append(print_much)
+
+report = Function("hazards.report")
+REPORT = '{"type": "finished", "at": 1.0, "outcome": {"verdict": "passed", "ending": "returned", %s}}'
+for name, line in {
+    "nan": REPORT % '"duration_s": NaN',
+    "infinite": REPORT % '"duration_s": 1e999',
+    "negative": REPORT % '"duration_s": -1',
+    "nul": REPORT % '"duration_s": 0, "log_tail": "a\\u0000b"',
+    "nothing": '{"type": "finished"}',
+    "tomorrow": '{"type": "begun", "at": 1e300}',
+}.items():
+    report.behaviour(name, lambda make, line=line: [line], _returns)
+FUNCTIONS.append(report)

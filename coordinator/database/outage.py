@@ -1,0 +1,51 @@
+"""What it means that the database is away: the one list of errors, for all loops and all answers.
+
+A loop that lives for long catches ``DATABASE_AWAY`` and tries again. Over HTTP such an error is
+an outage (503) unless ``is_outage`` says that the statement itself was at fault.
+"""
+
+from __future__ import annotations
+
+import asyncpg
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from coordinator.errors import DatabaseAwayError
+
+DATABASE_AWAY: tuple[type[Exception], ...] = (
+    DatabaseAwayError,  # no connection could be made
+    DBAPIError,  # what SQLAlchemy makes of most errors of asyncpg
+    PoolTimeoutError,  # every connection of the pool is in use; no DBAPIError
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,  # among them ConnectionError, and the TimeoutError of a client-side limit
+)
+
+_FAULTS_OF_THE_STATEMENT = ("0A", "21", "22", "23", "42")
+"""Classes of SQLSTATE that PostgreSQL answers with while it is well: to try again changes nothing."""
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether the same request can succeed in a moment, because PostgreSQL or the way to it was at fault."""
+    state = sqlstate(error)
+    cause = error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig is not None else error
+    # asyncpg refuses a value that fits no column before it sends it: an InterfaceError and ValueError in one.
+    if isinstance(cause, ValueError) or (state is not None and state[:2] in _FAULTS_OF_THE_STATEMENT):
+        return False
+    # An OSError of another kind is a disk's.
+    return isinstance(error, ConnectionError | TimeoutError) or (
+        isinstance(error, DATABASE_AWAY) and not isinstance(error, OSError)
+    )
+
+
+def sqlstate(error: BaseException) -> str | None:
+    """The SQLSTATE of the answer, if PostgreSQL answered."""
+    state = getattr(getattr(error, "orig", error), "sqlstate", None)
+    return state if isinstance(state, str) else None
+
+
+def reason_of(error: BaseException) -> str:
+    """The error in one line; some have no message, then their name."""
+    told = str(getattr(error, "orig", None) or error)
+    return " ".join(told.split()) or type(error).__name__

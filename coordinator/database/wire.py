@@ -1,0 +1,91 @@
+"""One connection to PostgreSQL, and how soon it is noticed that nobody is at its other end.
+
+A firewall that forgets a connection drops its packets and says nothing. The kernel would go on
+sending for fifteen minutes, and wait for an answer for ever. So every connection has keepalives and a
+limit for what is not acknowledged, on both sides, and every statement a limit on our side: it
+lies over the server's own, so that it only meets a server that says nothing at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import asyncpg
+from asyncpg.connection import Connection
+
+from coordinator.database.outage import reason_of
+from coordinator.errors import DatabaseAwayError
+
+CONNECT_TIMEOUT_S = 10.0
+ANSWER_MARGIN_S = 5.0
+"""How much longer than the server's own limit we wait for the answer to a statement."""
+CANCEL_TIMEOUT_S = 2.0
+"""A server that is well ends a cancelled statement at once; past this, its connection is closed."""
+KEEPALIVE_IDLE_S = 15
+KEEPALIVE_EVERY_S = 5
+KEEPALIVE_COUNT = 3
+UNACKNOWLEDGED_S = 30
+"""What was sent and not acknowledged for so long ends the connection."""
+
+_SERVER_KEEPALIVE = {
+    "tcp_keepalives_idle": str(KEEPALIVE_IDLE_S),
+    "tcp_keepalives_interval": str(KEEPALIVE_EVERY_S),
+    "tcp_keepalives_count": str(KEEPALIVE_COUNT),
+    "tcp_user_timeout": str(UNACKNOWLEDGED_S * 1000),
+}
+# Not every system has all of them; macOS calls the first one otherwise.
+_SOCKET_OPTIONS = {
+    "TCP_KEEPIDLE": KEEPALIVE_IDLE_S,
+    "TCP_KEEPALIVE": KEEPALIVE_IDLE_S,
+    "TCP_KEEPINTVL": KEEPALIVE_EVERY_S,
+    "TCP_KEEPCNT": KEEPALIVE_COUNT,
+    "TCP_USER_TIMEOUT": UNACKNOWLEDGED_S * 1000,
+}
+
+
+class BoundedConnection(Connection):  # type: ignore[misc]
+    """Closes itself if the server does not end a statement that was cancelled or took too long.
+
+    asyncpg waits for the end of a cancelled statement before it sends the next one, a rollback
+    say; without a bound of its own that takes as long as the statement was allowed to.
+    """
+
+    def _cancel_current_command(self, *waiters: Any) -> None:
+        super()._cancel_current_command(*waiters)
+        asyncio.get_running_loop().call_later(CANCEL_TIMEOUT_S, self._give_up_cancelling)
+
+    def _give_up_cancelling(self) -> None:
+        if not self.is_closed() and self._protocol._is_cancelling():
+            self.terminate()
+
+
+async def connect(
+    dsn: str, *, settings: dict[str, str] | None = None, statement_timeout_s: float | None = None
+) -> asyncpg.Connection:
+    """A connection that notices the loss of its server. Raises ``DatabaseAwayError`` if there is none to be had."""
+    limit_s = None if statement_timeout_s is None else statement_timeout_s + ANSWER_MARGIN_S
+    try:
+        connection = await asyncpg.connect(
+            dsn,
+            server_settings={**_SERVER_KEEPALIVE, **(settings or {})},
+            timeout=CONNECT_TIMEOUT_S,
+            command_timeout=limit_s,
+            connection_class=BoundedConnection,
+        )
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+        raise DatabaseAwayError(reason_of(error)) from error
+    keep_alive(connection._transport.get_extra_info("socket"))
+    return connection
+
+
+def keep_alive(connected: socket.socket) -> None:
+    """Have the kernel ask whether the other end is there, and end a connection whose packets go nowhere."""
+    if connected.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _SOCKET_OPTIONS.items():
+        option = getattr(socket, name, None)
+        if option is not None:
+            connected.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -1,0 +1,137 @@
+"""What a revision of a suite stands for: its content, the digest of that, and how two contents differ.
+
+Pure. A content is the cases by their ids, without an order: a runner may list them as it likes,
+and the order that was stored first is the one in which they are shown and dispatched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from protocol.catalogue import Catalogue, CatalogueSuite
+
+SHOWN = 3
+"""Differences of each kind that are named; the rest is counted."""
+LONGEST = 120
+"""Characters of an id or a function in a message."""
+
+
+class CaseContent(NamedTuple):
+    """What a case is under one revision: everything of it but its id and its place."""
+
+    function: str
+    host_only: str | None
+    tags: tuple[str, ...]
+
+
+Content = Mapping[str, CaseContent]
+
+
+class ChangedCase(NamedTuple):
+    """A case that two contents have in common, and that is another one in each."""
+
+    id: str
+    stored: CaseContent
+    offered: CaseContent
+
+    def __str__(self) -> str:
+        return f"{_short(self.id)}: {', '.join(self._parts())}"
+
+    def _parts(self) -> list[str]:
+        parts = []
+        if self.stored.function != self.offered.function:
+            parts.append(f"function {_short(self.stored.function)} → {_short(self.offered.function)}")
+        if self.stored.host_only != self.offered.host_only:
+            parts.append(f"host_only {_quoted(self.stored.host_only)} → {_quoted(self.offered.host_only)}")
+        if self.stored.tags != self.offered.tags:
+            parts.append(f"tags {_listed(self.stored.tags)} → {_listed(self.offered.tags)}")
+        return parts
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How an offered content differs from the stored one; false if they are the same."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[ChangedCase, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def __str__(self) -> str:
+        """``1 case changed (a/0: function a → b), 12 added (c/0, c/1, c/2, …)``."""
+        kinds = (
+            ("changed", [str(case) for case in self.changed[:SHOWN]], len(self.changed)),
+            ("added", [_short(case) for case in self.added[:SHOWN]], len(self.added)),
+            ("removed", [_short(case) for case in self.removed[:SHOWN]], len(self.removed)),
+        )
+        return ", ".join(
+            f"{count:,} {'case' if count == 1 else 'cases'} {kind} "
+            f"({('; ' if kind == 'changed' else ', ').join(shown)}{', …' if count > SHOWN else ''})"
+            for kind, shown, count in kinds
+            if count
+        )
+
+
+def content_of(suite: CatalogueSuite) -> dict[str, CaseContent]:
+    return {case.id: case_content(case.function, case.host_only, case.tags) for case in suite.cases}
+
+
+def case_content(function: str, host_only: str | None, tags: Iterable[str]) -> CaseContent:
+    return CaseContent(function, host_only, tuple(sorted(tags)))
+
+
+def digest(content: Content) -> str:
+    """A hash of the content: equal for equal contents, so that most comparisons are of two lines."""
+    body = json.dumps(sorted(content.items()), separators=(",", ":"))
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def difference(stored: Content, offered: Content) -> Difference:
+    """What must be said of the offered content, in the order in which each side lists its cases."""
+    return Difference(
+        added=tuple(case for case in offered if case not in stored),
+        removed=tuple(case for case in stored if case not in offered),
+        changed=tuple(
+            ChangedCase(case, stored[case], content)
+            for case, content in offered.items()
+            if case in stored and stored[case] != content
+        ),
+    )
+
+
+def ambiguity(catalogue: Catalogue) -> str | None:
+    """Why a name in the catalogue means two things, or None: a suite listed twice, a case id twice in a suite."""
+    if (suite := _twice(suite.name for suite in catalogue.suites)) is not None:
+        return f"its catalogue lists the suite '{_short(suite)}' twice: list each suite once, at one revision"
+    for suite_listed in catalogue.suites:
+        if (case := _twice(case.id for case in suite_listed.cases)) is not None:
+            return (
+                f"its suite '{_short(suite_listed.name)}' has two cases '{_short(case)}': "
+                "give each case of a suite an id of its own"
+            )
+    return None
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
+def _short(text: str) -> str:
+    """On one line, and no longer than a message bears."""
+    line = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _quoted(reason: str | None) -> str:
+    return "none" if reason is None else f"'{_short(reason)}'"
+
+
+def _listed(tags: tuple[str, ...]) -> str:
+    return _short(" ".join(tags)) or "none"

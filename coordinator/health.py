@@ -1,0 +1,40 @@
+"""Whether this coordinator is alive, whether it does its work, and what it has counted."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from coordinator import metrics
+from coordinator.context import Context
+from coordinator.problems import problem
+from protocol.problems import PROBLEM_JSON, Problem
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """The process answers. It says nothing of the database, and a restart would not bring that back."""
+    return {"status": "alive"}
+
+
+@router.get(
+    "/readyz",
+    response_model=dict[str, str],
+    responses={503: {"model": Problem, "content": {PROBLEM_JSON: {}}, "description": "`tasks` names what is down"}},
+)
+async def readyz(request: Request, context: Context) -> Response | dict[str, str]:
+    """Every long task of the coordinator does its work: it dispatches, stores and renews what it owns."""
+    down = context.supervisor.down()
+    if not down:
+        return {"status": "ready"}
+    tasks = [{"task": task.task, "since": task.since.isoformat(), "reason": task.reason} for task in down]
+    said = "; ".join(f"{task.task} since {task.since:%Y-%m-%d %H:%M:%S} UTC ({task.reason})" for task in down)
+    return problem(request, 503, "Not ready", f"down: {said}; it is started again by itself", tasks=tasks)
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def exposition() -> Response:
+    """Metrics in Prometheus' text format."""
+    return Response(metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

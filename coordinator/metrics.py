@@ -1,0 +1,40 @@
+"""What ``GET /metrics`` tells, in Prometheus' text format; counted where it happens, since the start of the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, generate_latest
+
+REGISTRY = CollectorRegistry()
+RUNNER_STATES = ("online", "offline", "quarantined", "removed")
+
+ProcessCollector(registry=REGISTRY)
+task_restarts = Counter(
+    "portolan_task_restarts",
+    "Long tasks of the coordinator that ended and were started again.",
+    ["task"],
+    registry=REGISTRY,
+)
+jobs_stored = Counter("portolan_jobs_stored", "Outcomes handed to the database and committed.", registry=REGISTRY)
+store_failures = Counter(
+    "portolan_store_failures", "Batches of reports that could not be stored at a first try.", registry=REGISTRY
+)
+unstorable_reports = Counter(
+    "portolan_unstorable_reports",
+    "Reports that could not be read or stored as they were, and ended their job as that.",
+    registry=REGISTRY,
+)
+quarantines = Counter("portolan_runner_quarantines", "Quarantines begun by this coordinator.", registry=REGISTRY)
+_runners = Gauge("portolan_runners", "Runners by state, as last read from the database.", ["state"], registry=REGISTRY)
+
+
+def count_runners(by_state: Mapping[str, int]) -> None:
+    """Replace the number of runners in each state."""
+    for state in {*RUNNER_STATES, *by_state}:
+        _runners.labels(state).set(by_state.get(state, 0))
+
+
+def exposition() -> bytes:
+    """All metrics as Prometheus reads them."""
+    return generate_latest(REGISTRY)

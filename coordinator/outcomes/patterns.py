@@ -1,0 +1,70 @@
+"""Regular expressions over text that runners wrote, in time linear in that text.
+
+Python's own engine backtracks: a pattern that looks harmless takes minutes on a text that
+suits it, and holds the interpreter meanwhile. RE2 cannot, and lets other threads run; a
+pattern that would need backtracking (a look-around, a back-reference) does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import re2
+
+MEMORY_BYTES = 16 << 20
+"""What one set may keep of the states that it has come through; past it, it begins anew and stays linear."""
+
+
+class PatternError(ValueError):
+    """A pattern is no regular expression, or none that can be matched in linear time."""
+
+
+class PatternSet:
+    """Patterns that are looked for in one pass, however many they are."""
+
+    def __init__(self, patterns: Iterable[str], *, whole: bool = False) -> None:
+        """``whole``: a pattern matches the whole text, not a part of it. Raises ``PatternError``."""
+        self._patterns = tuple(dict.fromkeys(patterns))
+        self._set = (re2.Set.FullMatchSet if whole else re2.Set.SearchSet)(_options())
+        for pattern in self._patterns:
+            require_linear(pattern)
+            self._set.Add(pattern)
+        if self._patterns:
+            self._set.Compile()
+
+    def found_in(self, text: str) -> frozenset[str]:
+        """Those of the patterns that match ``text``."""
+        if not self._patterns:
+            return frozenset()
+        return frozenset(self._patterns[index] for index in self._set.Match(_encoded(text)) or ())
+
+
+class Eraser:
+    """Takes every match of a pattern out of a text."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = re2.compile(pattern, _options())
+
+    def erase(self, text: str) -> str:
+        erased: bytes = self._pattern.sub(b"", _encoded(text))
+        return erased.decode()
+
+
+def require_linear(pattern: str) -> None:
+    """Raises ``PatternError``, which says why."""
+    try:
+        re2.compile(pattern, _options())
+    except re2.error as error:
+        reason = error.args[0] if error.args else error
+        raise PatternError(reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from error
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = MEMORY_BYTES
+    return options
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="replace")  # a lone surrogate has no UTF-8

@@ -1,0 +1,177 @@
+"""Long tasks that are started again when they end, and known to be down meanwhile.
+
+A task of asyncio that ends with an exception says nothing unless somebody asks it. Whatever runs
+as long as the coordinator runs under a ``Supervisor``: its end is logged and counted, it begins
+again after a pause that grows, and ``GET /readyz`` fails until it runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Container
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from coordinator import metrics
+from coordinator.database.outage import DATABASE_AWAY, reason_of
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+LONGEST_PAUSE_AWAY_S = 2.0
+"""After an outage of the database work is to go on soon, and trying costs little."""
+SETTLED_S = 5.0
+"""A task that has run for so long since its last start is up."""
+CANCEL_AGAIN_S = 3.0
+END_WITHIN_S = 10.0
+
+
+@dataclass(frozen=True)
+class DownTask:
+    """A long task that does not do its work."""
+
+    task: str
+    since: datetime
+    reason: str
+
+
+class Pulse:
+    """The sign of life of a task: it says within what time it will be heard of again."""
+
+    def __init__(self) -> None:
+        self._due: float | None = None
+        self._beat_at = time.monotonic()
+
+    def due_within(self, seconds: float) -> None:
+        self._beat_at = time.monotonic()
+        self._due = self._beat_at + seconds
+
+    def rest(self) -> None:
+        """There is nothing to do, and so no time within which it would be done."""
+        self._due = None
+
+    @property
+    def overdue_since(self) -> float | None:
+        """On the monotonic clock, the last sign of life of a task that should have given another."""
+        return self._beat_at if self._due is not None and time.monotonic() > self._due else None
+
+
+@dataclass
+class _Record:
+    """What is known of one task over all its starts."""
+
+    kind: str
+    pulse: Pulse = field(default_factory=Pulse)
+    failures: int = 0
+    reason: str = ""
+    running: bool = False
+    started_at: float = 0.0
+    down_since: float | None = None
+
+
+class Supervisor:
+    """``start`` a task by its name; ``down`` tells which tasks do not do their work."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, _Record] = {}
+
+    def pulse(self, name: str) -> Pulse:
+        return self._record(name, name).pulse
+
+    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        """Run ``work`` again and again until the task is cancelled: none of it is meant to end."""
+        return asyncio.create_task(self._keep(name, work), name=name)
+
+    async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            self.began(name)
+            try:
+                await work()
+                pause_s = self.ended(name, None)
+            except asyncio.CancelledError as error:
+                if is_cancelled():
+                    raise
+                # Not ours: something that it waited for was cancelled.
+                pause_s = self.ended(name, error)
+            except Exception as error:
+                pause_s = self.ended(name, error)
+            await asyncio.sleep(pause_s)
+
+    def began(self, name: str, kind: str | None = None) -> None:
+        record = self._record(name, kind or name)
+        record.running, record.started_at = True, time.monotonic()
+
+    def ended(self, name: str, error: BaseException | None) -> float:
+        """Log and count the end of a task that should not have ended; returns the pause before its next start."""
+        record, now = self._record(name, name), time.monotonic()
+        if now - record.started_at > SETTLED_S:
+            record.failures, record.down_since = 0, None
+        record.failures += 1
+        record.running = False
+        record.reason = "it returned" if error is None else reason_of(error)
+        record.down_since = now if record.down_since is None else record.down_since
+        record.pulse.rest()
+        away = isinstance(error, DATABASE_AWAY)
+        longest_s = LONGEST_PAUSE_AWAY_S if away else LONGEST_PAUSE_S
+        pause_s = min(FIRST_PAUSE_S * 2.0 ** min(record.failures - 1, 10), longest_s)
+        metrics.task_restarts.labels(record.kind).inc()
+        if away:
+            log.warning("%s: the database is away, starting again in %.1f s: %s", name, pause_s, record.reason)
+        else:
+            log.error("%s ended, starting again in %.1f s: %s", name, pause_s, record.reason, exc_info=error)
+        return pause_s
+
+    def retain(self, kind: str, names: Container[str]) -> None:
+        """Of this kind, only these tasks are to run now."""
+        for name in [name for name, record in self._records.items() if record.kind == kind and name not in names]:
+            del self._records[name]
+
+    def down(self) -> list[DownTask]:
+        """Tasks that ended and have not run for long since, and those that give no sign of life."""
+        now = time.monotonic()
+        found = []
+        for name, record in self._records.items():
+            settled = record.running and now - record.started_at > SETTLED_S
+            if record.down_since is not None and not settled:
+                found.append(DownTask(name, _moment(record.down_since), f"it ended: {record.reason}"))
+            elif (since := record.pulse.overdue_since) is not None:
+                found.append(DownTask(name, _moment(since), "it has given no sign of life since then"))
+        return found
+
+    def _record(self, name: str, kind: str) -> _Record:
+        return self._records.setdefault(name, _Record(kind))
+
+
+def is_cancelled() -> bool:
+    """Whether the present task itself is being cancelled, rather than something that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def end(
+    *tasks: asyncio.Task[None], within_s: float = END_WITHIN_S, again_s: float | None = None
+) -> set[asyncio.Task[None]]:
+    """Cancel tasks and wait for their ends; returns those that have not ended in time.
+
+    A cancellation can be lost: what fails at the same moment may take its place. So it is repeated
+    after ``again_s``, which is longer than anything that the tasks do on their way out.
+    """
+    again_s = CANCEL_AGAIN_S if again_s is None else again_s
+    running, give_up_at = {task for task in tasks if not task.done()}, time.monotonic() + within_s
+    while running and (left_s := give_up_at - time.monotonic()) > 0:
+        for task in running:
+            task.cancel()
+        _, running = await asyncio.wait(running, timeout=min(again_s, left_s))
+    for task in set(tasks) - running:
+        if not task.cancelled():
+            # Asked for, so that asyncio does not complain that nobody did.
+            task.exception()
+    return running
+
+
+def _moment(at: float) -> datetime:
+    """A time on the monotonic clock as one of the calendar."""
+    return datetime.now(UTC) - timedelta(seconds=time.monotonic() - at)

@@ -1,0 +1,83 @@
+"""What a number, a text or a list in a message may be: each is checked once, when the message is read.
+
+Whatever passes can be stored, and every figure that is made of it is finite.
+
+========================  ============================  =====================================================
+type                      values                        why
+========================  ============================  =====================================================
+``Milliseconds``          0 to 10^12, finite            31 years; see ``MAX_MILLISECONDS``
+``Seconds``               0 to 10^9, finite             the same
+``Count``                 0 to 2^31 - 1                 ``integer`` columns
+``Total``                 0 to 2^63 - 1                 ``bigint`` columns
+``EventNumber``           1 to 2^63 - 1                 the stream's cursor is a ``bigint``
+``AttemptNumber``         1 to 32,767                   ``smallint`` columns
+``RunNumber``             1 to 32,767                   ``smallint`` columns; a campaign has at most 100 runs
+``ExitCode``              -2^31 to 2^31 - 1             ``integer``; a signal may be told as a negative code
+``Moment``                1970 to 2999, with its zone   any zone's time can be written in any other's
+``Name``                  128 characters                five of them together are one key of an index
+``CaseName``              500 characters                a case's id or its function; a key of an index
+``Line``                  1,000 characters              a sentence, a frame, an operation
+``LongText``              65,536 characters             a message, the end of a log (64 KiB)
+``Lines``                 1,000 lines                   frames, devices, notes, tags
+========================  ============================  =====================================================
+
+All text is valid Unicode without NUL: PostgreSQL can store neither a NUL nor a lone surrogate.
+Further lists: ``MAX_SAMPLES``, ``MAX_OPERATIONS``, ``MAX_CASES``, ``MAX_SUITES``, ``MAX_RUNNING``.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, Field
+
+MAX_MILLISECONDS = 1e12
+"""No clock has run for longer, and no figure overflows: 2^31 such durations add up to 10^22, and one of them
+is at most 10^24 times ``LEAST_MILLISECONDS``, so that sums, ratios, products of two ratios and their means
+all stay far below the greatest double, 10^308."""
+LEAST_MILLISECONDS = 1e-12
+"""A femtosecond. What is shorter but not zero is stored as zero: no clock can tell it from nothing, and a quotient
+by it could overflow. Zero is a time like any other, but it has no logarithm and divides nothing: ratios, geometric
+means and logarithmic axes leave it out."""
+MAX_SECONDS = 1e9
+MAX_INTEGER = 2**31 - 1
+MAX_BIGINT = 2**63 - 1
+MAX_SMALLINT = 2**15 - 1
+MAX_NAME = 128
+MAX_CASE_NAME = 500
+MAX_LINE = 1_000
+MAX_TEXT = 1 << 16
+MAX_LINES = 1_000
+MAX_SAMPLES = 10_000
+MAX_OPERATIONS = 10_000
+"""Different operations that ran on the host in one case."""
+MAX_SUITES = 1_000
+MAX_CASES = 200_000
+MAX_RUNNING = 10_000
+
+NO_NUL = r"^[^\x00]*$"
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not contain NUL")
+    return text
+
+
+Milliseconds = Annotated[float, Field(ge=0, le=MAX_MILLISECONDS)]
+Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
+Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+Total = Annotated[int, Field(ge=0, le=MAX_BIGINT)]
+EventNumber = Annotated[int, Field(ge=1, le=MAX_BIGINT)]
+AttemptNumber = Annotated[int, Field(ge=1, le=MAX_SMALLINT)]
+RunNumber = Annotated[int, Field(ge=1, le=MAX_SMALLINT)]
+ExitCode = Annotated[int, Field(ge=-(2**31), le=MAX_INTEGER)]
+Moment = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC))]
+
+Name = Annotated[str, Field(max_length=MAX_NAME, pattern=NO_NUL)]
+CaseName = Annotated[str, Field(max_length=MAX_CASE_NAME, pattern=NO_NUL)]
+Line = Annotated[str, Field(max_length=MAX_LINE, pattern=NO_NUL)]
+# A pattern takes 1.6 ns a character, and searching for one character next to nothing.
+LongText = Annotated[
+    str, Field(max_length=MAX_TEXT, json_schema_extra={"pattern": NO_NUL}), AfterValidator(_without_nul)
+]
+Lines = Annotated[list[Line], Field(max_length=MAX_LINES)]

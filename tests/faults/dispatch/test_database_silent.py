@@ -1,0 +1,152 @@
+"""PostgreSQL does not answer: locks, too many requests, a network that forgets. Dispatch goes on after it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from coordinator.database.pools import REQUESTS
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.conftest import SECRET
+from tests.faults.dispatch.test_killed import one_outcome_each
+from tests.runner_process import RunnerProcess, until
+from tests.silent_proxy import SilentProxy
+
+STATEMENT_TIMEOUT_S = 2.0
+GOES_ON_WITHIN_S = 60.0
+"""The statement's limit, the margin for its answer, a pause and a busy machine."""
+
+
+@pytest.fixture
+def hasty(database: str) -> Iterator[CoordinatorProcess]:
+    """A coordinator whose statements are ended after a moment."""
+    coordinator = CoordinatorProcess(database, PORTOLAN_STATEMENT_TIMEOUT_S=str(STATEMENT_TIMEOUT_S))
+    yield coordinator
+    coordinator.stop()
+
+
+def answer(coordinator: CoordinatorProcess, path: str) -> httpx.Response:
+    return httpx.get(f"http://127.0.0.1:{coordinator.port}{path}", timeout=120.0)
+
+
+def metric(coordinator: CoordinatorProcess, name: str) -> float:
+    """The value of a metric, added up over its labels."""
+    lines = answer(coordinator, "/metrics").text.splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.split("{")[0].split(" ")[0] == name)
+
+
+@contextmanager
+def locked(dsn: str, *tables: str, mode: str = "ACCESS EXCLUSIVE") -> Iterator[None]:
+    """As somebody's psql that locks tables and is forgotten."""
+    held, done = threading.Event(), threading.Event()
+
+    async def hold() -> None:
+        connection = await asyncpg.connect(dsn)
+        async with connection.transaction():
+            await connection.execute(f"LOCK TABLE {', '.join(tables)} IN {mode} MODE")
+            held.set()
+            await asyncio.to_thread(done.wait)
+        await connection.close()
+
+    holder = threading.Thread(target=lambda: asyncio.run(hold()))
+    holder.start()
+    held.wait()
+    try:
+        yield
+    finally:
+        done.set()
+        holder.join()
+
+
+def test_a_lock_longer_than_any_limit(hasty: CoordinatorProcess, start_runner: Callable[..., RunnerProcess]) -> None:
+    runner = start_runner()
+    assert hasty.register(runner.ready["url"], SECRET).status_code == 201
+    campaign = hasty.submit("hazards.nap", "hazards.add", runs=6)
+    hasty.wait_done(campaign, 1)
+    assert answer(hasty, "/readyz").json() == {"status": "ready"}
+    with locked(hasty.dsn, "jobs", "runners"):
+        until(lambda: metric(hasty, "portolan_task_restarts_total"), "a link gives up waiting for the lock")
+        down = until(lambda: answer(hasty, "/readyz"), "it answers")
+        assert down.status_code == 503
+        assert {task["task"].split(" of ")[0] for task in down.json()["tasks"]} >= {"link"}
+        assert all(task["since"] and task["reason"] for task in down.json()["tasks"])
+        refused = hasty.http.get("/runners")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+        assert answer(hasty, "/healthz").status_code == 200
+    one_outcome_each(hasty, campaign)
+    until(lambda: answer(hasty, "/readyz").is_success, "all tasks run again")
+
+
+def test_more_large_submissions_at_once_than_connections(
+    coordinator: CoordinatorProcess, runner: RunnerProcess
+) -> None:
+    # Long enough not to end under the lock, which its end would wait for as well.
+    campaign = coordinator.submit("hazards.nap", runs=100)
+    coordinator.wait_done(campaign, 1)
+
+    def submit(_: int) -> int:
+        asked = {"suite": "hazards", "functions": ["hazards.nap"], "runs": 100, "timing": "off"}
+        return httpx.post(f"{coordinator.http.base_url}campaigns", json=asked, timeout=240.0).status_code
+
+    with ThreadPoolExecutor(30) as senders:
+        # Large, and so slow: none of them comes to its end before the lock is let go.
+        with locked(coordinator.dsn, "campaigns", mode="SHARE"):
+            sent = [senders.submit(submit, number) for number in range(30)]
+            until(lambda: waiting(coordinator.dsn) >= REQUESTS, "they have all connections of requests")
+            before = done(coordinator.dsn)
+            until(lambda: done(coordinator.dsn) >= before + 5, "dispatch goes on beside them")
+            assert not any(submission.done() for submission in sent)
+        assert {submission.result() for submission in sent} <= {201, 503}
+    one_outcome_each(coordinator, campaign)
+    assert answer(coordinator, "/readyz").is_success
+
+
+def test_a_network_that_forgets_the_connections(database: str, start_runner: Callable[..., RunnerProcess]) -> None:
+    with SilentProxy(database) as proxy:
+        coordinator = CoordinatorProcess(proxy.dsn, PORTOLAN_STATEMENT_TIMEOUT_S=str(STATEMENT_TIMEOUT_S))
+        try:
+            runner = start_runner()
+            assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+            campaign = coordinator.submit("hazards.nap", runs=40)
+            coordinator.wait_done(campaign, 3)
+            known = proxy.connections
+            proxy.forget()
+            before = done(database)
+            until(lambda: done(database) > before + 3, "dispatch goes on over new connections", GOES_ON_WITHIN_S)
+            assert proxy.connections > known
+            until(lambda: answer(coordinator, "/readyz").is_success, "all tasks run again")
+            assert coordinator.http.post(f"/campaigns/{campaign}/cancel").status_code == 200
+        finally:
+            coordinator.kill()
+            coordinator.stop()
+
+
+def done(dsn: str) -> Any:
+    """How many outcomes are stored."""
+    return fetched(dsn, "SELECT count(*) FROM outcomes")
+
+
+def waiting(dsn: str) -> Any:
+    """How many connections wait for a lock in this database."""
+    return fetched(
+        dsn,
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    )
+
+
+def fetched(dsn: str, query: str) -> Any:
+    async def fetch() -> Any:
+        connection = await asyncpg.connect(dsn)
+        found = await connection.fetchval(query)
+        await connection.close()
+        return found
+
+    return asyncio.run(fetch())

@@ -1,0 +1,90 @@
+"""Runners are removed while their links are busy: the removal returns, and dispatch to the others goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import httpx
+import pytest
+
+from coordinator.database.pools import Pools, make_pools
+from coordinator.dispatch.dispatcher import Dispatcher
+from coordinator.fleet import service
+from coordinator.fleet.models import RunnerRegistration
+from coordinator.supervision import Supervisor, end
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.conftest import SECRET
+from tests.faults.dispatch.test_killed import one_outcome_each
+from tests.runner_process import RunnerProcess, until
+
+ROUNDS = 6
+ADJUSTS_WITHIN_S = 30.0
+
+
+def test_a_busy_runner_is_removed_again_and_again(
+    coordinator: CoordinatorProcess, start_runner: Callable[..., RunnerProcess]
+) -> None:
+    runner = start_runner()
+    ready = f"http://127.0.0.1:{coordinator.port}/readyz"
+    for round_ in range(ROUNDS):
+        added = coordinator.register(runner.ready["url"], SECRET)
+        assert added.status_code == 201, added.text
+        # Of no time at all, so that claims, posts and reports are on their way at any moment.
+        campaign = coordinator.submit("hazards.add", runs=100)
+        coordinator.wait_done(campaign, 10 + 15 * round_)
+        assert coordinator.http.delete(f"/runners/{added.json()['id']}").status_code == 204
+        left = coordinator.campaign(campaign)["counters"]
+        assert left["done"] < left["total"], "it was removed in the middle"
+        assert coordinator.http.post(f"/campaigns/{campaign}/cancel").status_code == 200
+    assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+    one_outcome_each(coordinator, coordinator.submit("hazards.add", runs=1))
+    until(lambda: httpx.get(ready).is_success, "all tasks run", ADJUSTS_WITHIN_S)
+
+
+@pytest.fixture
+async def pools(database: str) -> AsyncIterator[Pools]:
+    pools = make_pools(database)
+    yield pools
+    await pools.dispose()
+
+
+async def running(name: str) -> asyncio.Task[None]:
+    """The task of this loop that runs the coroutine of this name, as soon as there is one."""
+    loop = asyncio.get_running_loop()
+
+    def find() -> asyncio.Task[None] | None:
+        tasks = asyncio.all_tasks(loop)
+        return next((task for task in tasks if getattr(task.get_coro(), "__qualname__", "") == name), None)
+
+    found: asyncio.Task[None] = await asyncio.to_thread(until, find, f"{name} runs")
+    return found
+
+
+async def test_a_removal_that_meets_a_failure_ends_the_link(database: str, pools: Pools) -> None:
+    """A group of tasks that is ending because one of them failed forgets that somebody cancelled it meanwhile."""
+    runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
+    dispatching = asyncio.create_task(Dispatcher(pools, database, "tests", Supervisor()).run())
+    try:
+        await service.register(pools.requests, RunnerRegistration(url=runner.ready["url"], secret=SECRET))
+        link, reading = await running("Dispatcher._serve"), await running("RunnerLink._listen")
+        runner.process.kill()
+        await asyncio.wait([reading])
+        # Its neighbours are being cancelled, and have not ended.
+        assert not await end(link)
+    finally:
+        await end(dispatching)
+        runner.stop()
+
+
+def test_others_are_served_while_one_is_removed(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
+    other = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
+    try:
+        added = coordinator.register(other.ready["url"], SECRET)
+        assert added.status_code == 201, added.text
+        campaign = coordinator.submit("hazards.nap", "hazards.add", runs=20)
+        coordinator.wait_done(campaign, 10)
+        assert coordinator.http.delete(f"/runners/{added.json()['id']}").status_code == 204
+        one_outcome_each(coordinator, campaign)
+    finally:
+        other.stop()

@@ -1,0 +1,74 @@
+"""Both OpenAPI documents are what is served: schemathesis sends what they allow, and what they do not.
+
+It runs every check that it has, by a fixed seed; what is left out stands in ``*.toml``, with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.runner_process import ROOT, RunnerProcess
+
+HERE = Path(__file__).parent
+SECRET = "a-secret-of-the-tests"
+RUN_LIMIT_S = 900.0
+"""For a machine that does much else; alone, both runs together take two minutes."""
+
+
+def check(document: str, configuration: str, *options: str, cwd: Path) -> None:
+    """Run schemathesis on the document. It fails with all that it found."""
+    done = subprocess.run(
+        [
+            *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(HERE / configuration)),
+            *("run", document, *options),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.faults.openapi.hooks"},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=RUN_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def runner() -> Iterator[RunnerProcess]:
+    runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
+    yield runner
+    runner.stop()
+
+
+@pytest.fixture
+def coordinator(
+    new_database: Callable[..., str], runner: RunnerProcess, tmp_path: Path
+) -> Iterator[CoordinatorProcess]:
+    """A coordinator that enrols runners, with a runner and an ended campaign: number 1 has outcomes of all kinds."""
+    secret_file = tmp_path / "secret"
+    secret_file.write_text(SECRET)
+    secret_file.chmod(0o600)
+    coordinator = CoordinatorProcess(new_database(), PORTOLAN_ENROLMENT_SECRET_FILE=str(secret_file))
+    assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+    campaign = coordinator.submit("hazards.add", "hazards.segfault", "hazards.fail", runs=2)
+    coordinator.wait_ended(campaign)
+    assert campaign == 1
+    yield coordinator
+    coordinator.stop()
+
+
+def test_the_coordinator_is_what_its_document_says(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
+    document = f"http://127.0.0.1:{coordinator.port}/openapi.json"
+    check(document, "coordinator.toml", cwd=tmp_path)
+    assert coordinator.http.get("/campaigns/1").json()["counters"]["done"] > 0
+
+
+def test_the_runner_is_what_its_document_says(runner: RunnerProcess, tmp_path: Path) -> None:
+    check(f"{runner.ready['url']}/openapi.json", "runner.toml", "-H", f"Authorization: Bearer {SECRET}", cwd=tmp_path)
+    assert runner.run("add/0").verdict == "passed"

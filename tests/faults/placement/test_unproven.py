@@ -1,0 +1,164 @@
+"""A runner that cannot tell where its cases ran: whatever figure is asked for, none counts them as on the device."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.acceptance.web.visitor import Visitor, text
+from tests.coordinator_process import CoordinatorProcess
+from tests.portolan_process import Portolan
+from tests.runner_process import RunnerProcess
+
+SECRET = "a secret of the unwatched"
+PASSES = "hazards.process_id"
+FAILS_ONCE = "hazards.add"
+ADDRESS = "/functions/hazards/"
+
+
+@pytest.fixture(scope="module")
+def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess]:
+    coordinator = CoordinatorProcess(new_database())
+    yield coordinator
+    coordinator.stop()
+
+
+@pytest.fixture(scope="module")
+def campaign(coordinator: CoordinatorProcess) -> Iterator[int]:
+    """Seven cases that pass and one that fails, each in two runs, on a device that counts no fallbacks."""
+    runner = RunnerProcess(device="unwatched", PORTOLAN_RUNNER_SECRET=SECRET)
+    try:
+        assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
+        campaign = coordinator.submit(PASSES, FAILS_ONCE, runs=2, timing="steady")
+        ended = coordinator.wait_ended(campaign)
+        assert (ended["counters"]["passed"], ended["counters"]["failed"]) == (14, 2)
+        yield campaign
+    finally:
+        runner.stop()
+
+
+@pytest.fixture(scope="module")
+def visitor(coordinator: CoordinatorProcess) -> Iterator[Visitor]:
+    visitor = Visitor(coordinator)
+    yield visitor
+    visitor.http.close()
+
+
+def get(coordinator: CoordinatorProcess, path: str, **query: Any) -> httpx.Response:
+    answer = coordinator.http.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def test_each_pass_is_unknown_on_the_device_and_each_failure_failed(
+    coordinator: CoordinatorProcess, campaign: int
+) -> None:
+    assert len(coordinator.outcomes(campaign, verdict_on_device="unknown", placement="unknown")) == 14
+    assert len(coordinator.outcomes(campaign, verdict_on_device="failed")) == 2
+    assert coordinator.outcomes(campaign, verdict_on_device="passed") == []
+    assert coordinator.outcomes(campaign, placement="on_device") == []
+
+
+def test_an_export_says_the_same(coordinator: CoordinatorProcess, campaign: int) -> None:
+    exported = get(coordinator, f"/campaigns/{campaign}/outcomes", format="csv").text
+    rows = list(csv.DictReader(io.StringIO(exported)))
+    assert {(row["verdict"], row["verdict_on_device"]) for row in rows} == {("passed", "unknown"), ("failed", "failed")}
+
+
+def test_the_matrix_counts_them_apart(coordinator: CoordinatorProcess, campaign: int) -> None:
+    rows = get(coordinator, f"/campaigns/{campaign}/functions").json()["functions"]
+    cells = {row["function"]: next(iter(row["cells"].values())) for row in rows}
+    keys = ("verdict", "passed", "total", "verdict_on_device", "passed_on_device", "total_on_device")
+    assert [cells[PASSES][key] for key in keys] == ["success", 4, 4, "unknown", 0, 0]
+    assert [cells[FAILS_ONCE][key] for key in keys] == ["partial", 3, 4, "complete", 0, 1]
+    assert (cells[PASSES]["unknown_placement"], cells[FAILS_ONCE]["unknown_placement"]) == (4, 3)
+    assert all(cell["steady_ms"] is None for cell in cells.values()), "a time of nobody knows what"
+
+
+def test_a_query_finds_them_and_none_passes_on_the_device(visitor: Visitor, campaign: int) -> None:
+    def found(query: str, by: str) -> list[str]:
+        rows = visitor.data(f"/campaigns/{campaign}/matrix", q=query, by=by)["rows"]
+        return [row["function"] for row in rows]
+
+    assert found("passes:unwatched", "verdict") == [PASSES]
+    assert found("passes:unwatched", "device") == []
+    assert found("unknown:unwatched", "device") == [PASSES]
+    assert found("unproven:unwatched", "device") == [FAILS_ONCE, PASSES]
+
+
+def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, campaign: int) -> None:
+    matrix = text(visitor.read(f"/campaigns/{campaign}/matrix?by=device"))
+    assert "4 passed without proof of where" in matrix
+    assert "4/4" in text(visitor.read(f"/campaigns/{campaign}/matrix?by=verdict"))
+    function = text(visitor.read(f"/campaigns/{campaign}{ADDRESS}{FAILS_ONCE}"))
+    assert "partial 3/4 complete 0/1" in function
+    assert "3 passed without proof of where" in function
+    past = text(visitor.read(f"/history/hazards/{PASSES}"))
+    assert "success 4/4" in past
+    assert "unknown 0/0 4 passed without proof of where" in past
+    job = coordinator.outcomes(campaign, function=PASSES)[0]["job_id"]
+    assert "Verdict on device unknown" in text(visitor.read(f"/campaigns/{campaign}/outcomes/{job}"))
+
+
+def test_the_campaigns_page_counts_the_function_as_unknown(visitor: Visitor, campaign: int) -> None:
+    (row,) = csv.DictReader(io.StringIO(visitor.http.get(f"/campaigns/{campaign}?as=csv").text))
+    assert {word: row[f"verdict_on_device_{word}"] for word in ("success", "partial", "complete", "unknown")} == {
+        "success": "0",
+        "partial": "0",
+        "complete": "1",
+        "unknown": "1",
+    }
+
+
+@pytest.mark.parametrize("table", ["portability", "counts"])
+def test_no_rate_on_the_device_has_them_below_its_line(
+    coordinator: CoordinatorProcess, campaign: int, table: str
+) -> None:
+    shown = list(
+        csv.DictReader(io.StringIO(get(coordinator, f"/campaigns/{campaign}/tables/{table}", format="csv").text))
+    )
+    plain, strict = (next(row for row in shown if row["counted_by"] == way) for way in ("verdict", "verdict_on_device"))
+    if table == "counts":
+        assert (plain["success"], plain["total"]) == ("1", "2")
+        assert (strict["success"], strict["total"]) == ("0", "1")
+    else:
+        assert (plain["unknown"], strict["unknown"]) == ("0", "1")
+
+
+def test_where_they_ran_is_not_proven(coordinator: CoordinatorProcess, campaign: int) -> None:
+    (row,) = csv.DictReader(io.StringIO(get(coordinator, f"/campaigns/{campaign}/tables/placement", format="csv").text))
+    assert float(row["on_device"]) == 0
+    assert float(row["unknown"]) == 100
+
+
+def test_the_report_says_it_in_words(coordinator: CoordinatorProcess, campaign: int) -> None:
+    report = text(get(coordinator, f"/campaigns/{campaign}/report").text)
+    assert "On the device itself 0 of 1 are known to." in report
+    assert re.search(r"Where it ran is unknown of 7 cases that passed, such as of hazards\.add and hazards\.", report)
+    assert "Nothing that passed is known to have fallen back" not in report
+
+
+def test_the_command_line_says_it(coordinator: CoordinatorProcess, campaign: int, tmp_path: Path) -> None:
+    portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}", COLUMNS="200")
+    shown = portolan.ask("results", str(campaign))
+    assert "on device: unknown, 4 cases passed without proof of where" in shown
+    assert "On the device itself 0 of 1 do." in shown
+    assert "Where it ran is unknown of 7 cases of 2 functions that passed: in no count on the device." in shown
+    assert "unknown 0/0" in portolan.ask("history", PASSES, "--framework", "hazards")
+
+
+def test_a_comparison_by_device_has_no_data(coordinator: CoordinatorProcess, campaign: int) -> None:
+    again = coordinator.submit(PASSES, FAILS_ONCE, runs=1)
+    coordinator.wait_ended(again)
+    both = {"a": str(campaign), "b": str(again)}
+    (plain,) = get(coordinator, "/compare", **both, by="verdict").json()["pairs"]
+    (strict,) = get(coordinator, "/compare", **both, by="device").json()["pairs"]
+    assert (plain["verdicts"]["counts"]["same"], plain["verdicts"]["counts"]["insufficient"]) == (2, 0)
+    assert (strict["verdicts"]["counts"]["same"], strict["verdicts"]["counts"]["insufficient"]) == (1, 1)

@@ -1,0 +1,35 @@
+"""A coordinator for the tests of a module, and for each a framework of its own, whose runners list what it likes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.registration.place import ENROLMENT_SECRET, Place
+
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def dsn(new_database: Callable[..., str]) -> str:
+    return new_database()
+
+
+@pytest.fixture(scope="module")
+def coordinator(dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CoordinatorProcess]:
+    secret_file: Path = tmp_path_factory.mktemp("secrets") / "enrolment"
+    secret_file.write_text(ENROLMENT_SECRET)
+    coordinator = CoordinatorProcess(dsn, PORTOLAN_ENROLMENT_SECRET_FILE=str(secret_file))
+    yield coordinator
+    coordinator.stop()
+
+
+@pytest.fixture
+def place(coordinator: CoordinatorProcess) -> Iterator[Place]:
+    place = Place(coordinator, f"listed-{next(NUMBERS)}")
+    yield place
+    place.close()

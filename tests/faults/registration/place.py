@@ -1,0 +1,68 @@
+"""A framework of a test's own on a coordinator: its runners, what it offers, and what it charted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.registration.listing_runner import Case, ListingRunner
+
+ENROLMENT_SECRET = "the-secret-of-today"
+
+
+class Place:
+    def __init__(self, coordinator: CoordinatorProcess, framework: str) -> None:
+        self.coordinator = coordinator
+        self.framework = framework
+        self._started: list[ListingRunner] = []
+
+    def start(self, listed: list[Case], **options: str) -> ListingRunner:
+        """A runner that lists these cases, not yet registered."""
+        runner = ListingRunner(listed, self.framework, **options)
+        self._started.append(runner)
+        return runner
+
+    def close(self) -> None:
+        """Take the runners off the chart and stop them."""
+        for runner in self.shown():
+            assert self.coordinator.http.delete(f"/runners/{runner['id']}").status_code == 204
+        for started in self._started:
+            started.stop()
+
+    def register(self, runner: ListingRunner) -> httpx.Response:
+        return self.coordinator.register(runner.url, "")
+
+    def registered(self, runner: ListingRunner) -> dict[str, Any]:
+        answer = self.register(runner)
+        assert answer.status_code == 201, answer.text
+        return dict(answer.json())
+
+    def enrol(self, runner: ListingRunner, name: str) -> httpx.Response:
+        return self.coordinator.http.post(
+            "/runners/enrol",
+            json={"name": name, "url": runner.url, "secret": "p" * 32},
+            headers={"Authorization": f"Bearer {ENROLMENT_SECRET}"},
+        )
+
+    def run(self) -> int:
+        """A campaign over all that is offered, to its end."""
+        campaign = self.coordinator.submit(suite="paper", functions=["*"], targets=[f"{self.framework}/cpu"])
+        ended = self.coordinator.wait_ended(campaign)
+        assert ended["counters"]["passed"] == ended["counters"]["total"]
+        return campaign
+
+    def cells(self, campaign: int) -> list[tuple[str, str]]:
+        """Function and case of each outcome, as the chart shows them now."""
+        return sorted((row["function"], row["case"]) for row in self.coordinator.outcomes(campaign))
+
+    def shown(self) -> list[dict[str, Any]]:
+        """The runners, without what goes on changing."""
+        runners = self.coordinator.http.get("/runners").json()["runners"]
+        ours = [runner for runner in runners if runner["framework"] == self.framework]
+        return [{key: value for key, value in runner.items() if key != "last_seen"} for runner in ours]
+
+    def offered(self) -> list[Any]:
+        suites = self.coordinator.http.get("/catalogue").json()["suites"]
+        return [suite for suite in suites if suite["framework"] == self.framework]

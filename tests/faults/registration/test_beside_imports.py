@@ -1,0 +1,72 @@
+"""An imported campaign and a dispatched one of the same revision are compared as two dispatched ones are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import bundles
+from tests.coordinator_process import CoordinatorProcess
+from tests.runner_process import RunnerProcess
+
+SECRET = "a secret of the tests"
+RUNS = bundles.RUNS
+
+
+@pytest.fixture
+def coordinator(database: str) -> Iterator[CoordinatorProcess]:
+    """One for each test: the same bundle is stored once."""
+    coordinator = CoordinatorProcess(database)
+    yield coordinator
+    coordinator.stop()
+
+
+@pytest.fixture
+def runner() -> Iterator[RunnerProcess]:
+    """Not yet registered."""
+    runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
+    yield runner
+    runner.stop()
+
+
+def compared(coordinator: CoordinatorProcess, a: int, b: int) -> dict[str, Any]:
+    """One pair, all of it but which campaigns it is of."""
+    answer = coordinator.http.get("/compare", params={"a": str(a), "b": str(b)}).json()
+    assert answer["left_out"] == []
+    (pair,) = answer["pairs"]
+    return {name: pair[name] for name in ("framework", "notes", "verdicts")}
+
+
+@pytest.mark.parametrize("first", ["the bundle", "the runner"])
+def test_cells_of_one_revision_stay_comparable(
+    first: str, coordinator: CoordinatorProcess, runner: RunnerProcess, tmp_path: Path
+) -> None:
+    bundle = bundles.make(tmp_path / "hazards.bundle")
+
+    def register() -> None:
+        answer = coordinator.register(runner.ready["url"], SECRET)
+        assert answer.status_code == 201, answer.text
+
+    if first == "the runner":
+        register()
+    imported = coordinator.http.post("/bundles", content=bundle.read_bytes())
+    assert imported.status_code == 201, imported.text
+    brought = int(imported.json()["id"])
+    if first == "the bundle":
+        register()
+    ran, again = (coordinator.submit(*bundles.FUNCTIONS, runs=RUNS) for _ in range(2))
+    for campaign in (ran, again):
+        coordinator.wait_ended(campaign)
+    assert compared(coordinator, brought, ran) == compared(coordinator, ran, again)
+    assert compared(coordinator, ran, brought) == compared(coordinator, again, ran)
+    history = coordinator.http.get("/history/hazards/hazards.fail").json()["cells"]
+    assert {cell["campaign_id"] for cell in history} == {brought, ran, again}
+    assert len({(cell["suite"], cell["suite_revision"], cell["verdict"], cell["total"]) for cell in history}) == 1
+    # What failed there is run again here: cases are the same by their names.
+    rerun = coordinator.submit("*", runs=1, rerun={"campaign": brought, "which": "failed"})
+    failed = {row["case"] for row in coordinator.outcomes(brought, verdict="failed")}
+    coordinator.wait_ended(rerun)
+    assert {row["case"] for row in coordinator.outcomes(rerun)} == failed

@@ -1,0 +1,219 @@
+"""What a bundle brings is its own: it adds to no suite that runners serve, and stands in no runner's way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.app import create_app
+from coordinator.errors import SuiteChangedError
+from coordinator.fleet import service
+from coordinator.fleet.models import RunnerRegistration
+from coordinator.settings import Settings
+from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.runner import RunnerInfo
+from tests import bundles
+
+TABLES = ("campaigns", "campaign_targets", "jobs", "outcomes", "suites", "cases", "targets", "fingerprints")
+CASES = """
+select c.id, c.name, c.function, c.host_only, c.tags, c.position, s.origin
+  from cases c join suites s on s.id = c.suite_id order by c.id
+"""
+WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+
+Lines = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle").read_bytes()
+
+
+@pytest.fixture
+async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(Settings(database_url=database))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://coordinator/api/v1", timeout=120
+        ) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+async def rows(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
+
+
+def changed(bundle: bytes, change: Callable[[Lines], object]) -> bytes:
+    """Another bundle, of another time, with these changes."""
+    lines = bundles.lines_of(bundle)
+    lines[0]["begun_at"] = "2020-01-01T00:00:00Z"
+    change(lines)
+    return bundles.sealed(lines)
+
+
+def served(bundle: bytes) -> tuple[RunnerInfo, CatalogueSuite]:
+    """A runner that serves what the bundle's did, and a case more, first."""
+    header, *_ = bundles.lines_of(bundle)
+    info = RunnerInfo.model_validate(header["runner"])
+    brought = [CatalogueCase.model_validate(case) for case in header["suite"]["cases"]]
+    first = CatalogueCase(id="hazards.first/0", function="hazards.first")
+    return info, CatalogueSuite(name="hazards", revision=header["suite"]["revision"], cases=[first, *brought])
+
+
+async def enter(engine: AsyncEngine, info: RunnerInfo, suite: CatalogueSuite, url: str = "http://nobody") -> int:
+    """Register a runner that said this of itself."""
+    return await service.enter(engine, RunnerRegistration(url=url), info, Catalogue(suites=[suite]))
+
+
+async def counts(connection: asyncpg.Connection[Any]) -> dict[str, int]:
+    return {table: await connection.fetchval(f"select count(*) from {table}") for table in TABLES}
+
+
+def rename_first(lines: Lines) -> None:
+    lines[0]["suite"]["cases"][0]["function"] = "hazards.other"
+
+
+async def test_an_import_leaves_the_suite_of_a_runner_as_it_is(
+    http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
+) -> None:
+    info, suite = served(bundle)
+    await enter(engine, info, suite)
+    stored = await rows.fetch(CASES)
+    catalogue = (await http.get("/catalogue")).json()
+
+    def add_a_case(lines: Lines) -> None:
+        lines[0]["suite"]["cases"].append({"id": "hazards.extra/0", "function": "hazards.extra"})
+        lines[0]["suite"]["cases"][1]["tags"] = ["a tag of its own"]
+        lines.extend({**lines[1], "case": "hazards.extra/0", "run": run} for run in (1, 2))
+
+    answer = await http.post("/bundles", content=changed(bundle, add_a_case))
+    assert answer.status_code == 201, answer.text
+    functions = (await http.get(f"/campaigns/{answer.json()['id']}/functions")).json()["functions"]
+    assert "hazards.extra" in {row["function"] for row in functions}
+    assert [row for row in await rows.fetch(CASES) if row["origin"] == "runner"] == stored
+    assert (await http.get("/catalogue")).json() == catalogue
+    await enter(engine, info, suite)
+    # What is dispatched is the runner's, to the last case.
+    planned = await http.post(
+        "/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"], "runs": 1, "dry_run": True}
+    )
+    assert planned.json()["jobs"] == len(suite.cases), planned.text
+
+
+async def test_a_runner_that_comes_after_a_bundle_has_its_suite_whole_and_of_its_own(
+    http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
+) -> None:
+    campaign = (await http.post("/bundles", content=bundle)).json()["id"]
+    brought = await rows.fetch(CASES)
+    outcomes = (await http.get(f"/campaigns/{campaign}/outcomes")).json()
+    info, suite = served(bundle)
+    await enter(engine, info, suite)
+    now = await rows.fetch(CASES)
+    assert [row for row in now if row["origin"] == "bundle"] == brought
+    assert [row["name"] for row in now if row["origin"] == "runner"] == [case.id for case in suite.cases]
+    assert (await http.get(f"/campaigns/{campaign}/outcomes")).json() == outcomes
+
+
+async def test_bundles_with_the_same_cases_share_them(
+    http: httpx.AsyncClient, bundle: bytes, rows: asyncpg.Connection[Any]
+) -> None:
+    assert (await http.post("/bundles", content=bundle)).status_code == 201
+    before = await counts(rows)
+    assert (await http.post("/bundles", content=changed(bundle, lambda lines: None))).status_code == 201
+    after = await counts(rows)
+    assert (after["campaigns"], after["suites"], after["cases"]) == (2, before["suites"], before["cases"])
+
+
+@pytest.mark.parametrize("first", ["a bundle", "a runner"])
+async def test_one_revision_has_one_meaning(
+    first: str, http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
+) -> None:
+    if first == "a runner":
+        await enter(engine, *served(bundle))
+    else:
+        assert (await http.post("/bundles", content=bundle)).status_code == 201
+    stored = await counts(rows)
+    answer = await http.post("/bundles", content=changed(bundle, rename_first))
+    assert answer.status_code == 409, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    detail = answer.json()["detail"]
+    assert "the bundle's suite 'hazards' of hazards is another one than is stored" in detail
+    assert "1 case changed (hazards.add/0: function hazards.add → hazards.other); " in detail
+    assert await counts(rows) == stored
+
+
+async def test_a_runner_that_contradicts_a_bundle_is_told_of_it(
+    http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
+) -> None:
+    assert (await http.post("/bundles", content=changed(bundle, rename_first))).status_code == 201
+    stored = await counts(rows)
+    info, suite = served(bundle)
+    with pytest.raises(SuiteChangedError, match=r"hazards\.add/0: function hazards\.other → hazards\.add"):
+        await enter(engine, info, suite)
+    assert await counts(rows) == stored
+    assert (await http.get("/runners")).json() == {"runners": []}
+    await enter(engine, info, suite.model_copy(update={"revision": "another"}))
+
+
+async def test_of_a_bundle_and_a_runner_that_contradict_each_other_at_once_one_is_refused(
+    http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
+) -> None:
+    """Held up before both commit: whoever is second sees the first, and nobody waits for ever."""
+    info, suite = served(bundle)
+    info = info.model_copy(update={"version": "another target"})
+    async with asyncio.timeout(120):
+        holder = rows.transaction()
+        await holder.start()
+        key = f"hazards\nhazards\n{suite.revision}"
+        await rows.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", key)
+        importing = asyncio.ensure_future(http.post("/bundles", content=changed(bundle, rename_first)))
+        entering = asyncio.ensure_future(enter(engine, info, suite))
+        while await rows.fetchval(WAITING) < 2:
+            # Both have stored what they bring, and neither sees the other's.
+            assert [importing.done(), entering.done()] == [False, False]
+            await rows.execute("select pg_stat_clear_snapshot()")
+        await holder.rollback()
+        done = await asyncio.gather(importing, entering, return_exceptions=True)
+    imported = isinstance(done[0], httpx.Response) and done[0].status_code == 201
+    assert imported or (isinstance(done[0], httpx.Response) and done[0].status_code == 409), done
+    assert isinstance(done[1], SuiteChangedError if imported else int), done
+    assert (await counts(rows))["suites"] == 1
+
+
+async def test_a_bundle_says_nothing_new_of_a_target_that_is_there(
+    http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
+) -> None:
+    await enter(engine, *served(bundle))
+    stored = await rows.fetch("select * from targets")
+
+    def say_otherwise(lines: Lines) -> None:
+        lines[0]["runner"] |= {"simulated": True, "device_class": "tpu"}
+        lines[0]["runner"]["fingerprint"]["notes"] = ["the bundle's"]
+
+    assert (await http.post("/bundles", content=changed(bundle, say_otherwise))).status_code == 201
+    assert await rows.fetch("select * from targets") == stored
+
+
+async def test_an_estimate_learns_from_what_was_imported(
+    http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine
+) -> None:
+    assert (await http.post("/bundles", content=bundle)).status_code == 201
+    info, suite = served(bundle)
+    await enter(engine, info, suite)
+    planned = await http.post(
+        "/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"], "runs": 1, "dry_run": True}
+    )
+    assert planned.status_code == 200, planned.text
+    (target,) = planned.json()["by_target"]
+    assert target["estimate"]["measured_jobs"] == len(bundles.lines_of(bundle)) - 1

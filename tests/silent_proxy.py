@@ -1,0 +1,82 @@
+"""A TCP proxy that can fall silent: what it is sent it takes and forgets, and closes nothing, as some firewalls do."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from urllib.parse import urlsplit, urlunsplit
+
+
+class SilentProxy:
+    """``with SilentProxy(dsn) as proxy``: ``proxy.dsn`` leads through it, until ``forget`` makes it swallow."""
+
+    def __init__(self, dsn: str) -> None:
+        parts = urlsplit(dsn)
+        assert parts.hostname
+        assert parts.port
+        self._parts = parts
+        self._to = (parts.hostname, parts.port)
+        self._forgotten: set[int] = set()
+        self._open = 0
+        self._writers: list[asyncio.StreamWriter] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self.dsn = ""
+
+    def __enter__(self) -> SilentProxy:
+        self._thread.start()
+        port = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        place = f"{self._parts.netloc.rpartition('@')[0]}@127.0.0.1:{port}"
+        self.dsn = urlunsplit(self._parts._replace(netloc=place))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    @property
+    def connections(self) -> int:
+        """How many were ever made through it."""
+        return self._open
+
+    def forget(self) -> None:
+        """Swallow what the present connections carry, in both directions; new ones are let through."""
+        self._forgotten.update(range(self._open))
+
+    async def _listen(self) -> int:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def _close(self) -> None:
+        self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
+        carrying = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*carrying, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number, self._open = self._open, self._open + 1
+        try:
+            to_reader, to_writer = await asyncio.open_connection(*self._to)
+        except OSError:
+            writer.close()
+            return
+        self._writers += [writer, to_writer]
+        await asyncio.gather(
+            self._carry(number, reader, to_writer), self._carry(number, to_reader, writer), return_exceptions=True
+        )
+
+    async def _carry(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65536):
+                if number not in self._forgotten:
+                    writer.write(data)
+                    await writer.drain()
+        finally:
+            # An end is a packet as well.
+            if number not in self._forgotten:
+                writer.close()

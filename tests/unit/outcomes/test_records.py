@@ -1,0 +1,34 @@
+"""Rows of reported outcomes: what is recorded beside the event loop is what would be recorded on it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from coordinator.dispatch.machine import Key
+from coordinator.outcomes.records import QUICK_CHARACTERS, record, record_off_loop
+from protocol.outcomes import Evidence, Outcome
+from protocol.words import Ending, Verdict
+
+TARGET = {"framework": "torch", "device": "cpu"}
+
+
+def outcome(ending: Ending, message: str) -> Outcome:
+    return Outcome(verdict=Verdict.failed, ending=ending, duration_s=1, evidence=Evidence(message=message))
+
+
+@pytest.mark.parametrize(
+    ("reported", "is_quick"),
+    [
+        (outcome(Ending.raised, "x" * QUICK_CHARACTERS), True),
+        (outcome(Ending.returned, "x" * 10 * QUICK_CHARACTERS), True),
+        (outcome(Ending.raised, "out of memory" + "x" * QUICK_CHARACTERS), False),
+    ],
+)
+async def test_only_long_evidence_gives_up_control(reported: Outcome, is_quick: bool) -> None:
+    others_ran = asyncio.Event()
+    asyncio.get_running_loop().call_soon(others_ran.set)
+    row = await record_off_loop(Key(1, 1), reported, **TARGET)
+    assert row == record(Key(1, 1), reported, **TARGET)
+    assert others_ran.is_set() is not is_quick

@@ -1,0 +1,68 @@
+"""What is an outage, to be tried again, and what a fault of the statement."""
+
+from __future__ import annotations
+
+import asyncpg
+import pytest
+from sqlalchemy.exc import DBAPIError, InterfaceError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from coordinator.database.outage import DATABASE_AWAY, is_outage, reason_of
+from coordinator.errors import DatabaseAwayError, NotFoundError
+
+
+def wrapped(error: Exception) -> DBAPIError:
+    """As SQLAlchemy hands an error of asyncpg on."""
+    translated = Exception(str(error))
+    translated.__cause__ = error
+    translated.sqlstate = getattr(error, "sqlstate", None)  # type: ignore[attr-defined]
+    return InterfaceError("SELECT 1", {}, translated)
+
+
+OUTAGES = [
+    DatabaseAwayError("connection refused"),
+    PoolTimeoutError("QueuePool limit reached"),
+    ConnectionRefusedError("refused"),
+    ConnectionResetError(),
+    TimeoutError(),
+    asyncpg.CannotConnectNowError("the database system is starting up"),
+    asyncpg.TooManyConnectionsError("sorry, too many clients already"),
+    asyncpg.InterfaceError("connection is closed"),
+    asyncpg.InternalClientError("got into an unknown state"),
+    *(
+        wrapped(kind("…"))
+        for kind in (
+            asyncpg.AdminShutdownError,
+            asyncpg.CrashShutdownError,
+            asyncpg.QueryCanceledError,
+            asyncpg.LockNotAvailableError,
+            asyncpg.DeadlockDetectedError,
+            asyncpg.IdleInTransactionSessionTimeoutError,
+            asyncpg.DiskFullError,
+            asyncpg.ConnectionDoesNotExistError,
+            asyncpg.InterfaceError,
+        )
+    ),
+]
+FAULTS = [
+    wrapped(asyncpg.UndefinedTableError("no such table")),
+    wrapped(asyncpg.NumericValueOutOfRangeError("out of range")),
+    wrapped(asyncpg.UniqueViolationError("there is one")),
+    wrapped(asyncpg.DataError("value out of int32 range")),
+    asyncpg.UndefinedColumnError("no such column"),
+    NotFoundError("no such campaign"),
+    OSError(28, "no space left on device"),
+    ValueError("a fault of ours"),
+]
+
+
+@pytest.mark.parametrize("error", OUTAGES, ids=repr)
+def test_an_outage(error: Exception) -> None:
+    assert isinstance(error, DATABASE_AWAY)
+    assert is_outage(error)
+    assert reason_of(error)
+
+
+@pytest.mark.parametrize("error", FAULTS, ids=repr)
+def test_no_outage(error: Exception) -> None:
+    assert not is_outage(error)

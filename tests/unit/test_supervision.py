@@ -1,0 +1,127 @@
+"""Long tasks are started again and known to be down; a task is ended even if it loses a cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from prometheus_client import generate_latest
+
+from coordinator import metrics, supervision
+from coordinator.errors import DatabaseAwayError
+from coordinator.supervision import Supervisor, end
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(supervision, "CANCEL_AGAIN_S", 0.01)
+
+
+async def test_what_ends_is_logged_counted_and_started_again(caplog: pytest.LogCaptureFixture) -> None:
+    supervisor, starts, runs = Supervisor(), 0, asyncio.Event()
+
+    async def work() -> None:
+        nonlocal starts
+        starts += 1
+        if starts == 1:
+            raise ValueError("a fault of ours")
+        if starts == 2:
+            return
+        if starts == 3:
+            raise DatabaseAwayError("nobody is there")
+        if starts == 4:
+            raise asyncio.CancelledError
+        runs.set()
+        await asyncio.Event().wait()
+
+    task = supervisor.start("a task of the tests", work)
+    async with asyncio.timeout(60):
+        await runs.wait()
+    (down,) = supervisor.down()
+    assert (down.task, down.reason) == ("a task of the tests", "it ended: CancelledError")
+    assert [(record.levelno, record.message.partition(", ")[0]) for record in caplog.records] == [
+        (logging.ERROR, "a task of the tests ended"),
+        (logging.ERROR, "a task of the tests ended"),
+        (logging.WARNING, "a task of the tests: the database is away"),
+        (logging.ERROR, "a task of the tests ended"),
+    ]
+    assert b'portolan_task_restarts_total{task="a task of the tests"} 4.0' in generate_latest(metrics.REGISTRY)
+    assert not await end(task)
+    assert task.cancelled()
+
+
+async def test_it_is_up_when_it_has_run_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "SETTLED_S", 0.0)
+    supervisor, starts, runs = Supervisor(), 0, asyncio.Event()
+
+    async def work() -> None:
+        nonlocal starts
+        starts += 1
+        if starts == 1:
+            raise ValueError
+        runs.set()
+        await asyncio.Event().wait()
+
+    task = supervisor.start("task", work)
+    async with asyncio.timeout(60):
+        await runs.wait()
+    assert supervisor.down() == []
+    await end(task)
+
+
+async def test_who_gives_no_sign_of_life_in_time_is_down() -> None:
+    supervisor = Supervisor()
+    pulse = supervisor.pulse("loop")
+    pulse.due_within(60)
+    assert supervisor.down() == []
+    pulse.due_within(-1)
+    (down,) = supervisor.down()
+    assert (down.task, down.reason) == ("loop", "it has given no sign of life since then")
+    pulse.rest()
+    assert supervisor.down() == []
+
+
+async def test_of_a_kind_only_what_is_to_run_can_be_down() -> None:
+    supervisor = Supervisor()
+    for name in ("link 1", "link 2"):
+        supervisor.began(name, "link")
+        supervisor.ended(name, ValueError("broken"))
+    supervisor.retain("link", {"link 2"})
+    assert [down.task for down in supervisor.down()] == ["link 2"]
+
+
+async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
+    lost = 0
+
+    async def work() -> None:
+        nonlocal lost
+        while lost < 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                lost += 1
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    assert not await end(task)
+    assert (lost, task.cancelled()) == (2, True)
+
+
+async def test_a_task_that_does_not_end_is_waited_for_no_longer() -> None:
+    let_go = False
+
+    async def work() -> None:
+        while not let_go:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                continue
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    assert await end(task, within_s=0.05) == {task}
+    let_go = True
+    assert not await end(task)
