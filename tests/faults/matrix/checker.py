@@ -1,0 +1,311 @@
+"""What must hold however many faults there were: invariants over rows, runner logs and answers. Pure.
+
+Each invariant is a function that yields a sentence for everything that breaks it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from coordinator.dispatch.machine import GRACE_S, SILENCE_S
+
+Row = Mapping[str, Any]
+
+ENDS_WITHIN_S = 120.0
+"""After the last fault was mended."""
+MOST_LOST = 3
+MOST_ATTEMPTS = 60
+SLACK_S = 5.0
+"""Between the moment of an event and the moment at which it is stored, on a busy machine."""
+RECOVERY_S = 2 * GRACE_S + SILENCE_S
+"""What a job may take past its time limit until it is known that its runner does not end it."""
+COORDINATORS_RULES = frozenset(
+    {
+        "coordinator-deadline",
+        "silenced-its-runner",
+        "restarted-its-runner",
+        "attempts-lost",
+        "unstorable",
+        "never-begun",
+    }
+)
+"""Rules of outcomes that no runner reported."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """When a fault was there, by the clock of the database."""
+
+    name: str
+    began: float
+    ended: float
+    excuses: bool = True
+    """Whether it holds up those who end jobs and store outcomes; what a runner does wrong holds up nobody."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a page or a resource answered."""
+
+    path: str
+    status: int
+    retry_after: str | None = None
+
+
+@dataclass
+class Observation:
+    """All that the checker looks at."""
+
+    campaigns: Sequence[Row] = ()
+    targets: Sequence[Row] = ()
+    jobs: Sequence[Row] = ()
+    attempts: Sequence[Row] = ()
+    outcomes: Sequence[Row] = ()
+    reported: Mapping[str, set[str]] = field(default_factory=dict)
+    """By scripted runner, the nonces that it sent."""
+    boots: Mapping[str, set[str]] = field(default_factory=dict)
+    """By scripted runner, the boots that it had."""
+    runner_names: Mapping[int, str] = field(default_factory=dict)
+    """Which scripted runner is which row of ``runners``."""
+    planned: Mapping[int, int] = field(default_factory=dict)
+    """By campaign, how many jobs its submission was answered with."""
+    held: Mapping[str, int] = field(default_factory=dict)
+    """By scripted runner, how many jobs it still has at the end."""
+    answers: Sequence[Answer] = ()
+    windows: Sequence[Window] = ()
+    ended_after_s: float | None = 0.0
+    """From the mending of the last fault to the end of the last campaign; None: not in time."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    invariant: str
+    told: str
+
+
+def no_job_lost(seen: Observation) -> Iterator[str]:
+    """Every job of a campaign ends as exactly one of done and cancelled; none is missing."""
+    by_campaign = Counter(job["campaign_id"] for job in seen.jobs)
+    for campaign, count in seen.planned.items():
+        if by_campaign[campaign] != count:
+            yield f"campaign {campaign} was to have {count} jobs and has {by_campaign[campaign]}"
+    for job in seen.jobs:
+        if job["state"] not in ("done", "cancelled"):
+            yield f"job {job['id']} of campaign {job['campaign_id']} is {job['state']} at the end"
+        elif job["lease_until"] is not None:
+            yield f"job {job['id']} is {job['state']} and still leased"
+
+
+def no_job_doubled(seen: Observation) -> Iterator[str]:
+    """One job for a case, a target and a run; one outcome for a job that is done, none for another."""
+    places = Counter((job["campaign_id"], job["target_id"], job["case_id"], job["run"]) for job in seen.jobs)
+    yield from (f"{count} jobs for {place}" for place, count in places.items() if count > 1)
+    outcomes = Counter(outcome["job_id"] for outcome in seen.outcomes)
+    for job in seen.jobs:
+        expected = int(job["state"] == "done")
+        if outcomes[job["id"]] != expected:
+            yield f"job {job['id']} is {job['state']} and has {outcomes[job['id']]} outcomes"
+    yield from (f"an outcome of job {job}, which is none" for job in outcomes.keys() - {job["id"] for job in seen.jobs})
+
+
+def outcomes_have_leases(seen: Observation) -> Iterator[str]:
+    """An outcome is of an attempt that was given to its runner, and ended with it."""
+    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in seen.attempts}
+    for outcome in seen.outcomes:
+        attempt = attempts.get((outcome["job_id"], outcome["attempt"]))
+        if attempt is None:
+            yield f"the outcome of job {outcome['job_id']} is of attempt {outcome['attempt']}, which was never given"
+        elif attempt["runner_id"] != outcome["runner_id"]:
+            yield (
+                f"job {outcome['job_id']} was given to runner {attempt['runner_id']}, "
+                f"its outcome is of runner {outcome['runner_id']}"
+            )
+
+
+def outcomes_are_their_reporters_own(seen: Observation) -> Iterator[str]:
+    """What a scripted runner's outcome says inside is what its row says outside, and that runner sent it."""
+    jobs = {job["id"]: job for job in seen.jobs}
+    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in seen.attempts}
+    for outcome in seen.outcomes:
+        name = seen.runner_names.get(outcome["runner_id"])
+        if name is None:
+            continue
+        said = f"the outcome of job {outcome['job_id']}"
+        if not outcome["log_tail"]:
+            if outcome["rule"] not in COORDINATORS_RULES:
+                yield f"{said} bears no nonce, and rule {outcome['rule']} is none of the coordinator's"
+            elif outcome["verdict"] == "passed":
+                yield f"{said} passed, and no runner reported it"
+            continue
+        nonce = json.loads(outcome["log_tail"])
+        job = jobs.get(outcome["job_id"], {})
+        attempt = attempts.get((outcome["job_id"], outcome["attempt"]), {})
+        expected = {
+            "runner": name,
+            "attempt": outcome["attempt"],
+            "case": job.get("case"),
+            "run": job.get("run"),
+            "boot_id": attempt.get("boot_id"),
+            "id": wire_id(job.get("id"), attempt),
+        }
+        for key, value in expected.items():
+            if nonce[key] != value:
+                yield f"{said} is of {key} {nonce[key]!r}, not {value!r}"
+        if outcome["log_tail"] not in seen.reported.get(name, set()):
+            yield f"{said} was never sent by {name}"
+        if attempt.get("boot_id") not in seen.boots.get(name, set()):
+            yield f"{said} is of boot {attempt.get('boot_id')!r}, which {name} never had"
+
+
+def first_finish_counts(seen: Observation) -> Iterator[str]:
+    """Of two finishes of one attempt, the one that was reported first is the outcome."""
+    first: dict[tuple[str, int, str], int] = {}
+    for nonces in seen.reported.values():
+        for text in nonces:
+            nonce = json.loads(text)
+            key = (nonce["id"], nonce["attempt"], nonce["boot_id"])
+            first[key] = min(first.get(key, nonce["serial"]), nonce["serial"])
+    for outcome in seen.outcomes:
+        if outcome["runner_id"] in seen.runner_names and outcome["log_tail"]:
+            nonce = json.loads(outcome["log_tail"])
+            if nonce["serial"] > first.get((nonce["id"], nonce["attempt"], nonce["boot_id"]), nonce["serial"]):
+                yield f"the outcome of job {outcome['job_id']} is a second finish"
+
+
+def hazards_are_themselves(seen: Observation) -> Iterator[str]:
+    """What a case of the real runner does is known: an outcome that cannot be its own is another's."""
+    jobs = {job["id"]: job for job in seen.jobs}
+    expected = {"hazards.nap": {"returned"}, "hazards.fail": {"raised"}, "hazards.add": {"returned", "mismatched"}}
+    for outcome in seen.outcomes:
+        function = jobs.get(outcome["job_id"], {}).get("function")
+        counted = outcome["verdict"] in ("passed", "failed") and outcome["rule"] not in COORDINATORS_RULES
+        if counted and function in expected and outcome["ending"] not in expected[function] | {"timed_out"}:
+            yield f"the outcome of job {outcome['job_id']}, of {function}, {outcome['ending']}"
+
+
+def none_past_its_time(seen: Observation) -> Iterator[str]:
+    """No case goes on past its limit and the grace, but for a timeout, which says for how long it could not be stopped.
+
+    What a fault held up is not counted: its time, and after it as long as it takes to notice a dead peer.
+    """
+    limits = {campaign["id"]: campaign["timeout_s"] for campaign in seen.campaigns}
+    attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in seen.attempts}
+    for outcome in seen.outcomes:
+        said = f"the outcome of job {outcome['job_id']}, {outcome['ending']},"
+        limit_s, took_s = limits[outcome["campaign_id"]], outcome["duration_s"]
+        attempt = attempts.get((outcome["job_id"], outcome["attempt"]), {})
+        began, ended = attempt.get("started_at"), attempt.get("ended_at")
+        stored_s = (ended - began).total_seconds() if began and ended else 0.0
+        held_up_s = _held_up_s(seen.windows, began.timestamp(), ended.timestamp()) if began and ended else 0.0
+        if outcome["ending"] != "timed_out" and took_s > limit_s + GRACE_S:
+            yield f"{said} took {took_s:.1f} s of {limit_s:g} s"
+        elif took_s > limit_s + 2 * GRACE_S + SLACK_S + held_up_s:
+            yield f"{said} took {took_s:.1f} s of {limit_s:g} s, and nothing held its end up for so long"
+        if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s:
+            yield f"{said} was stored {stored_s:.0f} s after its start, held up for {held_up_s:.0f} s"
+
+
+def numbers_are_numbers(seen: Observation) -> Iterator[str]:
+    """Every stored number is finite and not negative."""
+    names = ("duration_s", "init_ms", "cold_ms", "steady_ms", "iqr_ms", "lock_wait_ms", "position", "log_bytes")
+    for outcome in seen.outcomes:
+        values = [outcome[name] for name in names] + list(outcome["samples_ms"] or ())
+        wrong = [value for value in values if value is not None and not (math.isfinite(value) and value >= 0)]
+        if wrong:
+            yield f"the outcome of job {outcome['job_id']} bears {wrong}"
+
+
+def counters_equal_rows(seen: Observation) -> Iterator[str]:
+    """The counters of every campaign and target are what a count of its rows gives."""
+    counted: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
+    for job in seen.jobs:
+        counted[job["campaign_id"], job["target_id"]].update(["total", job["state"]])
+    for outcome in seen.outcomes:
+        counted[outcome["campaign_id"], outcome["target_id"]][outcome["verdict"]] += 1
+    names = ("total", "done", "passed", "failed", "skipped", "incomplete", "cancelled")
+    for row in seen.targets:
+        counts = counted[row["campaign_id"], row["target_id"]]
+        for name in names:
+            if row[name] != counts[name]:
+                yield f"campaign {row['campaign_id']} counts {row[name]} {name}, and has {counts[name]}"
+
+
+def tries_are_bounded(seen: Observation) -> Iterator[str]:
+    """A job is not lost more often than is retried, and not given away for ever."""
+    for job in seen.jobs:
+        if job["lost"] > MOST_LOST:
+            yield f"job {job['id']} was lost {job['lost']} times"
+        if job["attempt"] > MOST_ATTEMPTS:
+            yield f"job {job['id']} had {job['attempt']} attempts"
+
+
+def campaigns_end(seen: Observation) -> Iterator[str]:
+    """Every campaign ends soon after the last fault."""
+    if seen.ended_after_s is None or seen.ended_after_s > ENDS_WITHIN_S:
+        going = [campaign["id"] for campaign in seen.campaigns if campaign["state"] == "running"]
+        yield f"campaigns {going} had not ended {ENDS_WITHIN_S:.0f} s after the last fault"
+    for campaign in seen.campaigns:
+        if campaign["state"] != "running" and campaign["finished_at"] is None:
+            yield f"campaign {campaign['id']} is {campaign['state']} without a time"
+
+
+def nothing_left_behind(seen: Observation) -> Iterator[str]:
+    """When all campaigns have ended, no runner holds a job any more."""
+    yield from (f"{name} still holds {count} jobs" for name, count in seen.held.items() if count)
+
+
+def pages_answer(seen: Observation) -> Iterator[str]:
+    """No page answers with an error of its own making; one that cannot answer now says when to come back."""
+    for answer, count in Counter(seen.answers).items():
+        if answer.status == 503 and answer.retry_after is not None:
+            continue
+        if answer.status >= 500:
+            after = " without Retry-After" if answer.status == 503 else ""
+            yield f"{answer.path} answered {answer.status}{after}, {count} times"
+
+
+INVARIANTS: tuple[Callable[[Observation], Iterator[str]], ...] = (
+    no_job_lost,
+    no_job_doubled,
+    outcomes_have_leases,
+    outcomes_are_their_reporters_own,
+    first_finish_counts,
+    hazards_are_themselves,
+    none_past_its_time,
+    numbers_are_numbers,
+    counters_equal_rows,
+    tries_are_bounded,
+    campaigns_end,
+    nothing_left_behind,
+    pages_answer,
+)
+
+
+def check(seen: Observation) -> list[Violation]:
+    """Everything that breaks an invariant."""
+    return [Violation(invariant.__name__, told) for invariant in INVARIANTS for told in invariant(seen)]
+
+
+def wire_id(job_id: int | None, attempt: Row) -> str:
+    """How the job is called on the wire: its lease's token before its number."""
+    token = attempt.get("token")
+    return f"{token}.{job_id}" if token else str(job_id)
+
+
+def _held_up_s(windows: Sequence[Window], began: float, ended: float) -> float:
+    """Seconds of this time in which a fault held everybody up, or had just done so."""
+    clipped = sorted(
+        (max(window.began, began), min(window.ended + SILENCE_S, ended))
+        for window in windows
+        if window.excuses and window.began < ended and window.ended + SILENCE_S > began
+    )
+    total, reached = 0.0, began
+    for begin, end in clipped:
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total

@@ -1,0 +1,80 @@
+"""Clocks that are wrong: of runners, by what they say of elapsed time; of the host, by a step."""
+
+from __future__ import annotations
+
+from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, Fault, Place
+from tests.faults.matrix.kinds.runners import Switched
+from tests.faults.matrix.world import World
+
+STEP_S = 20
+
+
+class RunnerClock(Switched):
+    place = Place.clock
+    switch = "elapsed"
+    lasts_s = 8.0
+
+
+class StandsStill(RunnerClock):
+    """And the job that runs meanwhile is never ended by its runner."""
+
+    name = "runner's clock stands still, and it kills nothing"
+    value = staticmethod(lambda elapsed_s: 0.0)
+    lasts_s = 35.0
+
+    def inject(self, world: World) -> None:
+        super().inject(world)
+        self.runner(world).script.kills = False
+
+    def heal(self, world: World) -> None:
+        super().heal(world)
+        self.runner(world).script.kills = True
+
+
+class RunsBackwards(RunnerClock):
+    name = "runner's clock runs backwards"
+    value = staticmethod(lambda elapsed_s: max(0.0, 1_000.0 - elapsed_s))
+
+
+class RunsAhead(RunnerClock):
+    name = "runner's clock runs a thousand times too fast"
+    value = staticmethod(lambda elapsed_s: 1_000.0 * elapsed_s)
+
+
+class Negative(RunnerClock):
+    name = "runner's elapsed time negative"
+    value = staticmethod(lambda elapsed_s: -elapsed_s - 1.0)
+
+
+class HostClock(Fault):
+    """The wall clock of coordinator and PostgreSQL makes a step, and another one back."""
+
+    place = Place.clock
+    needs = COORDINATOR | POSTGRESQL
+    lasts_s = 6.0
+    step_s: float
+
+    @classmethod
+    def possible(cls, world: World) -> bool:
+        return world.clock is not None
+
+    def inject(self, world: World) -> None:
+        assert world.clock is not None
+        world.clock.step(self.step_s)
+
+    def heal(self, world: World) -> None:
+        assert world.clock is not None
+        world.clock.step(0.0)
+
+
+class StepsForward(HostClock):
+    name = f"host's clock {STEP_S} s ahead for a while"
+    step_s = float(STEP_S)
+
+
+class StepsBack(HostClock):
+    name = f"host's clock {STEP_S} s behind for a while"
+    step_s = -float(STEP_S)
+
+
+KINDS: tuple[type[Fault], ...] = (StandsStill, RunsBackwards, RunsAhead, Negative, StepsForward, StepsBack)

@@ -1,0 +1,169 @@
+"""What befalls coordinators: they are killed, stopped, paused, doubled, and asked for too much."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.matrix.fault import COORDINATOR, Fault, Place
+from tests.faults.matrix.suite import CAMPAIGN
+from tests.faults.matrix.world import World
+
+REQUESTS_AT_ONCE = 12
+REQUEST_LIMIT_S = 60.0
+
+
+class CoordinatorFault(Fault):
+    place = Place.coordinator
+    needs = COORDINATOR
+
+
+class Killed(CoordinatorFault):
+    name = "coordinator killed"
+
+    def inject(self, world: World) -> None:
+        world.coordinator.kill()
+
+    def heal(self, world: World) -> None:
+        world.coordinator.start()
+
+
+class Stopped(CoordinatorFault):
+    name = "coordinator stopped and started"
+    lasts_s = 1.0
+
+    def inject(self, world: World) -> None:
+        world.coordinator.process.send_signal(signal.SIGTERM)
+        # While its database cannot be reached, or a stream is open, it may take its time.
+        with contextlib.suppress(Exception):
+            world.coordinator.process.wait(10.0)
+
+    def heal(self, world: World) -> None:
+        if world.coordinator.process.poll() is None:
+            world.coordinator.kill()
+        world.coordinator.start()
+
+
+class Paused(CoordinatorFault):
+    name = "coordinator paused"
+    lasts_s = 8.0
+
+    def inject(self, world: World) -> None:
+        os.kill(world.coordinator.process.pid, signal.SIGSTOP)
+
+    def heal(self, world: World) -> None:
+        os.kill(world.coordinator.process.pid, signal.SIGCONT)
+
+
+class PausedBesideAnother(Paused):
+    """It wakes up as the owner of runners that another has owned for a while."""
+
+    name = "coordinator paused past its ownership, beside another"
+    lasts_s = 36.0
+
+    def inject(self, world: World) -> None:
+        world.start_other()
+        super().inject(world)
+
+    def heal(self, world: World) -> None:
+        super().heal(world)
+        world.stop_others()
+
+
+class Doubled(CoordinatorFault):
+    name = "second coordinator started, then stopped"
+
+    def inject(self, world: World) -> None:
+        world.start_other()
+
+    def heal(self, world: World) -> None:
+        world.stop_others()
+
+
+class DoubledAndKilled(Doubled):
+    name = "both of two coordinators killed"
+
+    def heal(self, world: World) -> None:
+        for coordinator in world.others:
+            coordinator.kill()
+        world.coordinator.kill()
+        world.coordinator.start()
+        world.stop_others()
+
+
+class KilledAtSubmission(CoordinatorFault):
+    """Nobody learns what became of his campaign: each is there whole, or not at all."""
+
+    name = "coordinator killed while campaigns are submitted"
+    lasts_s = 1.0
+
+    def inject(self, world: World) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(_submit, world.coordinator, runs=1) for _ in range(4)]
+            world.coordinator.kill()
+            for request in asked:
+                request.result()
+
+    def heal(self, world: World) -> None:
+        world.coordinator.start()
+
+
+class Burst(CoordinatorFault):
+    """More at once than there are connections to the database."""
+
+    def inject(self, world: World) -> None:
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+            for request in [pool.submit(self.request, world.coordinator) for _ in range(REQUESTS_AT_ONCE)]:
+                request.result()
+
+    request: Callable[[CoordinatorProcess], None]
+
+
+class ManySubmissions(Burst):
+    name = "many submissions at once"
+    lasts_s = 0.0
+
+    @staticmethod
+    def request(coordinator: CoordinatorProcess) -> None:
+        _submit(coordinator, runs=1)
+
+
+class SubmittedAndCancelled(Burst):
+    name = "many campaigns submitted and cancelled at once"
+    lasts_s = 0.0
+
+    @staticmethod
+    def request(coordinator: CoordinatorProcess) -> None:
+        campaign = _submit(coordinator, runs=20)
+        if campaign is not None:
+            with contextlib.suppress(httpx.HTTPError):
+                httpx.post(f"{coordinator.http.base_url}campaigns/{campaign}/cancel", timeout=REQUEST_LIMIT_S)
+
+
+def _submit(coordinator: CoordinatorProcess, **fields: Any) -> int | None:
+    body = CAMPAIGN | {"functions": ["matrix.quick"]} | fields
+    try:
+        answer = httpx.post(f"{coordinator.http.base_url}campaigns", json=body, timeout=REQUEST_LIMIT_S)
+    except httpx.HTTPError:
+        return None
+    return int(answer.json()["id"]) if answer.status_code == 201 else None
+
+
+KINDS: tuple[type[Fault], ...] = (
+    Killed,
+    Stopped,
+    Paused,
+    PausedBesideAnother,
+    Doubled,
+    DoubledAndKilled,
+    KilledAtSubmission,
+    ManySubmissions,
+    SubmittedAndCancelled,
+)

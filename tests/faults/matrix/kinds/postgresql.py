@@ -1,0 +1,248 @@
+"""What befalls PostgreSQL: it dies, pauses, is locked, refuses, and forgets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from typing import ClassVar
+
+import asyncpg
+import psutil
+
+from tests.faults.matrix.fault import DATABASE_LEG, POSTGRESQL, Fault, Place
+from tests.faults.matrix.world import LOOP_LIMIT_S, World
+
+IMPATIENT_MS = 20
+OPPONENTS = 2
+
+
+class PostgresFault(Fault):
+    place = Place.postgresql
+    needs = POSTGRESQL
+
+
+class Killed(PostgresFault):
+    name = "PostgreSQL killed"
+
+    def inject(self, world: World) -> None:
+        os.kill(world.postmaster, signal.SIGKILL)
+
+    def heal(self, world: World) -> None:
+        world.restart_postgres()
+
+
+class Stopped(Killed):
+    name = "PostgreSQL stopped at once"
+
+    def inject(self, world: World) -> None:
+        os.kill(world.postmaster, signal.SIGQUIT)
+
+
+class Paused(PostgresFault):
+    """All its processes at once, as a host does that is being moved."""
+
+    name = "PostgreSQL paused"
+    lasts_s = 8.0
+
+    def inject(self, world: World) -> None:
+        head = psutil.Process(world.postmaster)
+        self.processes = [head, *head.children()]
+        for process in self.processes:
+            process.suspend()
+
+    def heal(self, world: World) -> None:
+        for process in self.processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
+
+
+class BackendPaused(Paused):
+    """One of the coordinator's connections stands still, with what it has locked."""
+
+    name = "one connection's process paused"
+
+    def inject(self, world: World) -> None:
+        backends = world.rows(
+            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            " ORDER BY query_start DESC NULLS LAST LIMIT 1"
+        )
+        self.processes = [psutil.Process(row["pid"]) for row in backends]
+        for process in self.processes:
+            process.suspend()
+
+
+class Terminated(PostgresFault):
+    name = "all connections terminated"
+    lasts_s = 0.0
+
+    def inject(self, world: World) -> None:
+        world.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+
+
+class Transaction(PostgresFault):
+    """Somebody's open transaction, with what it holds."""
+
+    statement: ClassVar[str]
+    lasts_s = 8.0
+
+    def inject(self, world: World) -> None:
+        self.connection: asyncpg.Connection | None = None
+        world.run(self._begin(world.dsn))
+
+    async def _begin(self, dsn: str) -> None:
+        self.connection = await asyncpg.connect(dsn, timeout=LOOP_LIMIT_S)
+        await self.connection.execute("BEGIN")
+        await self.connection.execute(self.statement, timeout=LOOP_LIMIT_S)
+
+    def heal(self, world: World) -> None:
+        world.run(self._end())
+
+    async def _end(self) -> None:
+        if self.connection is not None:
+            await self.connection.close(timeout=LOOP_LIMIT_S)
+
+
+class TableLocked(Transaction):
+    name = "table of jobs locked"
+    statement = "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"
+
+
+class TableLockedForLong(TableLocked):
+    name = "table of jobs locked for 45 s"
+    lasts_s = 45.0
+
+
+class RunnersLocked(Transaction):
+    name = "table of runners locked"
+    statement = "LOCK TABLE runners IN ACCESS EXCLUSIVE MODE"
+
+
+class RowsLocked(Transaction):
+    name = "rows of campaigns, targets and jobs locked"
+    statement = (
+        "SELECT 1 FROM campaign_targets t JOIN jobs j USING (campaign_id) JOIN campaigns c ON c.id = campaign_id"
+        " WHERE c.state = 'running' FOR UPDATE"
+    )
+
+
+class Deadlocks(PostgresFault):
+    """Others take the same rows in the other order, and wait inside."""
+
+    name = "deadlocks provoked"
+    lasts_s = 5.0
+
+    def inject(self, world: World) -> None:
+        self.goes_on = True
+        self.opponents = [
+            asyncio.run_coroutine_threadsafe(self._oppose(world.dsn), world.loop) for _ in range(OPPONENTS)
+        ]
+
+    async def _oppose(self, dsn: str) -> None:
+        connection = await asyncpg.connect(dsn, timeout=LOOP_LIMIT_S)
+        try:
+            while self.goes_on:
+                with contextlib.suppress(asyncpg.PostgresError):
+                    async with connection.transaction():
+                        await connection.execute("UPDATE runners SET last_seen = last_seen")
+                        await asyncio.sleep(0.05)
+                        await connection.execute("UPDATE campaign_targets SET renamed = renamed")
+                        await connection.execute(
+                            "UPDATE jobs SET lost = lost WHERE id = ANY(ARRAY("
+                            "SELECT id FROM jobs WHERE state IN ('leased', 'running') ORDER BY id DESC LIMIT 20))"
+                        )
+        finally:
+            await connection.close(timeout=LOOP_LIMIT_S)
+
+    def heal(self, world: World) -> None:
+        self.goes_on = False
+        for opponent in self.opponents:
+            opponent.result(LOOP_LIMIT_S)
+
+
+class Setting(PostgresFault):
+    """A setting of the server, for those who are connected as well."""
+
+    setting: ClassVar[str]
+    value: ClassVar[str]
+
+    def inject(self, world: World) -> None:
+        world.execute(f"ALTER SYSTEM SET {self.setting} = {self.value}", "SELECT pg_reload_conf()")
+
+    def heal(self, world: World) -> None:
+        world.execute(f"ALTER SYSTEM RESET {self.setting}", "SELECT pg_reload_conf()")
+
+
+class ReadOnly(Setting):
+    name = "database read-only"
+    setting, value = "default_transaction_read_only", "on"
+
+
+class Impatient(Setting):
+    name = f"statements limited to {IMPATIENT_MS} ms"
+    setting, value = "statement_timeout", str(IMPATIENT_MS)
+
+
+class Crowded(PostgresFault):
+    """Others take all connections that there are, after the present ones have been ended."""
+
+    name = "no connection left"
+    lasts_s = 6.0
+
+    def inject(self, world: World) -> None:
+        self.connections: list[asyncpg.Connection] = []
+        world.run(self._crowd(world.dsn))
+
+    async def _crowd(self, dsn: str) -> None:
+        first = await asyncpg.connect(dsn, timeout=LOOP_LIMIT_S)
+        self.connections.append(first)
+        await first.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        # The user of the embedded server is a superuser, so what is reserved for those goes, too.
+        with contextlib.suppress(asyncpg.PostgresError):
+            while True:
+                self.connections.append(await asyncpg.connect(dsn, timeout=LOOP_LIMIT_S))
+
+    def heal(self, world: World) -> None:
+        world.run(self._leave())
+
+    async def _leave(self) -> None:
+        await asyncio.gather(*(connection.close(timeout=LOOP_LIMIT_S) for connection in self.connections))
+
+
+class Restored(PostgresFault):
+    """A backup of a few seconds ago takes the place of the database; the runners know better."""
+
+    name = "database restored from a backup"
+    needs = POSTGRESQL | DATABASE_LEG
+    lasts_s = 10.0
+
+    def inject(self, world: World) -> None:
+        world.back_up()
+
+    def heal(self, world: World) -> None:
+        world.restore()
+
+
+KINDS: tuple[type[Fault], ...] = (
+    Killed,
+    Stopped,
+    Paused,
+    BackendPaused,
+    Terminated,
+    TableLocked,
+    TableLockedForLong,
+    RunnersLocked,
+    RowsLocked,
+    Deadlocks,
+    ReadOnly,
+    Impatient,
+    Crowded,
+    Restored,
+)

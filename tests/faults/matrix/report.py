@@ -1,0 +1,90 @@
+"""The report of trials, as Markdown: what befell, what became of the jobs, and what did not hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from tests.faults.matrix.checker import INVARIANTS
+from tests.faults.matrix.fault import Place
+from tests.faults.matrix.kinds import KINDS
+from tests.faults.matrix.trial import Verdict
+
+HEAD = """# Fault matrix
+
+What became of real campaigns while faults befell everything around them: one coordinator (sometimes two), one
+PostgreSQL, three scripted runners on two targets and a runner of our own, with a relay on every way between them that
+can go wrong. Made by `python -m tests.faults.matrix --minutes {minutes:.0f} --seed {seed} --report
+docs/reference/fault-matrix.md`; the same seed gives the same schedule. A part of it runs with every change. What is
+promised, fault by fault, and which test shows it: [promises](../explanation/promises.md).
+"""
+
+
+def report(verdicts: Sequence[Verdict]) -> str:
+    """All trials of one call, added up."""
+    minutes = sum(verdict.seconds for verdict in verdicts) / 60
+    return "\n".join(
+        [
+            HEAD.format(minutes=minutes, seed=verdicts[0].seed),
+            *_summary(verdicts),
+            "\n## What must hold\n",
+            *_invariants(verdicts),
+            "\n## What befell\n",
+            *_faults(verdicts),
+            "\n## What became of the jobs\n",
+            *_jobs(verdicts),
+            "",
+        ]
+    )
+
+
+def _summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    faults = _added(verdict.faults for verdict in verdicts)
+    latest = [verdict.ended_after_s for verdict in verdicts]
+    yield "| | |\n| --- | --- |"
+    yield f"| trials | {len(verdicts)}, in {sum(verdict.seconds for verdict in verdicts) / 60:.0f} minutes |"
+    yield f"| faults | {faults.total()}, of {len(faults)} kinds |"
+    yield f"| campaigns | {sum(verdict.campaigns for verdict in verdicts)} |"
+    yield f"| jobs | {sum(verdict.jobs for verdict in verdicts):,} |"
+    ended = "not in time" if None in latest else f"{max(after or 0.0 for after in latest):.0f} s"
+    yield f"| latest end of a campaign after the last fault of its trial | {ended} |"
+    yield f"| violations | {sum(len(verdict.violations) for verdict in verdicts)} |"
+
+
+def _invariants(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    broken = Counter(violation.invariant for verdict in verdicts for violation in verdict.violations)
+    yield "| invariant | violations |\n| --- | ---: |"
+    for invariant in INVARIANTS:
+        told = " ".join((invariant.__doc__ or "").split("\n\n")[0].split())
+        yield f"| {told} | {broken[invariant.__name__]} |"
+
+
+def _faults(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    counts = _added(verdict.faults for verdict in verdicts)
+    yield "| place | fault | times |\n| --- | --- | ---: |"
+    for place in Place:
+        for kind in KINDS:
+            if kind.place is place:
+                yield f"| {place} | {kind.name} | {counts[kind.name] or 'not possible there'} |"
+
+
+def _jobs(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    yield "| what | how often |\n| --- | ---: |"
+    groups = {
+        "outcomes": _added(verdict.outcomes for verdict in verdicts),
+        "outcomes that no runner reported, by rule:": _added(verdict.rules for verdict in verdicts),
+        "attempts that ended as": _added(verdict.attempts for verdict in verdicts),
+        "answers of pages and resources with status": _added(
+            Counter({str(status): count for status, count in verdict.answers.items()}) for verdict in verdicts
+        ),
+    }
+    for name, counts in groups.items():
+        for word, count in sorted(counts.items()):
+            yield f"| {name} *{word}* | {count:,} |"
+
+
+def _added(counts: Iterable[Counter[str]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return total

@@ -1,0 +1,398 @@
+"""A runner that keeps the contract until its script says otherwise, and a log of all that it got and said.
+
+It serves HTTP by hand, because most of what it is for no web framework would send. Every outcome
+bears a *nonce*, which names the runner, the boot, the job's id, attempt, case and run: an outcome
+that is stored for something else gives itself away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from protocol.jobs import JobStatus
+from tests.faults.matrix.script import Event, Script
+from tests.faults.matrix.suite import SUITE, Case, cases
+
+HEARTBEAT_S = 2.0
+LOOKS_EVERY_S = 0.02
+QUEUE_LIMIT = 1_000
+TIMED_OUT = {"verdict": "failed", "ending": "timed_out"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the runner's log."""
+
+    at: float
+    what: str
+    """``posted``, ``started``, ``finished``, ``stopped``, ``boot``."""
+    id: str = ""
+    attempt: int = 0
+    case: str = ""
+    run: int = 0
+    boot_id: str = ""
+    verdict: str = ""
+
+
+@dataclass
+class _Job:
+    id: str
+    attempt: int
+    case: str
+    run: int
+    timeout_s: float
+    began: float | None = None
+    stopped: bool = False
+    finished: int | None = None
+    """The number of the event that told its end: acknowledged, the job is forgotten."""
+
+
+@dataclass
+class _Stream:
+    """Numbers are checked against what this stream came to, not against the boot's last."""
+
+    after: int
+    lines: int = 0
+
+
+class _Closed(Exception):
+    """This connection is to end."""
+
+
+class ScriptedRunner:
+    """Serves on one port for all its lives; ``hardware`` and ``suite`` decide which target it serves."""
+
+    def __init__(self, name: str, hardware: str, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+        self.name = name
+        self.hardware = hardware
+        self.secret = f"the-secret-of-{name}"
+        self.script = Script()
+        self.log: list[Entry] = []
+        self.nonces: list[str] = []
+        """Of all outcomes that it ever reported."""
+        self.boots: list[str] = []
+        self.port = 0
+        self.revision = "1"
+        self.serial = 0
+        self._run = run
+        self._cases = cases()
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+        self._begin_boot()
+
+    def start(self) -> None:
+        self._run(self._start())
+
+    def stop(self) -> None:
+        self._run(self._stop())
+
+    def restart(self, revision: str = "1") -> None:
+        """A new process under the same URL: another boot that knows nothing of the old one's jobs."""
+        self._run(self._restart(revision))
+
+    def say(self, *events: Event) -> None:
+        """Add events to the stream, numbered as its own, whoever's jobs they name."""
+        self._run(self._say(events))
+
+    @property
+    def holds(self) -> int:
+        """How many jobs it has taken and not ended."""
+        return len(self._queue) + (self._current is not None)
+
+    def last_started(self) -> Entry | None:
+        started = [entry for entry in self.log if entry.what == "started"]
+        return started[-1] if started else None
+
+    def finish_of(self, id: str, attempt: int, case: str, run: int, **fields: Any) -> Event:
+        """An event with an outcome that bears this runner's nonce."""
+        self.serial += 1
+        nonce = {
+            "runner": self.name,
+            "boot_id": self.boot_id,
+            "id": id,
+            "attempt": attempt,
+            "case": case,
+            "run": run,
+            "serial": self.serial,
+        }
+        self.nonces.append(json.dumps(nonce))
+        outcome = {"verdict": "passed", "ending": "returned", "duration_s": 0.1, "log_tail": self.nonces[-1]}
+        return {"type": "finished", "id": id, "attempt": attempt, "outcome": outcome | fields}
+
+    def _begin_boot(self) -> None:
+        self.boot_id = f"{self.name}-{token_hex(4)}"
+        self.boots.append(self.boot_id)
+        self._queue: list[_Job] = []
+        self._known: dict[str, _Job] = {}
+        self._current: _Job | None = None
+        self._lines: dict[int, bytes] = {}
+        self._n = 0
+        self._acknowledged = 0
+        self._changed = asyncio.Condition()
+        self._write("boot")
+
+    def _write(self, what: str, job: _Job | None = None, verdict: str = "") -> None:
+        told = {} if job is None else {"id": job.id, "attempt": job.attempt, "case": job.case, "run": job.run}
+        self.log.append(Entry(time.time(), what, boot_id=self.boot_id, verdict=verdict, **told))
+
+    async def _start(self) -> None:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port, limit=1 << 24)
+        self.port = self._server.sockets[0].getsockname()[1]
+        self._worker = asyncio.create_task(self._work())
+
+    async def _stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        self._worker.cancel()
+        for task in list(self._connections):
+            task.cancel()
+        await asyncio.gather(self._worker, *self._connections, return_exceptions=True)
+
+    async def _restart(self, revision: str) -> None:
+        await self._stop()
+        self.revision = revision
+        self._begin_boot()
+        await self._start()
+
+    async def _say(self, events: tuple[Event, ...]) -> None:
+        for event in events:
+            await self._emit(event)
+
+    # Work
+
+    async def _work(self) -> None:
+        while True:
+            await asyncio.sleep(LOOKS_EVERY_S)
+            if self._queue and self.script.starts:
+                self._current = self._queue.pop(0)
+                await self._execute(self._current)
+                self._current = None
+
+    async def _execute(self, job: _Job) -> None:
+        job.began = time.monotonic()
+        self._write("started", job)
+        await self._emit({"type": "started", "id": job.id, "attempt": job.attempt})
+        case = self._cases[job.case]
+        took_s = await self._wait(job, case)
+        fields: dict[str, Any] = {"duration_s": took_s}
+        if took_s < case.takes_s:
+            fields |= {"verdict": "incomplete", "ending": "cancelled"} if job.stopped else TIMED_OUT
+        elif case.verdict == "failed":
+            fields |= {"verdict": "failed", "ending": "raised"}
+        if self.script.loses_finishes:
+            self.script.loses_finishes -= 1
+            return
+        await self._report(job, fields)
+
+    async def _wait(self, job: _Job, case: Case) -> float:
+        """Until the case is done, was stopped or has used up its time; returns for how long it ran."""
+        assert job.began is not None
+        while (elapsed_s := time.monotonic() - job.began) < case.takes_s:
+            if self.script.kills and (job.stopped or elapsed_s >= job.timeout_s):
+                return elapsed_s
+            await asyncio.sleep(min(LOOKS_EVERY_S, case.takes_s - elapsed_s))
+        return elapsed_s
+
+    async def _report(self, job: _Job, fields: dict[str, Any]) -> None:
+        event = self.finish_of(job.id, job.attempt, job.case, job.run, **fields)
+        self._write("finished", job, verdict=event["outcome"]["verdict"])
+        job.finished = await self._emit(event, spoiled=True)
+        if self.script.doubles_finishes:
+            self.script.doubles_finishes -= 1
+            other = {"verdict": "failed", "ending": "mismatched"}
+            await self._emit(self.finish_of(job.id, job.attempt, job.case, job.run, **other))
+
+    async def _emit(self, event: Event, spoiled: bool = False) -> int:
+        async with self._changed:
+            self._n += 1
+            numbered = {"n": self._n} | event
+            spoil = self.script.spoils.pop(0) if spoiled and self.script.spoils else None
+            self._lines[self._n] = spoil(numbered) if spoil else json.dumps(numbered).encode()
+            self._changed.notify_all()
+            return self._n
+
+    # HTTP
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while True:
+                await self._serve(reader, writer)
+        except (_Closed, OSError, asyncio.IncompleteReadError, asyncio.CancelledError, ValueError):
+            pass
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        request, *lines = head.split("\r\n")
+        method, target, _ = request.split(" ")
+        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        if self.script.answer_after_s:
+            await asyncio.sleep(self.script.answer_after_s)
+        url = urlsplit(target)
+        if self.script.answer_status is not None:
+            await _answer(writer, self.script.answer_status, {"detail": "as scripted"})
+        elif headers.get("authorization") != f"Bearer {self.secret}":
+            await _answer(writer, 401, {"detail": "another secret"})
+        elif (method, url.path) == ("GET", "/v1/events"):
+            query = parse_qs(url.query)
+            await self._stream(writer, query["boot_id"][0], int(query["after"][0]))
+        else:
+            status, answer = await self._handle(method, url.path, body)
+            await _answer(writer, status, answer)
+
+    async def _handle(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
+        match method, path:
+            case "GET", "/v1/runner":
+                return 200, self._identity()
+            case "GET", "/v1/catalogue":
+                return 200, {"suites": [self._suite()]}
+            case "POST", "/v1/jobs":
+                return await self._take(json.loads(body))
+            case "POST", "/v1/events/ack":
+                return self._forget(json.loads(body))
+            case "DELETE", _:
+                *_, id, attempt = path.split("/")
+                await self._stop_job(id, int(attempt))
+                return 204, None
+            case _:
+                return 404, {"detail": "no such path"}
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "boot_id": self.script.claims_boot or self.boot_id,
+            "protocol": 1,
+            "framework": "scripted",
+            "version": "1.0",
+            "device": "cpu",
+            "device_class": "cpu",
+            "device_count": 1,
+            "queue_limit": QUEUE_LIMIT,
+            "fingerprint": {
+                "hardware": self.hardware,
+                "environment": "scripted",
+                "host": self.name,
+                "system": "scripted",
+            },
+        }
+
+    def _suite(self) -> dict[str, Any]:
+        known = [{"id": case.name, "function": case.function} for case in self._cases.values()]
+        return {"name": SUITE, "revision": self.revision, "cases": known[: len(known) + 1 - int(self.revision)]}
+
+    async def _take(self, batch: dict[str, Any]) -> tuple[int, Any]:
+        if batch["boot_id"] != self.boot_id or batch["revision"] != self.revision:
+            return 409, {"boot_id": self.boot_id, "detail": "another boot or revision"}
+        async with self._changed:
+            receipts = [
+                {"id": job["id"], "attempt": job["attempt"], "status": self._receipt(job)} for job in batch["jobs"]
+            ]
+            self._changed.notify_all()
+        return 200, {"jobs": receipts}
+
+    def _receipt(self, job: dict[str, Any]) -> JobStatus:
+        if self.script.receipt is not None:
+            return self.script.receipt
+        known = self._known.get(job["id"])
+        if known is not None and (known.case, known.run) != (job["case"], job["run"]):
+            return JobStatus.other_case
+        if known is not None and known.attempt >= job["attempt"]:
+            return JobStatus.known if known.attempt == job["attempt"] else JobStatus.stale_attempt
+        if job["case"] not in self._cases:
+            return JobStatus.unknown_case
+        if len(self._queue) >= QUEUE_LIMIT:
+            return JobStatus.full
+        taken = _Job(job["id"], job["attempt"], job["case"], job["run"], job["timeout_s"])
+        self._known[taken.id] = taken
+        self._queue.append(taken)
+        self._write("posted", taken)
+        return JobStatus.queued
+
+    def _forget(self, acknowledgement: dict[str, Any]) -> tuple[int, Any]:
+        if acknowledgement["boot_id"] != self.boot_id:
+            return 409, {"boot_id": self.boot_id, "detail": "another boot"}
+        if not self.script.acknowledges:
+            return 503, {"detail": "as scripted"}
+        self._acknowledged = max(self._acknowledged, min(acknowledgement["n"], self._n))
+        self._lines = {n: line for n, line in self._lines.items() if n > self._acknowledged}
+        self._known = {
+            id: job for id, job in self._known.items() if job.finished is None or job.finished > self._acknowledged
+        }
+        return 204, None
+
+    async def _stop_job(self, id: str, attempt: int) -> None:
+        job = self._known.get(id)
+        if job is None or job.attempt != attempt:
+            return
+        self._write("stopped", job)
+        job.stopped = True
+        if job in self._queue:
+            self._queue.remove(job)
+            await self._report(job, {"verdict": "incomplete", "ending": "cancelled", "duration_s": 0.0})
+
+    async def _stream(self, writer: asyncio.StreamWriter, boot_id: str, after: int) -> None:
+        if boot_id != self.boot_id:
+            return await _answer(writer, 409, {"boot_id": self.boot_id, "detail": "another boot"})
+        if after < self._acknowledged:
+            return await _answer(writer, 410, {"acknowledged": self._acknowledged, "detail": "acknowledged"})
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+        stream = _Stream(after)
+        while True:
+            lines = await self._next_lines(stream)
+            for line in lines:
+                await _chunk(writer, line + b"\n")
+                stream.lines += 1
+                limit = self.script.closes_after_events
+                if limit is not None and stream.lines >= limit:
+                    writer.write(b"0\r\n\r\n")
+                    await writer.drain()
+                    raise _Closed
+
+    async def _next_lines(self, stream: _Stream) -> list[bytes]:
+        """What there is to say after what this stream has carried; a heartbeat if that is nothing."""
+
+        def some() -> bool:
+            return self._n > stream.after and self.script.speaks
+
+        async with self._changed:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT_S):
+                    await self._changed.wait_for(some)
+            if some():
+                lines = [self._lines[n] for n in range(stream.after + 1, self._n + 1) if n in self._lines]
+                stream.after = self._n
+                return lines
+            return [self._heartbeat(stream.after)] if self.script.heartbeats and self.script.speaks else []
+
+    def _heartbeat(self, n: int) -> bytes:
+        running = []
+        if (job := self._current) is not None and job.began is not None:
+            elapsed_s = self.script.elapsed(time.monotonic() - job.began)
+            running.append({"id": job.id, "attempt": job.attempt, "elapsed_s": elapsed_s})
+        beat = {"type": "heartbeat", "n": n, "queued": len(self._queue), "running": running}
+        return json.dumps(beat).encode()
+
+
+async def _answer(writer: asyncio.StreamWriter, status: int, body: Any) -> None:
+    content = b"" if body is None else json.dumps(body).encode()
+    head = f"HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    writer.write((head if status != 204 else "HTTP/1.1 204 No Content\r\n\r\n").encode() + content)
+    await writer.drain()
+
+
+async def _chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
+    writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    await writer.drain()

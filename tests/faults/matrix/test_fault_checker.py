@@ -1,0 +1,180 @@
+"""Every invariant of the matrix can fail: a sound observation, broken in each of the ways that it is to notice."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.faults.matrix.checker import INVARIANTS, Answer, Observation, Window, check
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+JOBS = 3
+
+
+def nonce(job: int, serial: int, **fields: Any) -> str:
+    told = {"runner": "alpha", "boot_id": "boot-1", "id": f"token-{job}.{job}", "attempt": 1, "case": f"case/{job}"}
+    return json.dumps(told | {"run": 1, "serial": serial} | fields)
+
+
+def outcome(job: int) -> dict[str, Any]:
+    durations = {"duration_s": 1.0, "init_ms": None, "cold_ms": 0.5, "steady_ms": None, "iqr_ms": None}
+    return durations | {
+        "job_id": job,
+        "attempt": 1,
+        "campaign_id": 1,
+        "target_id": 1,
+        "runner_id": 5,
+        "verdict": "passed",
+        "ending": "returned",
+        "rule": None,
+        "lock_wait_ms": 0.0,
+        "samples_ms": [1.0],
+        "position": 0,
+        "log_bytes": 0,
+        "log_tail": nonce(job, job),
+    }
+
+
+def job(number: int, state: str = "done") -> dict[str, Any]:
+    told = {"id": number, "campaign_id": 1, "target_id": 1, "case_id": number, "run": 1, "case": f"case/{number}"}
+    return told | {"function": "matrix.quick", "state": state, "lease_until": None, "lost": 0, "attempt": 1}
+
+
+def attempt(job: int) -> dict[str, Any]:
+    told = {"job_id": job, "attempt": 1, "runner_id": 5, "boot_id": "boot-1", "token": f"token-{job}"}
+    return told | {"started_at": BEGAN, "ended_at": BEGAN + timedelta(seconds=1), "end": "finished"}
+
+
+@pytest.fixture
+def seen() -> Any:
+    """A campaign of three jobs that went well."""
+    numbers = range(1, JOBS + 1)
+    counters = {"total": JOBS, "done": JOBS, "passed": JOBS, "failed": 0, "skipped": 0, "incomplete": 0, "cancelled": 0}
+    return Observation(
+        campaigns=[{"id": 1, "state": "done", "finished_at": BEGAN, "timeout_s": 4.0}],
+        targets=[{"campaign_id": 1, "target_id": 1} | counters],
+        jobs=[job(number) for number in numbers],
+        attempts=[attempt(number) for number in numbers],
+        outcomes=[outcome(number) for number in numbers],
+        reported={"alpha": {nonce(number, number) for number in numbers}},
+        boots={"alpha": {"boot-1"}},
+        runner_names={5: "alpha"},
+        planned={1: JOBS},
+        held={"alpha": 0},
+        answers=[Answer("/campaigns", 200), Answer("/campaigns", 503, "5")],
+    )
+
+
+Break = Callable[[Any], None]
+
+BREAKS: dict[str, list[tuple[str, Break]]] = {
+    "no_job_lost": [
+        ("a job is gone", lambda seen: seen.jobs.pop()),
+        ("a job is queued", lambda seen: seen.jobs[0].update(state="queued")),
+        ("a job is leased for ever", lambda seen: seen.jobs[0].update(lease_until=BEGAN)),
+    ],
+    "no_job_doubled": [
+        ("two jobs of one case and run", lambda seen: seen.jobs[1].update(case_id=1)),
+        ("two outcomes", lambda seen: seen.outcomes.append(outcome(1))),
+        ("no outcome", lambda seen: seen.outcomes.pop()),
+        ("an outcome of a cancelled job", lambda seen: seen.jobs[0].update(state="cancelled")),
+        ("an outcome of no job", lambda seen: seen.outcomes[0].update(job_id=77)),
+    ],
+    "outcomes_have_leases": [
+        ("an attempt that nobody was given", lambda seen: seen.outcomes[0].update(attempt=2)),
+        ("another runner's lease", lambda seen: seen.attempts[0].update(runner_id=6)),
+    ],
+    "outcomes_are_their_reporters_own": [
+        ("another's words", lambda seen: seen.outcomes[0].update(log_tail=nonce(1, 1, runner="beta"))),
+        ("another case", lambda seen: seen.outcomes[0].update(log_tail=nonce(1, 1, case="case/2"))),
+        ("another run", lambda seen: seen.outcomes[0].update(log_tail=nonce(1, 1, run=2))),
+        ("another lease", lambda seen: seen.attempts[0].update(token="token-of-old")),
+        ("another boot", lambda seen: seen.attempts[0].update(boot_id="boot-2")),
+        ("never sent", lambda seen: seen.reported.clear()),
+        ("a boot that never was", lambda seen: seen.boots.clear()),
+        ("no words, and no rule of ours", lambda seen: seen.outcomes[0].update(log_tail=None)),
+        ("passed, and nobody said so", lambda seen: seen.outcomes[0].update(log_tail=None, rule="unstorable")),
+    ],
+    "first_finish_counts": [
+        ("the second finish", lambda seen: seen.reported["alpha"].add(nonce(1, 0))),
+    ],
+    "hazards_are_themselves": [
+        ("a failure that slept well", lambda seen: seen.jobs[0].update(function="hazards.fail")),
+    ],
+    "none_past_its_time": [
+        ("a pass past the grace", lambda seen: seen.outcomes[0].update(duration_s=14.5)),
+        ("a timeout that came late", lambda seen: seen.outcomes[0].update(duration_s=30.0, ending="timed_out")),
+        ("stored a day later", lambda seen: seen.attempts[0].update(ended_at=BEGAN + timedelta(days=1))),
+        (
+            "a fault of a second excuses no day",
+            lambda seen: (
+                seen.attempts[0].update(ended_at=BEGAN + timedelta(days=1)),
+                setattr(seen, "windows", [Window("a fault", BEGAN.timestamp(), BEGAN.timestamp() + 1)]),
+            ),
+        ),
+        (
+            "a runner is no excuse",
+            lambda seen: (
+                seen.attempts[0].update(ended_at=BEGAN + timedelta(seconds=600)),
+                setattr(seen, "windows", [Window("it hung", BEGAN.timestamp(), BEGAN.timestamp() + 600, False)]),
+            ),
+        ),
+    ],
+    "numbers_are_numbers": [
+        ("NaN", lambda seen: seen.outcomes[0].update(cold_ms=math.nan)),
+        ("an infinite sample", lambda seen: seen.outcomes[0].update(samples_ms=[math.inf])),
+        ("a negative position", lambda seen: seen.outcomes[0].update(position=-1)),
+    ],
+    "counters_equal_rows": [
+        ("one too many", lambda seen: seen.targets[0].update(passed=4)),
+        ("a verdict that nobody counted", lambda seen: seen.outcomes[0].update(verdict="failed")),
+        ("a job that nobody counted", lambda seen: seen.targets[0].update(total=2)),
+    ],
+    "tries_are_bounded": [
+        ("lost too often", lambda seen: seen.jobs[0].update(lost=4)),
+        ("given away too often", lambda seen: seen.jobs[0].update(attempt=104)),
+    ],
+    "campaigns_end": [
+        ("not in time", lambda seen: setattr(seen, "ended_after_s", None)),
+        ("too late", lambda seen: setattr(seen, "ended_after_s", 121.0)),
+        ("ended at no time", lambda seen: seen.campaigns[0].update(finished_at=None)),
+    ],
+    "nothing_left_behind": [("a job of nobody", lambda seen: seen.held.update(alpha=1))],
+    "pages_answer": [
+        ("an error", lambda seen: seen.answers.append(Answer("/report", 500))),
+        ("an outage without an end", lambda seen: seen.answers.append(Answer("/report", 503))),
+    ],
+}
+
+
+def test_what_went_well_breaks_nothing(seen: Observation) -> None:
+    assert check(seen) == []
+
+
+@pytest.mark.parametrize(
+    ("invariant", "spoil"),
+    [
+        pytest.param(invariant, spoil, id=f"{invariant}: {told}")
+        for invariant, breaks in BREAKS.items()
+        for told, spoil in breaks
+    ],
+)
+def test_an_invariant_can_fail(seen: Observation, invariant: str, spoil: Break) -> None:
+    spoil(seen)
+    assert invariant in {violation.invariant for violation in check(seen)}
+
+
+def test_every_invariant_is_broken_here() -> None:
+    assert {invariant.__name__ for invariant in INVARIANTS} == set(BREAKS)
+
+
+def test_the_time_of_a_fault_is_nobody_s(seen: Any) -> None:
+    """A job may take as long as the fault did that held it up."""
+    seen.attempts[0].update(ended_at=BEGAN + timedelta(seconds=600))
+    seen.windows = [Window("the network was away", BEGAN.timestamp() + 1, BEGAN.timestamp() + 560)]
+    assert check(seen) == []

@@ -1,0 +1,69 @@
+"""The fault matrix for some minutes: every kind of fault, as one seed orders them, then a seed drawn anew.
+
+PORTOLAN_FAULT_MINUTES says for how long (5 unless it is set), PORTOLAN_FAULT_SEED which seed instead of
+a drawn one. A schedule is repeated by ``python -m tests.faults.matrix --seed SEED``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.matrix.fault import Place
+from tests.faults.matrix.kinds import KINDS
+from tests.faults.matrix.plan import schedule
+from tests.faults.matrix.trial import Trial, progress
+from tests.faults.matrix.world import World
+
+FIXED_SEED = 12
+SHARE_OF_FIXED = 0.6
+ENDS_S = 30.0
+"""What the last campaigns of a trial usually take to end, once its faults are over."""
+LONGEST_IN_CI_S = 20.0
+"""Kinds that last longer are for hours on demand, unless there is more time than usual."""
+
+
+@pytest.fixture(scope="module")
+def seconds() -> float:
+    return 60.0 * float(os.environ.get("PORTOLAN_FAULT_MINUTES", "5"))
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    folder = Path(tempfile.mkdtemp(prefix="portolan-matrix-"))
+    folder.chmod(0o711)
+    world = World(folder)
+    yield world
+    world.close()
+    shutil.rmtree(folder)
+
+
+def hold(world: World, seed: int, seconds: float) -> None:
+    began = time.monotonic()
+    kinds = [kind for kind in KINDS if kind.lasts_s <= max(LONGEST_IN_CI_S, seconds / 8)]
+    verdict = Trial(world, seed, schedule(kinds, seed, seconds)).hold(max(10.0, seconds - ENDS_S))
+    print(*progress(verdict), f"in {time.monotonic() - began:.0f} s", sep="\n")
+    assert verdict.jobs, "nothing was at work"
+    assert verdict.faults, "nothing befell"
+    assert not verdict.violations, "\n".join(progress(verdict))
+
+
+def test_faults_in_the_order_of_a_fixed_seed(world: World, seconds: float) -> None:
+    hold(world, FIXED_SEED, SHARE_OF_FIXED * seconds)
+
+
+def test_faults_in_the_order_of_a_drawn_seed(world: World, seconds: float) -> None:
+    drawn = os.environ.get("PORTOLAN_FAULT_SEED") or random.randrange(2**31)
+    hold(world, int(drawn), (1.0 - SHARE_OF_FIXED) * seconds)
+
+
+def test_there_are_at_least_thirty_kinds_over_all_places() -> None:
+    assert len({kind.name for kind in KINDS}) == len(KINDS) >= 30
+    assert {kind.place for kind in KINDS} == set(Place)

@@ -1,0 +1,265 @@
+"""A trial: a schedule of faults befalls a world at work; afterwards it is looked at whether all holds."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from itertools import cycle
+from typing import Any
+
+import httpx
+
+from tests.faults.matrix.checker import COORDINATORS_RULES, ENDS_WITHIN_S, Answer, Observation, Violation, Window, check
+from tests.faults.matrix.fault import REAL, Place
+from tests.faults.matrix.plan import LANES, Planned
+from tests.faults.matrix.suite import CAMPAIGN
+from tests.faults.matrix.world import World
+
+PATIENCE_S = 20.0
+"""A reader gives up then; that is no violation, the coordinator or its database may be away."""
+READS_EVERY_S = 0.4
+SUBMITS_EVERY_S = 2.0
+RUNNING_AT_ONCE = 3
+LOOKS_EVERY_S = 0.5
+HOLDING_UP = frozenset({Place.coordinator, Place.postgresql, Place.network, Place.disk})
+"""Where a fault keeps the coordinator from ending jobs and from storing outcomes."""
+SHOWN = 10
+"""Violations of one invariant that are told one by one."""
+CAMPAIGNS: list[dict[str, Any]] = [
+    CAMPAIGN,
+    {
+        "suite": "hazards",
+        "targets": ["hazards/*"],
+        "functions": ["hazards.add", "hazards.nap", "hazards.fail"],
+        "runs": 3,
+        "timing": "off",
+        "timeout_s": 20.0,
+    },
+]
+
+
+@dataclass
+class Verdict:
+    """What a trial found, with the counts that the report shows."""
+
+    seed: int
+    seconds: float
+    faults: Counter[str]
+    campaigns: int
+    jobs: int
+    outcomes: Counter[str]
+    """By verdict."""
+    rules: Counter[str]
+    """By rule, of the outcomes that no runner reported."""
+    attempts: Counter[str]
+    """By how they ended."""
+    answers: Counter[int]
+    """By status."""
+    ended_after_s: float | None
+    violations: list[Violation]
+
+
+@dataclass
+class Client:
+    """A user: keeps the world at work, and reads pages, whatever becomes of either."""
+
+    world: World
+    planned: dict[int, int] = field(default_factory=dict)
+    answers: list[Answer] = field(default_factory=list)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
+    works: bool = True
+
+    def start(self) -> None:
+        for work in (self._submit_on, self._read_on):
+            self._threads.append(threading.Thread(target=work, name=work.__name__))
+            self._threads[-1].start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        for thread in self._threads:
+            thread.join()
+
+    def forget(self) -> None:
+        """Of campaigns that a restored database does not have, nothing is to be expected."""
+        known = {row["id"] for row in self.world.rows("SELECT id FROM campaigns")}
+        self.planned = {campaign: jobs for campaign, jobs in self.planned.items() if campaign in known}
+
+    def _submit_on(self) -> None:
+        suites = cycle(CAMPAIGNS)
+        while not self._stopped.wait(SUBMITS_EVERY_S):
+            if self.works and self._running() < RUNNING_AT_ONCE:
+                self._submit(next(suites))
+
+    def _running(self) -> int:
+        """How many campaigns are known to run; many, if that cannot be asked."""
+        answer = self._ask("GET", "/api/v1/campaigns")
+        if answer is None or answer.status_code != 200:
+            return RUNNING_AT_ONCE
+        return sum(campaign["state"] == "running" for campaign in answer.json()["campaigns"])
+
+    def _submit(self, body: dict[str, Any]) -> None:
+        answer = self._ask("POST", "/api/v1/campaigns", json=body)
+        if answer is not None and answer.status_code == 201:
+            campaign = answer.json()
+            self.planned[campaign["id"]] = campaign["counters"]["total"]
+
+    def _read_on(self) -> None:
+        for path in cycle(self._paths()):
+            if self._stopped.wait(READS_EVERY_S):
+                return
+            campaign = max(self.planned, default=0)
+            self._ask("GET", path.format(campaign=campaign))
+
+    def _paths(self) -> list[str]:
+        return [
+            "/healthz",
+            "/campaigns",
+            "/campaigns/{campaign}",
+            "/campaigns/{campaign}/matrix",
+            "/campaigns/{campaign}/outcomes",
+            "/runners",
+            "/api/v1/runners",
+            "/api/v1/campaigns",
+            "/api/v1/campaigns/{campaign}",
+            "/api/v1/campaigns/{campaign}/matrix",
+            "/api/v1/campaigns/{campaign}/outcomes",
+            "/api/v1/campaigns/{campaign}/report",
+        ]
+
+    def _ask(self, method: str, path: str, **fields: Any) -> httpx.Response | None:
+        address = f"http://127.0.0.1:{self.world.coordinator.port}"
+        with contextlib.suppress(httpx.HTTPError):
+            answer = httpx.request(method, address + path, timeout=PATIENCE_S, **fields)
+            self.answers.append(Answer(path, answer.status_code, answer.headers.get("retry-after")))
+            return answer
+        return None
+
+
+class Trial:
+    """``hold`` carries the schedule out and judges. One world may see several trials, one after the other."""
+
+    def __init__(self, world: World, seed: int, planned: Sequence[Planned]) -> None:
+        self.world = world
+        self.seed = seed
+        self.planned = list(planned)
+        self.windows: list[Window] = []
+        self.client = Client(world)
+
+    def hold(self, limit_s: float | None = None) -> Verdict:
+        """With a limit, no fault begins after it; those that have begun are mended."""
+        began = time.time()
+        first = self._newest_campaign()
+        self.world.at_restore.append(self.client.forget)
+        self.client.start()
+        try:
+            self._befall(limit_s)
+            mended = time.time()
+            self.client.works = False
+            ended_after_s = self._wait_ended(mended)
+            held = self.world.quiet()
+        finally:
+            self.client.stop()
+            self.world.at_restore.remove(self.client.forget)
+        return self._judge(first, began, ended_after_s, held)
+
+    def _befall(self, limit_s: float | None) -> None:
+        """A fault that could not begin at its time begins late, and lasts as long all the same."""
+        beginning = time.time()
+        waiting = [planned for planned in self.planned if planned.kind.possible(self.world)]
+        present: dict[Future[Window], Planned] = {}
+        while waiting or present:
+            elapsed_s = time.time() - beginning
+            if limit_s is not None and elapsed_s > limit_s:
+                waiting.clear()
+            if waiting and self._may_begin(waiting[0], list(present.values()), elapsed_s):
+                planned = waiting.pop(0)
+                present[self.world.threads.submit(self._endure, planned)] = planned
+            over, _ = wait(present, 0.05, FIRST_COMPLETED)
+            for future in over:
+                del present[future]
+                self.windows.append(future.result())
+            if not present:
+                time.sleep(0.05)
+
+    def _may_begin(self, planned: Planned, present: Sequence[Planned], elapsed_s: float) -> bool:
+        held = frozenset[str]().union(*(other.holds for other in present))
+        return elapsed_s >= planned.begins_s and len(present) < LANES and not planned.holds & held
+
+    def _endure(self, planned: Planned) -> Window:
+        """One fault, from its making to its mending."""
+        fault = planned.kind(planned.target)
+        began = time.time()
+        try:
+            fault.inject(self.world)
+            time.sleep(fault.lasts_s)
+        finally:
+            fault.heal(self.world)
+        return Window(fault.name, began, time.time(), excuses=fault.place in HOLDING_UP)
+
+    def _wait_ended(self, mended: float) -> float | None:
+        while time.time() < mended + ENDS_WITHIN_S:
+            if not self.world.rows("SELECT id FROM campaigns WHERE state = 'running'"):
+                return time.time() - mended
+            time.sleep(LOOKS_EVERY_S)
+        return None
+
+    def _newest_campaign(self) -> int:
+        return int(self.world.rows("SELECT coalesce(max(id), 0) AS id FROM campaigns")[0]["id"])
+
+    def _judge(self, first: int, began: float, ended_after_s: float | None, held: dict[str, int]) -> Verdict:
+        seen = self._observe(first)
+        seen.planned, seen.answers = self.client.planned, self.client.answers
+        seen.windows, seen.ended_after_s, seen.held = self.windows, ended_after_s, held
+        ours = [outcome for outcome in seen.outcomes if outcome["rule"] in COORDINATORS_RULES]
+        return Verdict(
+            seed=self.seed,
+            seconds=time.time() - began,
+            faults=Counter(window.name for window in self.windows),
+            campaigns=len(seen.campaigns),
+            jobs=len(seen.jobs),
+            outcomes=Counter(outcome["verdict"] for outcome in seen.outcomes),
+            rules=Counter(outcome["rule"] for outcome in ours),
+            attempts=Counter(attempt["end"] or "never" for attempt in seen.attempts),
+            answers=Counter(answer.status for answer in seen.answers),
+            ended_after_s=ended_after_s,
+            violations=check(seen),
+        )
+
+    def _observe(self, first: int) -> Observation:
+        """Rows of this trial's campaigns, and what the runners' logs say."""
+        ours = f"campaign_id > {first}"
+        address = {f"http://127.0.0.1:{leg.port}": name for name, leg in self.world.legs.items() if name != REAL}
+        runners = self.world.rows("SELECT id, url FROM runners")
+        return Observation(
+            campaigns=self.world.rows(f"SELECT * FROM campaigns WHERE id > {first}"),
+            targets=self.world.rows(f"SELECT * FROM campaign_targets WHERE {ours}"),
+            jobs=self.world.rows(
+                'SELECT jobs.*, cases.name AS "case", cases.function FROM jobs JOIN cases ON cases.id = case_id '
+                f"WHERE {ours}"
+            ),
+            attempts=self.world.rows(f"SELECT attempts.* FROM attempts JOIN jobs ON jobs.id = job_id WHERE {ours}"),
+            outcomes=self.world.rows(f"SELECT * FROM outcomes WHERE {ours}"),
+            reported={name: set(runner.nonces) for name, runner in self.world.runners.items()},
+            boots={name: set(runner.boots) for name, runner in self.world.runners.items()},
+            runner_names={row["id"]: address[row["url"]] for row in runners if row["url"] in address},
+        )
+
+
+def progress(verdict: Verdict) -> Iterator[str]:
+    """A trial in a few lines."""
+    after = "not in time" if verdict.ended_after_s is None else f"{verdict.ended_after_s:.0f} s after the last fault"
+    yield (
+        f"seed {verdict.seed}: {verdict.faults.total()} faults of {len(verdict.faults)} kinds in "
+        f"{verdict.seconds:.0f} s; {verdict.campaigns} campaigns, {verdict.jobs} jobs; ended {after}"
+    )
+    for invariant, count in Counter(violation.invariant for violation in verdict.violations).items():
+        told = [violation.told for violation in verdict.violations if violation.invariant == invariant]
+        yield from (f"  {invariant}: {sentence}" for sentence in told[:SHOWN])
+        if count > SHOWN:
+            yield f"  {invariant}: and {count - SHOWN} more"

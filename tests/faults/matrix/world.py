@@ -1,0 +1,275 @@
+"""The world that faults befall: real processes, and relays between them that can go wrong.
+
+One PostgreSQL, one coordinator (more for a while), three scripted runners on two targets, and one
+real runner of the hazards. Who speaks to whom goes through a leg. A thread of its own runs the
+loop of relays and scripted runners.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from coordinator.database import embedded
+from coordinator.database.embedded import EmbeddedPostgres
+from coordinator.database.migration import upgrade
+from tests.coordinator_process import CoordinatorProcess, free_port
+from tests.faults.matrix.fault import REAL, SCRIPTED
+from tests.faults.matrix.host_clock import host_clock
+from tests.faults.matrix.leg import Leg
+from tests.faults.matrix.plan import LANES
+from tests.faults.matrix.scripted_runner import ScriptedRunner
+from tests.runner_process import RunnerProcess
+
+HARDWARE = {"alpha": "one card", "beta": "one card", "gamma": "another card"}
+DISK_BYTES = 600 << 20
+SCRATCH_BYTES = 16 << 20
+LOOP_LIMIT_S = 60.0
+REAL_SECRET = "the-secret-of-delta"
+
+
+class Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="world", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(LOOP_LIMIT_S)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+class SmallDisk:
+    """A file system of a few megabytes, where root may mount one; a plain folder elsewhere."""
+
+    def __init__(self, path: Path, size: int, mode: str) -> None:
+        self.path = path
+        path.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode={mode}", "tmpfs", str(path)]
+        self.mounted = os.geteuid() == 0 and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    def fill(self) -> None:
+        with contextlib.suppress(OSError), open(self.path / "filling", "wb", buffering=0) as filling:
+            while True:
+                filling.write(bytes(1 << 20))
+
+    def make_room(self) -> None:
+        (self.path / "filling").unlink(missing_ok=True)
+
+    def remount(self, how: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{how}", str(self.path)], capture_output=True, check=True)
+
+    def close(self) -> None:
+        if self.mounted:
+            subprocess.run(["umount", "-l", str(self.path)], check=True)
+
+
+class PatientCoordinator(CoordinatorProcess):
+    """Takes a start for done when somebody listens: its database may be away, or never answer."""
+
+    def start(self) -> None:
+        while True:
+            with contextlib.suppress(AssertionError):
+                return super().start()
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, "it ended at its start, and is started again"
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1.0):
+            return True
+        return False
+
+
+class World:
+    """Begins whole and at work; ``close`` ends everything that it started."""
+
+    def __init__(self, folder: Path) -> None:
+        self._stack = contextlib.ExitStack()
+        try:
+            self._begin(folder)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, folder: Path) -> None:
+        loop = Loop()
+        self._stack.callback(loop.close)
+        self.run, self.loop = loop.run, loop.loop
+        # PostgreSQL ends with the thread that started it: those who mend it live as long as the world.
+        self.threads = ThreadPoolExecutor(LANES)
+        self._stack.callback(self.threads.shutdown)
+        self.clock = host_clock()
+        if self.clock is not None:
+            self._stack.callback(self.clock.close)
+        self.variables = {} if self.clock is None else self.clock.variables
+        self.at_restore: list[Callable[[], None]] = []
+        """Called when the database has become an older one."""
+        self.disk = self._disk(folder / "disk", DISK_BYTES, "755")
+        self.scratch = self._disk(folder / "scratch", SCRATCH_BYTES, "1777")
+        self.backup = folder / "backup"
+        self._begin_database()
+        self._begin_runners()
+        self.coordinator = PatientCoordinator(self.dsn_by_leg, **self.variables)
+        self._stack.callback(self.coordinator.stop)
+        self.others: list[CoordinatorProcess] = []
+        self._stack.callback(self.stop_others)
+        for name in (*SCRIPTED, REAL):
+            answer = self.register(name)
+            assert answer == 201, f"{name} was not registered: {answer}"
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def _disk(self, path: Path, size: int, mode: str) -> SmallDisk:
+        disk = SmallDisk(path, size, mode)
+        self._stack.callback(disk.close)
+        return disk
+
+    def _begin_database(self) -> None:
+        self._preload_into_postgres()
+        self.postgres = EmbeddedPostgres(self.disk.path / "postgres")
+        self._stack.callback(self.postgres.stop)
+        self.dsn = self.postgres.start()
+        asyncio.run(upgrade(self.dsn))
+        self.database_leg = self._leg(urlsplit(self.dsn).port or 0)
+
+    def _preload_into_postgres(self) -> None:
+        """The server is given no variable of ours, and must be to have another clock."""
+        given = embedded._environment
+        self._stack.callback(setattr, embedded, "_environment", given)
+        embedded._environment = lambda: given() | self.variables
+
+    def _begin_runners(self) -> None:
+        self.runners = {name: ScriptedRunner(name, HARDWARE[name], self.run) for name in SCRIPTED}
+        for runner in self.runners.values():
+            runner.start()
+            self._stack.callback(runner.stop)
+        self._real_port = free_port()
+        self.real = self._start_real()
+        self._stack.callback(lambda: self.real.stop())
+        ports = {name: runner.port for name, runner in self.runners.items()} | {REAL: self._real_port}
+        self.legs = {name: self._leg(port) for name, port in ports.items()}
+
+    def _leg(self, port: int) -> Leg:
+        leg = Leg(port, self.run)
+        leg.open()
+        self._stack.callback(leg.close)
+        return leg
+
+    # Runners
+
+    def _start_real(self) -> RunnerProcess:
+        return RunnerProcess(
+            "--port", str(self._real_port), PORTOLAN_RUNNER_SECRET=REAL_SECRET, TMPDIR=str(self.scratch.path)
+        )
+
+    def restart_real(self) -> None:
+        """A new process under the same address; the old one is dead by now."""
+        self.real.stop()
+        self.real = self._start_real()
+
+    def register(self, name: str, coordinator: CoordinatorProcess | None = None) -> int:
+        secret = self.runners[name].secret if name in self.runners else REAL_SECRET
+        answer = (coordinator or self.coordinator).register(f"http://127.0.0.1:{self.legs[name].port}", secret)
+        return answer.status_code
+
+    # PostgreSQL
+
+    @property
+    def dsn_by_leg(self) -> str:
+        parts = urlsplit(self.dsn)
+        address = f"{parts.username}:{parts.password}@127.0.0.1:{self.database_leg.port}"
+        return urlunsplit(parts._replace(netloc=address))
+
+    @property
+    def postmaster(self) -> int:
+        cluster = self.postgres.directory / "cluster"
+        return int((cluster / "postmaster.pid").read_text().split()[0])
+
+    def execute(self, *statements: str) -> None:
+        """Each statement by itself, on a connection that goes round the leg."""
+
+        async def work() -> None:
+            connection = await asyncpg.connect(self.dsn, timeout=LOOP_LIMIT_S)
+            try:
+                await connection.execute("SET default_transaction_read_only = off; SET statement_timeout = 0")
+                for statement in statements:
+                    await connection.execute(statement)
+            finally:
+                await connection.close(timeout=LOOP_LIMIT_S)
+
+        self.run(work())
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        async def work() -> list[dict[str, Any]]:
+            connection = await asyncpg.connect(self.dsn, timeout=LOOP_LIMIT_S)
+            try:
+                return [dict(row) for row in await connection.fetch(query)]
+            finally:
+                await connection.close(timeout=LOOP_LIMIT_S)
+
+        return list(self.run(work()))
+
+    def restart_postgres(self) -> None:
+        """As `portolan up` does it: mend what is there, on the same port."""
+        self.postgres.stop()
+        assert self.postgres.start() == self.dsn, "another port: something else took the old one"
+
+    def back_up(self) -> None:
+        """Keep a copy of the database as it is."""
+        self.postgres.stop()
+        shutil.rmtree(self.backup, ignore_errors=True)
+        subprocess.run(["cp", "-a", self.postgres.directory / "cluster", self.backup], check=True)
+        self.postgres.start()
+
+    def restore(self) -> None:
+        """What happened since the copy was made is not known to the database any more."""
+        self.postgres.stop()
+        cluster = self.postgres.directory / "cluster"
+        shutil.rmtree(cluster)
+        subprocess.run(["cp", "-a", self.backup, cluster], check=True)
+        self.postgres.start()
+        for told in self.at_restore:
+            told()
+
+    def upgraded(self, database: str) -> str:
+        """The DSN of another database of the server, with today's schema."""
+        dsn = urlunsplit(urlsplit(self.dsn)._replace(path=f"/{database}"))
+        asyncio.run(upgrade(dsn))
+        return dsn
+
+    # Coordinators
+
+    def start_other(self, dsn: str | None = None) -> CoordinatorProcess:
+        other = PatientCoordinator(dsn or self.dsn_by_leg, **self.variables)
+        self.others.append(other)
+        return other
+
+    def stop_others(self) -> None:
+        while self.others:
+            self.others.pop().stop()
+
+    def quiet(self, limit_s: float = 30.0) -> dict[str, int]:
+        """How many jobs the scripted runners still hold once nothing is left to do, after some patience."""
+        end = time.monotonic() + limit_s
+        while any(runner.holds for runner in self.runners.values()) and time.monotonic() < end:
+            time.sleep(0.1)
+        return {name: runner.holds for name, runner in self.runners.items()}
