@@ -68,6 +68,8 @@ class Observation:
     outcomes: Sequence[Row] = ()
     reported: Mapping[str, set[str]] = field(default_factory=dict)
     """By scripted runner, the nonces that it sent."""
+    forgotten: Mapping[str, int] = field(default_factory=dict)
+    """By scripted runner, up to which serial number a restored database does not know what it reported."""
     boots: Mapping[str, set[str]] = field(default_factory=dict)
     """By scripted runner, the boots that it had."""
     runner_names: Mapping[int, str] = field(default_factory=dict)
@@ -165,9 +167,10 @@ def outcomes_are_their_reporters_own(seen: Observation) -> Iterator[str]:
 def first_finish_counts(seen: Observation) -> Iterator[str]:
     """Of two finishes of one attempt, the one that was reported first is the outcome."""
     first: dict[tuple[str, int, str], int] = {}
-    for nonces in seen.reported.values():
-        for text in nonces:
-            nonce = json.loads(text)
+    for name, nonces in seen.reported.items():
+        for nonce in map(json.loads, nonces):
+            if nonce["serial"] <= seen.forgotten.get(name, 0):
+                continue
             key = (nonce["id"], nonce["attempt"], nonce["boot_id"])
             first[key] = min(first.get(key, nonce["serial"]), nonce["serial"])
     for outcome in seen.outcomes:

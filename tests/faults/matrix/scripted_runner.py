@@ -82,6 +82,8 @@ class ScriptedRunner:
         self.port = 0
         self.revision = "1"
         self.serial = 0
+        self.forgotten = 0
+        """Up to this serial number, the database may have been made to forget what it was told."""
         self._run = run
         self._cases = cases()
         self._server: asyncio.Server | None = None

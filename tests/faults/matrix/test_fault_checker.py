@@ -178,3 +178,9 @@ def test_the_time_of_a_fault_is_nobody_s(seen: Any) -> None:
     seen.attempts[0].update(ended_at=BEGAN + timedelta(seconds=600))
     seen.windows = [Window("the network was away", BEGAN.timestamp() + 1, BEGAN.timestamp() + 560)]
     assert check(seen) == []
+
+
+def test_a_first_finish_that_a_restored_database_forgot_is_none(seen: Any) -> None:
+    seen.reported["alpha"].add(nonce(3, 0))
+    seen.forgotten = {"alpha": 2}
+    assert check(seen) == []

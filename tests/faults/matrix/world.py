@@ -247,6 +247,8 @@ class World:
         shutil.rmtree(cluster)
         subprocess.run(["cp", "-a", self.backup, cluster], check=True)
         self.postgres.start()
+        for runner in self.runners.values():
+            runner.forgotten = runner.serial
         for told in self.at_restore:
             told()
 
