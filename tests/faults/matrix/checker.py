@@ -169,7 +169,7 @@ def first_finish_counts(seen: Observation) -> Iterator[str]:
     first: dict[tuple[str, int, str], int] = {}
     for name, nonces in seen.reported.items():
         for nonce in map(json.loads, nonces):
-            if nonce["serial"] <= seen.forgotten.get(name, 0):
+            if nonce["serial"] <= seen.forgotten.get(name, -1):
                 continue
             key = (nonce["id"], nonce["attempt"], nonce["boot_id"])
             first[key] = min(first.get(key, nonce["serial"]), nonce["serial"])
