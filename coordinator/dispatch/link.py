@@ -30,7 +30,7 @@ from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.dispatch.stream import EventNumbers, StreamEvent, UnreadableEvent, read_event
 from coordinator.errors import RunnerError, RunnerIncompatibleError, SuiteChangedError
 from coordinator.fleet import ownership
-from coordinator.fleet.client import EventsTrimmedError, RunnerChangedError, RunnerClient
+from coordinator.fleet.client import EventsAheadError, EventsTrimmedError, RunnerChangedError, RunnerClient
 from coordinator.fleet.ownership import OwnedRunner
 from coordinator.fleet.service import refresh
 from coordinator.outcomes.records import overdue, record_off_loop, record_without_report, unstorable
@@ -51,9 +51,10 @@ class _StreamClosedError(RunnerError):
     """The runner closed its stream of events, which has no end while it is up."""
 
 
-FRUITLESS = (RunnerIncompatibleError, RunnerChangedError, SuiteChangedError, _StreamClosedError)
+FRUITLESS = (RunnerIncompatibleError, RunnerChangedError, SuiteChangedError, EventsAheadError, _StreamClosedError)
 """The runner answers, and it comes to nothing: again and again, it is quarantined."""
 TICK_S = 1.0
+STRAYS_EVERY_S = 15.0
 ACKNOWLEDGE_EVERY = 2_000
 """Stored events after which the runner is told; sooner when things are quiet."""
 TOKEN_BYTES = 8
@@ -118,6 +119,9 @@ class RunnerLink:
             except RunnerError as error:
                 reason = str(error)
                 fruitless = isinstance(error, FRUITLESS)
+                if isinstance(error, EventsAheadError):
+                    async with self._engine.begin() as connection:
+                        await ownership.rewind(connection, self.runner.id, self.runner.boot_id)
             skipped = False
             if self._machine.online:
                 unreachable_since = _now()
@@ -162,7 +166,9 @@ class RunnerLink:
         self._adopt(m.Connected(_now(), True, self._leases(kept)))
 
     async def _converse(self, client: RunnerClient) -> None:
-        await until_one_fails(self._listen(client), self._carry_out(client), self._keep_claiming())
+        await until_one_fails(
+            self._listen(client), self._carry_out(client), self._keep_claiming(), self._look_for_strays()
+        )
 
     async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
         """What somebody else acknowledged is lost, and with it what our attempts told: go on after it."""
@@ -311,6 +317,20 @@ class RunnerLink:
             decided = await self._claims.get()
             # Since then more may have finished: one larger claim instead of two.
             await self._claim(max(decided.limit, self._machine.room))
+
+    async def _look_for_strays(self) -> None:
+        """A claim can be committed after its connection was given up: nobody here knows what it leased."""
+        unknown: set[Key] = set()
+        while True:
+            await asyncio.sleep(STRAYS_EVERY_S)
+            held = {job.key: job for job in await self._held()}
+            # What has just finished is held until that is stored: only what is unknown the second time is a stray.
+            now_unknown = held.keys() - self._machine.in_flight
+            strays = [held[key] for key in sorted(unknown & now_unknown)]
+            unknown = now_unknown
+            if strays:
+                log.warning("runner %s: %d leases were known to nobody", self.runner.url, len(strays))
+                self._feed(m.Strayed(_now(), self._leases(strays)))
 
     async def _claim(self, limit: int) -> None:
         async with self._single.connect() as connection:

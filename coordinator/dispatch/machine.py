@@ -135,6 +135,8 @@ class RunnerMachine:
                 return self._connected(event)
             case m.Claimed(now, leases):
                 return self._claimed(now, leases)
+            case m.Strayed(now, leases):
+                return self._strayed(now, leases)
             case m.Posted():
                 return self._posted(event)
             case m.StartSeen(now, key):
@@ -205,6 +207,17 @@ class RunnerMachine:
         for lease in leases:
             self._flights[lease.key] = _Flight(lease, "claimed")
         return [m.Post(leases), *self._refill(now)]
+
+    def _strayed(self, now: float, leases: tuple[Lease, ...]) -> list[m.Instruction]:
+        """As after a break: what is not known to run is posted again, and heartbeats tell of the rest."""
+        if not self.online:
+            return []
+        if not self._flights:
+            self._moved = now
+        unknown = [lease for lease in leases if lease.key not in self._flights]
+        self._flights.update((lease.key, _flight(lease, now)) for lease in unknown)
+        waiting = tuple(lease for lease in unknown if not lease.started)
+        return [m.Post(waiting)] if waiting else []
 
     def _posted(self, event: m.Posted) -> list[m.Instruction]:
         for key in event.accepted:

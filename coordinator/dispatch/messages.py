@@ -77,6 +77,14 @@ class Claimed:
 
 
 @dataclass(frozen=True)
+class Strayed:
+    """Jobs that the database says this runner holds, and of which nobody has heard for a while."""
+
+    now: float
+    leases: tuple[Lease, ...]
+
+
+@dataclass(frozen=True)
 class Posted:
     """The runner took these (queued, or known already), refused those for want of room."""
 
@@ -168,6 +176,7 @@ Event = (
     Adopted
     | Connected
     | Claimed
+    | Strayed
     | Posted
     | StartSeen
     | FinishSeen

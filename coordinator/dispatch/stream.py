@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -85,9 +85,10 @@ class EventNumbers:
             if isinstance(event, Heartbeat) or (isinstance(event, UnreadableEvent) and event.is_heartbeat):
                 yield event
                 continue
-            if event.n is None:
+            if event.n is None or (isinstance(event, UnreadableEvent) and event.n != self.last + 1):
+                # The number of a line that cannot be read is taken for what it should be, or not at all.
                 self._unnumbered += 1
-                yield event
+                yield replace(event, n=None) if isinstance(event, UnreadableEvent) else event
                 continue
             if event.n <= self.last:
                 yield UnreadableEvent(f"number {event.n} came again after {self.last}")

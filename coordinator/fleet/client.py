@@ -16,6 +16,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
+from coordinator.database.connection import plain_text
 from coordinator.errors import (
     RunnerError,
     RunnerIncompatibleError,
@@ -52,6 +53,10 @@ class EventsTrimmedError(RunnerError):
         super().__init__(message)
         self.acknowledged = acknowledged
         """Up to where, if the runner says; its stream can be read from there."""
+
+
+class EventsAheadError(RunnerError):
+    """The runner has not issued the event that its stream was to be read on after."""
 
 
 @cache
@@ -125,6 +130,10 @@ class RunnerClient:
             async with self._http.stream("GET", "/v1/events", params=parameters, timeout=timeout) as response:
                 if response.status_code != 200:
                     await response.aread()
+                    if response.status_code == 422:
+                        raise EventsAheadError(
+                            f"the runner at {self.url} has issued no event {after}: {_said(response)}"
+                        )
                     self._raise_for(response)
                 rest = b""
                 async for chunk in response.aiter_raw():
@@ -152,7 +161,7 @@ class RunnerClient:
         if response.status_code in (401, 403):
             raise RunnerRefusedError(f"the runner at {self.url} refused the secret: give the one it was started with")
         if response.status_code == 409:
-            raise RunnerChangedError(f"the runner at {self.url} is another boot or revision: {response.text[:200]}")
+            raise RunnerChangedError(f"the runner at {self.url} is another boot or revision: {_said(response)}")
         if response.status_code == 410:
             raise EventsTrimmedError(
                 f"somebody else acknowledged events of the runner at {self.url}: what they told is lost; "
@@ -192,6 +201,10 @@ class RunnerClient:
 def reason_of(error: Exception) -> str:
     """Some of httpx have no message: then their name."""
     return str(error) or type(error).__name__
+
+
+def _said(response: httpx.Response) -> str:
+    return plain_text(response.text[:200])
 
 
 def _acknowledged(response: httpx.Response) -> int | None:

@@ -149,6 +149,13 @@ async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: 
     )
 
 
+async def rewind(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
+    """Read this boot's events from the beginning: the cursor is not of its numbers."""
+    await connection.execute(
+        update(runners).where(runners.c.id == runner_id, runners.c.boot_id == boot_id).values(cursor=0)
+    )
+
+
 async def quarantine(connection: AsyncConnection, runner_id: int, seconds: float, misbehaved: int, reason: str) -> None:
     await connection.execute(
         text("""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 
 from runners.service import Listener, bind, url_of
 
@@ -72,6 +72,7 @@ class ScriptedRunner:
         self._queue: list[Job] = []
         self._current: Job | None = None
         self._known: dict[str, int] = {}
+        self._cuts = 0
 
     @property
     def info(self) -> dict[str, Any]:
@@ -92,8 +93,16 @@ class ScriptedRunner:
         cases = [{"id": f"{SUITE}.f{n}/0", "function": f"{SUITE}.f{n}"} for n in range(self.script.cases)]
         return {"suites": [{"name": SUITE, "revision": "1", "cases": cases}]}
 
+    @property
+    def acknowledged(self) -> int:
+        return self._acknowledged
+
+    @property
+    def last(self) -> int:
+        return self._acknowledged + len(self._events)
+
     def say(self, type: str, id: str, attempt: int, **members: Any) -> None:
-        event = {"type": type, "n": self._acknowledged + len(self._events) + 1, "id": id, "attempt": attempt}
+        event = {"type": type, "n": self.last + 1, "id": id, "attempt": attempt}
         self._events.append(self.script.line(event | members))
 
     def finish(self, job: Job, verdict: str = "passed", ending: str = "returned", **members: Any) -> None:
@@ -149,6 +158,10 @@ class ScriptedRunner:
         beat = {"type": "heartbeat", "n": after, "queued": len(self._queue), "running": running or []}
         return self.script.heartbeat(beat)
 
+    def cut(self) -> None:
+        """End the streams that are open."""
+        self._cuts += 1
+
     async def until_heard(self) -> None:
         while self.silent.is_set():  # noqa: ASYNC110  a test sets it from another thread
             await asyncio.sleep(0.01)
@@ -156,10 +169,12 @@ class ScriptedRunner:
     async def stream(self, after: int) -> AsyncIterator[bytes]:
         self.streams += 1
         left = itertools.count() if self.script.lines_per_stream is None else range(self.script.lines_per_stream)
-        beaten = asyncio.get_running_loop().time()
+        beaten, cuts = asyncio.get_running_loop().time(), self._cuts
         for _ in left:
             while not (new := self._events[after - self._acknowledged :]):
                 await asyncio.sleep(0.01)
+                if cuts != self._cuts:
+                    return
                 if asyncio.get_running_loop().time() - beaten > HEARTBEAT_S and not self.silent.is_set():
                     beaten = asyncio.get_running_loop().time()
                     yield tell(self._heartbeat(after)) + b"\n"
@@ -191,6 +206,10 @@ def application(runner: ScriptedRunner) -> FastAPI:
 
     @app.get("/v1/events")
     async def events(after: int) -> Response:
+        if after < runner.acknowledged:
+            return JSONResponse({"title": "Trimmed", "acknowledged": runner.acknowledged}, 410)
+        if after > runner.last:
+            return JSONResponse({"title": "Not issued yet"}, 422)
         return StreamingResponse(runner.stream(after), media_type="application/x-ndjson")
 
     @app.post("/v1/events/ack")

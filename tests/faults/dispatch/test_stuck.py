@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 
 from coordinator.app import create_app
-from coordinator.dispatch import machine
+from coordinator.dispatch import link, machine
 from coordinator.settings import Settings
 from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Job, Script, ScriptedRunner, served
 
@@ -155,3 +156,44 @@ async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> 
         outcomes = {outcome["case"]: outcome for outcome in await ended(api, campaign)}
         assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
         assert outcomes[f"{SUITE}.f3/0"]["attempt"] == 2
+
+
+async def test_a_lease_that_nobody_knows_of_is_found(
+    api: httpx.AsyncClient, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim that was committed after its connection had been given up: the database alone has it."""
+    monkeypatch.setattr(link, "STRAYS_EVERY_S", 0.5)
+    held_back: list[Job] = []
+
+    def waits(job: Job) -> bool:
+        held_back.append(job)
+        return False
+
+    scripted = ScriptedRunner(Script(runs=waits, cases=1))
+    with served(scripted) as url:
+        campaign = await submit(api, url)
+        async with asyncio.timeout(ENDS_WITHIN_S):
+            while not held_back:  # noqa: ASYNC110  the runner's thread decides
+                await asyncio.sleep(0.01)
+        connection = await asyncpg.connect(database)
+        await connection.execute("UPDATE jobs SET attempt = attempt + 1")
+        await connection.execute(
+            "INSERT INTO attempts (job_id, attempt, runner_id, boot_id, token)"
+            " SELECT job_id, attempt + 1, runner_id, boot_id, token FROM attempts"
+        )
+        await connection.close()
+        scripted.script.runs = lambda job: True
+        (outcome,) = await ended(api, campaign)
+        assert (outcome["verdict"], outcome["attempt"]) == ("passed", 2)
+
+
+async def test_a_cursor_that_is_ahead_of_its_runner_is_rewound(api: httpx.AsyncClient, database: str) -> None:
+    scripted = ScriptedRunner()
+    with served(scripted) as url:
+        await ended(api, await submit(api, url))
+        connection = await asyncpg.connect(database)
+        await connection.execute("UPDATE runners SET cursor = 1000000")
+        await connection.close()
+        scripted.cut()
+        outcomes = await ended(api, await submit(api, url))
+        assert {outcome["verdict"] for outcome in outcomes} == {"passed"}

@@ -423,3 +423,14 @@ def test_a_stop_that_nobody_here_asked_for_is_a_loss() -> None:
     assert m.Lose((ONE.key,), "stopped by somebody else") in machine.handle(m.StopSeen(1.0, ONE.key))
     machine.handle(m.Revoked(2.0, (TWO.key,)))
     assert not machine.wants(TWO.key)
+
+
+def test_a_lease_that_nobody_knew_of_is_posted_and_one_that_ran_is_watched() -> None:
+    machine = connected()
+    running = Lease(Key(3, 1, "t"), 5.0, started=True)
+    assert machine.handle(m.Strayed(1.0, (ONE, running))) == [m.Post((ONE,))]
+    assert machine.in_flight == {ONE.key, running.key}
+    assert machine.handle(m.Strayed(2.0, (ONE, running))) == [], "what is known is no stray"
+    machine.handle(m.Posted(2.0, (ONE.key,)))
+    machine.handle(m.Beat(3.0, (), queued=1))
+    assert machine.handle(m.Beat(3.1 + limits.ABSENT_S, (), queued=1)) == [m.Lose((running.key,), "no longer there")]

@@ -107,3 +107,12 @@ def test_whatever_numbers_come_two_readings_get_to_the_end(ns: list[int | None])
         assert read == sorted(set(read))
         return
     raise AssertionError("the same gaps are asked for again and again")
+
+
+def test_the_number_of_a_line_that_cannot_be_read_skips_nothing() -> None:
+    numbers = EventNumbers(0)
+    garbled = read_event(line(n=10**15, colour="red"))
+    admitted = list(numbers.admit([started(1), garbled, started(3)]))
+    assert unreadable(admitted[1]).n is None
+    assert unreadable(admitted[1]).key is not None
+    assert numbers.last == 3
