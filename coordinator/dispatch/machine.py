@@ -10,9 +10,10 @@ come with the events.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
+from coordinator.dispatch import flight as deadline
 from coordinator.dispatch import messages as m
+from coordinator.dispatch.flight import Flight, of_lease
 from coordinator.dispatch.messages import Key, Lease
 
 MAX_AHEAD = 512
@@ -25,8 +26,6 @@ FAST_REFILL_S = 1.0
 """A refill that was used up sooner than this doubles what is kept ahead,"""
 SLOW_REFILL_S = 10.0
 """and one that lasted longer halves it, so that the tail of a campaign is not hoarded."""
-GRACE_S = 10.0
-"""Past its deadline by this much, the coordinator stops a job that the runner has not."""
 SILENCE_S = 30.0
 """Without a word for this long, a runner is silent: its attempts are lost."""
 START_S = 180.0
@@ -35,42 +34,12 @@ for making a process. Longer, and it has forgotten them."""
 ABSENT_S = 12.0
 """For this long heartbeats have named a job neither as running nor as waiting: the runner no longer has it.
 Two heartbeats at the least lie in it, and one that left before the job came cannot do it alone."""
-LOCK_WAIT_S = 3600.0
-"""The wait for the timing lock is on no deadline, up to this: four others on the host may hold it for 900 s each."""
 FULL_PAUSE_S = 5.0
 """Before a runner is asked again that is full of somebody else's jobs, which are being stopped."""
 UNREADABLE_LIMIT = 8
 FRUITLESS_LIMIT = 5
 FIRST_QUARANTINE_S = 10.0
 LONGEST_QUARANTINE_S = 3600.0
-
-
-@dataclass
-class _Flight:
-    lease: Lease
-    phase: Literal["claimed", "posted", "started"]
-    started_at: float | None = None
-    elapsed_s: float = 0.0
-    """What the runner's own clock said last."""
-    waited_s: float = 0.0
-    """For the timing lock, by the runner's last word; on nobody's deadline, up to ``LOCK_WAIT_S``."""
-    stopped: float | None = None
-    revoked: bool = False
-    absent_since: float | None = None
-    """Since when heartbeats have shown no sign of it."""
-
-    def absent_s(self, now: float) -> float:
-        return 0.0 if self.absent_since is None else now - self.absent_since
-
-    def ran_s(self, now: float) -> float:
-        """For how long it has run on our own clock, the wait for the timing lock taken off."""
-        since = now if self.started_at is None else self.started_at
-        return now - since - min(self.waited_s, LOCK_WAIT_S)
-
-    def is_overdue(self, now: float) -> bool:
-        """Whichever clock says so first. The runner's own can only shorten what ours allows."""
-        longest_s = self.lease.timeout_s + GRACE_S
-        return self.phase == "started" and max(self.ran_s(now), self.elapsed_s) > longest_s
 
 
 def quarantine_s(misbehaved: int) -> float:
@@ -86,7 +55,7 @@ class RunnerMachine:
     misbehaved: int = 0
     online: bool = False
     ahead: int = 8
-    _flights: dict[Key, _Flight] = field(default_factory=dict)
+    _flights: dict[Key, Flight] = field(default_factory=dict)
     _claiming: bool = False
     _drained: bool = False
     """The last claim brought less than it asked for: nothing is queued until something wakes us."""
@@ -129,7 +98,7 @@ class RunnerMachine:
         match event:
             case m.Adopted(now, leases):
                 self._last_heard = self._moved = now
-                self._flights = {lease.key: _flight(lease, now) for lease in leases}
+                self._flights = {lease.key: of_lease(lease, now) for lease in leases}
                 return []
             case m.Connected():
                 return self._connected(event)
@@ -170,7 +139,7 @@ class RunnerMachine:
             return [*self._restarted(event.leases), *self._refill(event.now)]
         for lease in event.leases:
             # A deadline is not renewed because the stream broke.
-            self._flights[lease.key] = _flight(lease, event.now, before.get(lease.key))
+            self._flights[lease.key] = of_lease(lease, event.now, before.get(lease.key))
         # Whether the last POST before the break arrived is unknown; posting again changes nothing.
         unsure = tuple(lease for lease in event.leases if not lease.started)
         posts: list[m.Instruction] = [m.Post(unsure)] if unsure else []
@@ -205,7 +174,7 @@ class RunnerMachine:
         if not self._flights:
             self._moved = now
         for lease in leases:
-            self._flights[lease.key] = _Flight(lease, "claimed")
+            self._flights[lease.key] = Flight(lease, "claimed")
         return [m.Post(leases), *self._refill(now)]
 
     def _strayed(self, now: float, leases: tuple[Lease, ...]) -> list[m.Instruction]:
@@ -215,7 +184,7 @@ class RunnerMachine:
         if not self._flights:
             self._moved = now
         unknown = [lease for lease in leases if lease.key not in self._flights]
-        self._flights.update((lease.key, _flight(lease, now)) for lease in unknown)
+        self._flights.update((lease.key, of_lease(lease, now)) for lease in unknown)
         waiting = tuple(lease for lease in unknown if not lease.started)
         return [m.Post(waiting)] if waiting else []
 
@@ -314,7 +283,7 @@ class RunnerMachine:
         return [*out, *(self._refill(now) if gone else [])]
 
     @staticmethod
-    def _seen_running(now: float, flight: _Flight, elapsed_s: float, waited_s: float) -> None:
+    def _seen_running(now: float, flight: Flight, elapsed_s: float, waited_s: float) -> None:
         flight.absent_since = None
         if flight.started_at is None:
             flight.phase, flight.started_at = "started", now - min(elapsed_s, flight.lease.timeout_s)
@@ -347,7 +316,7 @@ class RunnerMachine:
             if flight.stopped is None:
                 flight.stopped = now
                 out.append(m.Stop(key))
-            elif flight.stopped + GRACE_S < now and flight.stopped < self._last_heard:
+            elif flight.stopped + deadline.GRACE_S < now and flight.stopped < self._last_heard:
                 del self._flights[key]
                 out.append(m.TimeOut(key, max(flight.ran_s(now), flight.elapsed_s)))
                 out.append(self._strike("it did not end a job past its deadline"))
@@ -395,13 +364,3 @@ class RunnerMachine:
             return []
         self._claiming, self._last_claim = True, now
         return [m.Claim(self.room)]
-
-
-def _flight(lease: Lease, now: float, before: _Flight | None = None) -> _Flight:
-    """What is known of a lease that the database names; ``before`` is what was known until the stream broke."""
-    if before is not None and before.started_at is not None:
-        return before
-    if not lease.started:
-        return _Flight(lease, "claimed")
-    # It may have ended long ago, and the stream is about to tell.
-    return _Flight(lease, "started", started_at=now - min(lease.ran_s, lease.timeout_s))

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
-from coordinator.dispatch import link, machine
+from coordinator.dispatch import flight, link, machine
 from coordinator.settings import Settings
 from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Job, Script, ScriptedRunner, served
 
@@ -23,7 +23,7 @@ ENDS_WITHIN_S = 120.0
 async def api(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
     """The coordinator in this process, so that its patience can be short."""
     monkeypatch.setattr(machine, "START_S", 2.0)
-    monkeypatch.setattr(machine, "GRACE_S", 1.0)
+    monkeypatch.setattr(flight, "GRACE_S", 1.0)
     monkeypatch.setattr(machine, "ABSENT_S", 2.0)
     monkeypatch.setattr(machine, "SILENCE_S", 3.0)
     monkeypatch.setattr(machine, "FULL_PAUSE_S", 0.5)

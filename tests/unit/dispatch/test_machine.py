@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from coordinator.dispatch import machine as limits
 from coordinator.dispatch import messages as m
+from coordinator.dispatch.flight import GRACE_S, LOCK_WAIT_S
 from coordinator.dispatch.machine import RunnerMachine, quarantine_s
 from coordinator.dispatch.messages import Key, Lease
 
@@ -235,9 +236,9 @@ def test_a_runner_that_restarts_again_and_again_is_quarantined_longer_each_time(
 
 def test_a_job_past_its_deadline_is_stopped_and_then_timed_out() -> None:
     machine = connected(Lease(Key(1, 1), 5.0, started=True))
-    assert m.Stop(Key(1, 1)) in machine.handle(m.Tick(5.0 + limits.GRACE_S + 0.1))
+    assert m.Stop(Key(1, 1)) in machine.handle(m.Tick(5.0 + GRACE_S + 0.1))
     machine.handle(m.Beat(16.0, ()))
-    out = machine.handle(m.Tick(5.0 + 2 * limits.GRACE_S + 0.3))
+    out = machine.handle(m.Tick(5.0 + 2 * GRACE_S + 0.3))
     assert isinstance(out[0], m.TimeOut)
     assert isinstance(out[-1], m.Quarantine)
 
@@ -247,7 +248,7 @@ def test_waiting_for_the_timing_lock_is_not_charged() -> None:
     machine.handle(m.Beat(14.0, ((Key(1, 1), 1.0, 13.0),)))
     assert machine.handle(m.Tick(16.0)) == []
     machine.handle(m.Beat(20.0, ((Key(1, 1), 7.0, 13.0),)))
-    assert machine.handle(m.Tick(5.0 + 13.0 + limits.GRACE_S + 0.1)) == [m.Stop(Key(1, 1))]
+    assert machine.handle(m.Tick(5.0 + 13.0 + GRACE_S + 0.1)) == [m.Stop(Key(1, 1))]
 
 
 def test_a_silent_runner_loses_its_attempts_and_is_quarantined() -> None:
@@ -308,14 +309,14 @@ def test_a_deadline_is_not_renewed_by_a_new_stream() -> None:
         machine.handle(m.Disconnected(float(second), "closed"))
         machine.handle(m.Connected(float(second), True, (RUNNING,)))
         stops += [float(second) for i in machine.handle(m.Tick(float(second))) if isinstance(i, m.Stop)]
-    assert stops == [RUNNING.timeout_s + limits.GRACE_S + 1]
+    assert stops == [RUNNING.timeout_s + GRACE_S + 1]
 
 
 def test_a_coordinator_that_comes_back_reckons_from_when_the_job_began() -> None:
     old = Lease(Key(1, 1, "t"), 60.0, started=True, ran_s=50.0)
     machine = connected(old)
-    assert machine.handle(m.Tick(10.0 + limits.GRACE_S - 0.1)) == []
-    assert machine.handle(m.Tick(10.0 + limits.GRACE_S + 0.1)) == [m.Stop(old.key)]
+    assert machine.handle(m.Tick(10.0 + GRACE_S - 0.1)) == []
+    assert machine.handle(m.Tick(10.0 + GRACE_S + 0.1)) == [m.Stop(old.key)]
 
 
 def test_elapsed_time_that_stands_still_ends_a_job_all_the_same() -> None:
@@ -326,13 +327,13 @@ def test_elapsed_time_that_stands_still_ends_a_job_all_the_same() -> None:
         out += machine.handle(m.Tick(float(second)))
     assert [type(i) for i in out] == [m.Stop, m.TimeOut, m.Quarantine]
     assert isinstance(out[1], m.TimeOut)
-    assert out[1].elapsed_s <= RUNNING.timeout_s + 2 * limits.GRACE_S + 2
+    assert out[1].elapsed_s <= RUNNING.timeout_s + 2 * GRACE_S + 2
 
 
 def test_nobody_waits_for_the_timing_lock_for_ever() -> None:
     machine = connected(RUNNING)
     out: list[m.Instruction] = []
-    for second in range(1, int(limits.LOCK_WAIT_S) + 60, 5):
+    for second in range(1, int(LOCK_WAIT_S) + 60, 5):
         machine.handle(m.Beat(float(second), ((RUNNING.key, 0.0, float(second)),)))
         out += machine.handle(m.Tick(float(second)))
     assert [type(i) for i in out] == [m.Stop, m.TimeOut, m.Quarantine]
