@@ -27,6 +27,7 @@ from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.events import Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts
+from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 
 ANSWER_S = 10.0
@@ -185,10 +186,9 @@ class RunnerClient:
         return RunnerUnreachableError(f"the runner at {self.url} {told}: is it running, and the URL right?")
 
     def _not_a_runner(self, error: ValidationError) -> RunnerIncompatibleError:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "body"
+        fault = plain_text(first_fault(error))
         return RunnerIncompatibleError(
-            f"what answers at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({where}: {first['msg']})"
+            f"what answers at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault})"
         )
 
     def _other_protocol(self, spoken: int) -> RunnerIncompatibleError:

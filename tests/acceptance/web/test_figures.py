@@ -57,7 +57,7 @@ async def _put(dsn: str, *, outcomes: bool = True) -> int:
     connection = await asyncpg.connect(dsn)
     suite = await connection.fetchval(
         "insert into suites (name, framework, revision) values ('paper', 'torch', 'r9')"
-        " on conflict (framework, name, revision) do update set name = 'paper' returning id"
+        " on conflict (name, framework, revision) where origin = 'runner' do update set name = 'paper' returning id"
     )
     number = await connection.fetchval(
         "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing, state)"

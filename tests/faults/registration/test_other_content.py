@@ -147,7 +147,7 @@ def test_a_case_or_a_suite_listed_twice_is_refused_and_so_is_what_no_database_ta
     for runner, words in (
         (doubled, "'paper' has two cases 'listed.cat/0'"),
         (twice, "lists the suite 'paper' twice"),
-        (odd, "text must be without NUL"),
+        (odd, "must not contain NUL"),
     ):
         answer = place.register(runner)
         assert answer.status_code == 502, answer.text
