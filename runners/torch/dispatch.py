@@ -91,13 +91,18 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
     def _within_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """An operation that a kernel asks for: the values of a device's array must not go to the host by it."""
         result = self._called(func, args, kwargs)
-        on_device = self._device.on_device
-        given, made = (
-            [on_device(str(tensor.device)) for tensor in _tensors(tree) if tensor.dim() > 0]
-            for tree in ((args, kwargs), result)
-        )
-        self._copied |= any(given) and not all(made)
+        self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
+        # One number may be what a kernel decides by, or all that it works on.
+        self.clear &= self._copied or not self._goes_to_host((args, kwargs), result, arrays=False)
         return result
+
+    def _goes_to_host(self, given: Any, made: Any, *, arrays: bool) -> bool:
+        """Whether arrays (or single numbers) that were on the device come out on the host."""
+        there, back = (
+            [self._device.on_device(str(tensor.device)) for tensor in _tensors(tree) if (tensor.dim() > 0) is arrays]
+            for tree in (given, made)
+        )
+        return any(there) and not all(back)
 
     def _called(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """Followed into its kernel in turn, unless that can tell nothing new."""

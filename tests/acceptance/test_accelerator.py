@@ -122,7 +122,8 @@ def test_the_page_puts_the_toy_on_the_chart(portolan: Portolan, tmp_path: Path) 
     )
     missing = {("failed", "unknown", "type"), ("failed", "unknown", "not_implemented")}
     assert sums == {("passed", "on_device", None), *missing}
-    assert sorts == {("passed", "fell_back", None), ("failed", "unknown", "type")}
+    # Of the sort of a single number nobody can say whether the host made it.
+    assert sorts == {("passed", "fell_back", None), ("passed", "unknown", None), ("failed", "unknown", "type")}
     assert convolutions == {("passed", "on_device", None), *missing}
     assert {row["cause"] for row in rows if "bfloat16" in row["case"]} == {"type"}
     assert "silently used the host" in matrix
