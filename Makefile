@@ -10,11 +10,13 @@ CONTAINERS := jax/cpu tensorflow/cpu tensorflow/xla torch/cpu torch/xla
 
 PROCESS_TESTS := test-coordinator test-browser $(FRAMEWORKS:%=test-%) test-toy
 
+MATRIX := tests/faults/matrix/test_fault_matrix.py
+
 BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker test test-processes $(PROCESS_TESTS) test-containers lint bench screenshots clean
+.PHONY: help setup demo images demo-docker test test-processes $(PROCESS_TESTS) test-containers test-faults lint bench screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,7 +25,7 @@ help:
 	@echo 'make images [IMAGES=jax-cpu]   build the images of the containers (docker/bake.hcl)'
 	@echo 'make demo-docker [TARGETS=…]   the same chart from containers: PostgreSQL, coordinator, runners'
 	@echo 'make test                      all set-up and all tests'
-	@echo 'make test-torch                one part of them: coordinator, browser, jax, tensorflow, torch, toy, containers'
+	@echo 'make test-torch                one part of them: coordinator, browser, jax, tensorflow, torch, toy, containers, faults'
 	@echo 'make lint                      ruff, mypy and the directions of imports'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
 	@echo 'make screenshots               pictures of the main pages, docs/images/, with Chromium'
@@ -55,15 +57,21 @@ lint: $(STAMP)
 test: lint
 	set -e; for framework in $(FRAMEWORKS); do $(BIN)/portolan-runner setup "$$framework"; done
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-processes test-containers
+	@$(MAKE) --no-print-directory test-faults
 
 # One after the other, each shown as it runs; what fails keeps none of the rest from being run.
 test-processes:
 	@$(MAKE) --no-print-directory --jobs 1 --output-sync=none --keep-going $(PROCESS_TESTS)
 
-$(PROCESS_TESTS) test-containers: $(STAMP)
+$(PROCESS_TESTS) test-containers test-faults: $(STAMP)
 
 test-coordinator:
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile tests/unit tests/integration tests/acceptance tests/faults
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --ignore $(MATRIX) \
+		tests/unit tests/integration tests/acceptance tests/faults
+
+# It promises when campaigns end, so nothing else is at work beside it.
+test-faults:
+	$(BIN)/python -m pytest $(MATRIX)
 
 test-browser:
 	$(BIN)/python -m pytest tests/browser
