@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 from protocol.words import Ending, Verdict
 from runners.cases import Case
@@ -17,11 +17,23 @@ STUDY = Path(__file__).resolve().parents[2] / "coordinator" / "reference" / "dat
 
 
 def assert_right(
-    cpu: Device, case: Case, *, gone: Container[str], raising: Container[str] = (), faulty: Container[str] = ()
+    cpu: Device,
+    case: Case,
+    *,
+    gone: Container[str],
+    raising: Container[str] = (),
+    faulty: Container[str] = (),
+    by_processor: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """It passes; or its function is known to be gone, to raise without a device of its own, or to be wrong here."""
+    """It passes; or its function is known to be gone, to raise without a device of its own, or to be wrong here.
+
+    By processor: wrong on some only, and then with just this mismatch.
+    """
     outcome = run(cpu, case)
-    if case.id in faulty:
+    if case.id in by_processor and outcome.ending is Ending.mismatched:
+        assert outcome.evidence is not None
+        assert outcome.evidence.mismatch == by_processor[case.id]
+    elif case.id in faulty:
         assert outcome.verdict is Verdict.failed, "the framework has mended this: take the case off the list"
     elif case.function in gone:
         assert outcome.ending is Ending.removed
