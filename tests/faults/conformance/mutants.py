@@ -311,7 +311,7 @@ MUTANTS = (
         "forgets what it has sent",
         "api",
         _WRITE,
-        f"{{ {_WRITE} setTimeout(() => events.trim(sent), 50); }}",
+        f"{{ {_WRITE} setImmediate(() => events.trim(sent)); }}",
     ),
     _of(
         "events.streams",
