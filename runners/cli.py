@@ -26,7 +26,7 @@ from runners.bundle import BundleError
 from runners.enrolment import Joining, RefusedError, default_name, joining
 from runners.environments import SetupFailedError
 from runners.frameworks import UnknownFrameworkError
-from runners.nursery import PROJECT, FrameworkBrokenError
+from runners.nursery import FrameworkBrokenError
 from runners.service import Settings, UnservableError, serve
 
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         frameworks.require(options.framework)
         if options.command == "setup":
-            apart = {environments.extra(options.framework, each): each for each in options.devices}
+            apart = {environments.name(options.framework, each): each for each in options.devices}
             for device in apart.values():
                 print(environments.set_up(options.framework, device, added=options.added))
             return 0
@@ -211,7 +211,7 @@ def _use_environment(framework: str, device: str, arguments: Sequence[str]) -> N
     if found is None:
         raise UsageError(f"{framework} is not installed here; run: portolan-runner setup {framework} {device}")
     python = found / "bin" / "python"
-    variables = dict(os.environ) | {"PYTHONPATH": str(PROJECT)}
+    variables = dict(os.environ) | {"PYTHONPATH": str(environments.importable())}
     sys.stdout.flush()
     os.execve(python, [str(python), "-P", "-m", "runners", *arguments], variables)
 

@@ -259,7 +259,7 @@ def _frames(error: BaseException) -> list[str]:
 
 
 _OWN_FILES = {__file__, clock.__file__, traceback.__file__}
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).absolute().parent.parent
 
 
 def _short_path(path: str) -> str:
