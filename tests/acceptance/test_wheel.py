@@ -63,7 +63,7 @@ def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: P
     """The framework's environment is the checkout's: its key is made of the same lock."""
     ready = call(installed / "portolan-runner", "setup", "jax", within=place)
     assert ready.returncode == 0, ready.stderr
-    here = [sys.executable, "-c", "from runners.environments import path; print(path('jax'))"]
+    here = [sys.executable, "-c", "from runners.cli.environments import path; print(path('jax'))"]
     assert ready.stdout == subprocess.check_output(here, text=True, env=environment())
 
     functions = ["--functions", "jax.lax.top_k", "--functions", "jax.numpy.compress"]
@@ -77,8 +77,8 @@ def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: P
 
 def test_a_framework_sees_nothing_of_the_coordinators_packages(installed: Path, place: Path) -> None:
     """They lie beside the wheel; one of them on the path would hide the framework's own, and make another target."""
-    where = "from runners.environments import importable, find; print(importable(), find('jax'), sep='\\n')"
-    seen = "from runners.fingerprint import installed; import numpy; print(sorted(installed()), numpy.__file__)"
+    where = "from runners.cli.environments import importable, find; print(importable(), find('jax'), sep='\\n')"
+    seen = "from runners.http.fingerprint import installed; import numpy; print(sorted(installed()), numpy.__file__)"
     told = {}
     for program in (installed / "python", Path(sys.executable)):
         (path, framework) = call(program, "-c", where, within=place).stdout.split()

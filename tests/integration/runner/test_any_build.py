@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners import environments
+from runners.cli import environments
 
 
 def wheel(folder: Path, package: str, requires: str = "") -> None:

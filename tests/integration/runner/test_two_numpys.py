@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runners import environments
+from runners.cli import environments
 
 TELL = """
 import json, sys, numpy, importlib.util
