@@ -25,9 +25,9 @@ from coordinator.dispatch.finishes import Finish
 from coordinator.dispatch.machine import MAX_CLAIM
 from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor, HeldJob
-from coordinator.fleet import ownership, suites
-from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
+from coordinator.registry import ownership, suites
+from coordinator.registry import store as registry
 from protocol.catalogue import Catalogue
 
 DATABASE = "ceiling"
@@ -56,7 +56,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         async with engine.begin() as connection:
             suite_id = await suites.store_suite(connection, offered.info.framework, suite)
             url = f"http://nobody/{offered.info.boot_id}"
-            runner_id = await fleet.add_runner(connection, offered.info, [suite_id], url=url, secret="")
+            runner_id = await registry.add_runner(connection, offered.info, [suite_id], url=url, secret="")
             owned = await ownership.own(connection, runner_id, "bench")
             assert owned is not None
             target = TargetName(owned.target_id, owned.framework, offered.info.version, owned.device)

@@ -17,10 +17,10 @@ from coordinator.changes.api import router as changes
 from coordinator.context import Shared
 from coordinator.database.pools import make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
-from coordinator.fleet.api import router as runners
 from coordinator.matrix import service as matrices
 from coordinator.matrix.api import router as matrix
 from coordinator.outcomes.api import router as outcomes
+from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports
 from coordinator.reports.drawing import Drawer
 from coordinator.review.api import router as review

@@ -16,9 +16,9 @@ from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
 from coordinator.changes.models import Compared
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import PortolanError
-from coordinator.fleet.models import Runner, RunnerList
 from coordinator.matrix.models import History
 from coordinator.outcomes.models import Matrix, OutcomePage
+from coordinator.registry.models import Runner, RunnerList
 from coordinator.review.models import Override, OverrideList, Reclassified
 from protocol.problems import Problem
 

@@ -22,7 +22,7 @@ from coordinator.dispatch.finisher import LONGEST_RETRY_S, Finisher
 from coordinator.dispatch.link import RunnerLink
 from coordinator.dispatch.queue import LEASE_S
 from coordinator.dispatch.sweeps import sweep
-from coordinator.fleet import ownership
+from coordinator.registry import ownership
 from coordinator.supervision import Supervisor, end
 
 log = logging.getLogger(__name__)

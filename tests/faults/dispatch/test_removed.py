@@ -10,8 +10,8 @@ import pytest
 
 from coordinator.database.pools import Pools, make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
-from coordinator.fleet import service
-from coordinator.fleet.models import RunnerRegistration
+from coordinator.registry import service
+from coordinator.registry.models import RunnerRegistration
 from coordinator.supervision import Supervisor, end
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET

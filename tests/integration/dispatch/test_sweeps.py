@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import text
 
 from coordinator.dispatch.sweeps import Swept, sweep
-from coordinator.fleet import ownership
+from coordinator.registry import ownership
 from tests.integration.dispatch.conftest import Place
 
 EXPIRE = "UPDATE jobs SET lease_until = now() - interval '1 second' WHERE lease_until IS NOT NULL"

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.tables import cases, jobs, suites
 from coordinator.errors import BundleDisagreesError, RunnerIncompatibleError, SuiteChangedError
-from coordinator.fleet.revisions import (
+from coordinator.registry.revisions import (
     CaseContent,
     ChangedCase,
     Content,

@@ -15,11 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, RequestError, RunnerError, RunnerIncompatibleError
-from coordinator.fleet import store
-from coordinator.fleet.client import RunnerClient
-from coordinator.fleet.service import put
-from coordinator.fleet.store import Registered
-from coordinator.fleet.suites import require_unambiguous
+from coordinator.registry import store
+from coordinator.registry.client import RunnerClient
+from coordinator.registry.service import put
+from coordinator.registry.store import Registered
+from coordinator.registry.suites import require_unambiguous
 from protocol.catalogue import Catalogue
 from protocol.enrolment import Enrolment
 from protocol.runner import RunnerInfo

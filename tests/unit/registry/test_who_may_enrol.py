@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coordinator.errors import ConflictError
-from coordinator.fleet.enrolment import Change, doubtful, judge
-from coordinator.fleet.store import Registered
+from coordinator.registry.enrolment import Change, doubtful, judge
+from coordinator.registry.store import Registered
 from protocol.enrolment import Enrolment
 
 HERE = "http://here:8790"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from coordinator.fleet.revisions import ambiguity, content_of, difference, digest
+from coordinator.registry.revisions import ambiguity, content_of, difference, digest
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 
 CASES = [

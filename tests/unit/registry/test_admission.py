@@ -9,7 +9,7 @@ import pytest
 
 from coordinator.conformance import Finding, Level, Report, Result
 from coordinator.conformance.contract import CLAUSES
-from coordinator.fleet.admission import ESSENTIAL, Admission, judge
+from coordinator.registry.admission import ESSENTIAL, Admission, judge
 
 ROOT = Path(__file__).resolve().parents[3]
 PROBED = [clause for clause in CLAUSES if clause.level is Level.probe]

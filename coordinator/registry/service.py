@@ -7,11 +7,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import is_refused, transact
 from coordinator.errors import NotFoundError, RunnerIncompatibleError
-from coordinator.fleet import ownership, store
-from coordinator.fleet.client import RunnerClient
-from coordinator.fleet.models import Runner, RunnerRegistration, Work
-from coordinator.fleet.ownership import OwnedRunner
-from coordinator.fleet.suites import require_unambiguous, store_suites
+from coordinator.registry import ownership, store
+from coordinator.registry.client import RunnerClient
+from coordinator.registry.models import Runner, RunnerRegistration, Work
+from coordinator.registry.ownership import OwnedRunner
+from coordinator.registry.suites import require_unambiguous, store_suites
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo
 

@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator import conformance
 from coordinator.conformance import Finding, Level, Report, Result
 from coordinator.errors import RunnerError
-from coordinator.fleet import store
-from coordinator.fleet.client import RunnerClient
-from coordinator.fleet.models import RunnerRegistration
+from coordinator.registry import store
+from coordinator.registry.client import RunnerClient
+from coordinator.registry.models import RunnerRegistration
 
 ESSENTIAL = frozenset(
     {

@@ -10,9 +10,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from coordinator.context import Context
 from coordinator.errors import ForbiddenError, UnauthorizedError
-from coordinator.fleet import enrolment, service
-from coordinator.fleet.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
 from coordinator.parameters import RunnerId
+from coordinator.registry import enrolment, service
+from coordinator.registry.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
 from coordinator.settings import enrolment_secret
 from protocol.enrolment import Enrolment
 from protocol.problems import problem_responses
