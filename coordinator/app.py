@@ -22,7 +22,7 @@ from coordinator.matrix.api import router as matrix
 from coordinator.outcomes.api import router as outcomes
 from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports
-from coordinator.reports.drawing import Drawer
+from coordinator.reports.charts.renderer import Drawer
 from coordinator.review.api import router as review
 from coordinator.settings import Settings
 from coordinator.supervision import Supervisor, end

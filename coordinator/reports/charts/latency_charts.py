@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from coordinator.reports import marks
-from coordinator.reports.figure import Figure, figure, label
-from coordinator.reports.marks import Rows
+from coordinator.reports.charts import marks
+from coordinator.reports.charts.figure import Figure, figure, label
+from coordinator.reports.charts.marks import Rows
 from coordinator.reports.models import MEASURES, Charted
 from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Cell, Table

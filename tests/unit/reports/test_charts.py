@@ -13,7 +13,7 @@ from coordinator.errors import NotFoundError
 from coordinator.reference.models import Reference
 from coordinator.reference.reader import read
 from coordinator.reports.chapters import CHAPTERS
-from coordinator.reports.figure import CONFIG, DARK, SHEET, Figure, dark, of_both
+from coordinator.reports.charts.figure import CONFIG, DARK, SHEET, Figure, dark, of_both
 from coordinator.reports.models import Charted, FirstCall, Placed
 from coordinator.reports.service import Asked, chart_of
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict

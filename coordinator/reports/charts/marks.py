@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coordinator.reports.figure import (
+from coordinator.reports.charts.figure import (
     COMPLETE,
     DASHES,
     FAINT,

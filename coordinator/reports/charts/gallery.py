@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coordinator.errors import NotFoundError
-from coordinator.reports import latency_figures, verdict_figures
-from coordinator.reports.figure import Figure
+from coordinator.reports.charts import latency_charts, verdict_charts
+from coordinator.reports.charts.figure import Figure
 from coordinator.reports.models import Charted
 from coordinator.reports.table import Table
 
@@ -14,22 +14,22 @@ from coordinator.reports.table import Table
 def figures(charted: Charted, tables: Sequence[Table], tolerable: float) -> list[Figure]:
     """In the order in which a report shows them. Those of the study's sample need a reference."""
     by_id = {each.id: each for each in tables}
-    found = [verdict_figures.portability(charted, by_id["portability"])]
+    found = [verdict_charts.portability(charted, by_id["portability"])]
     if "failures_by_decile" in by_id:
         found += [
-            verdict_figures.failures_by_decile(charted, by_id["failures_by_decile"]),
-            verdict_figures.failures_in_top20(charted, by_id["failures_in_top20"]),
+            verdict_charts.failures_by_decile(charted, by_id["failures_by_decile"]),
+            verdict_charts.failures_in_top20(charted, by_id["failures_in_top20"]),
         ]
     return [
         *found,
-        verdict_figures.causes(charted, by_id["causes"]),
-        verdict_figures.placement(charted, by_id["placement"]),
-        latency_figures.scatter(charted, by_id["scatter"], tolerable),
-        latency_figures.slowdown(charted, by_id["faster"]),
-        latency_figures.faster(charted, by_id["faster"]),
-        latency_figures.intolerable(charted, by_id["intolerable"], tolerable),
-        latency_figures.densities(charted, by_id["densities"]),
-        latency_figures.first_calls(charted, by_id["first_calls"]),
+        verdict_charts.causes(charted, by_id["causes"]),
+        verdict_charts.placement(charted, by_id["placement"]),
+        latency_charts.scatter(charted, by_id["scatter"], tolerable),
+        latency_charts.slowdown(charted, by_id["faster"]),
+        latency_charts.faster(charted, by_id["faster"]),
+        latency_charts.intolerable(charted, by_id["intolerable"], tolerable),
+        latency_charts.densities(charted, by_id["densities"]),
+        latency_charts.first_calls(charted, by_id["first_calls"]),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Draws what is asked on stdin and exits: ``python -m coordinator.reports.draw``.
+"""Draws what is asked on stdin and exits: ``python -m coordinator.reports.charts.worker``.
 
 The only module that loads the drawing library. Each file appears only once it is whole; of each
 that could not be made, a line on stdout says why.

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from coordinator.errors import DrawingError
-from coordinator.reports import drawing
-from coordinator.reports.drawing import Drawer
+from coordinator.reports.charts import renderer
+from coordinator.reports.charts.renderer import Drawer
 
 SPEC: dict[str, Any] = {
     "data": {"values": [{"a": "<b>one</b>", "b": 3}]},
@@ -54,7 +54,7 @@ async def test_all_that_is_asked_for_together_is_drawn_by_few_processes(
         started += 1
         return await start(*arguments, **options)
 
-    monkeypatch.setattr(drawing.asyncio, "create_subprocess_exec", counted)
+    monkeypatch.setattr(renderer.asyncio, "create_subprocess_exec", counted)
     specs = [other(number) for number in range(6)]
     found = await asyncio.gather(*(drawer.draw([spec], "svg") for spec in specs))
     assert len({svg for (svg,) in found}) == 6
@@ -103,7 +103,7 @@ async def test_a_process_that_is_killed_is_an_error_and_the_next_one_draws(
         child.kill()
         return child
 
-    monkeypatch.setattr(drawing.asyncio, "create_subprocess_exec", killed)
+    monkeypatch.setattr(renderer.asyncio, "create_subprocess_exec", killed)
     with pytest.raises(DrawingError, match="its table has the numbers"):
         await drawer.draw([SPEC], "svg")
     monkeypatch.undo()
@@ -139,7 +139,7 @@ async def test_a_specification_is_found_again_by_its_key(drawer: Drawer) -> None
 async def test_what_nobody_asked_for_longest_goes_first(
     drawer: Drawer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drawing, "KEPT", 2)
+    monkeypatch.setattr(renderer, "KEPT", 2)
     folder = tmp_path / "figures"
     folder.mkdir()
     for age, name in enumerate(("new.svg", "newer.svg", "old.svg")):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from coordinator.reports import marks
-from coordinator.reports.figure import PARTIAL, QUIET, SUCCESS, Figure, figure, label
-from coordinator.reports.marks import VERDICTS, Rows
+from coordinator.reports.charts import marks
+from coordinator.reports.charts.figure import PARTIAL, QUIET, SUCCESS, Figure, figure, label
+from coordinator.reports.charts.marks import VERDICTS, Rows
 from coordinator.reports.models import Charted
 from coordinator.reports.placements import PLACEMENTS
 from coordinator.reports.statistics import Rate

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from coordinator.errors import DrawingError
-from coordinator.reports.figure import Spec
+from coordinator.reports.charts.figure import Spec
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class Drawer:
         orders = [{"path": str(folder / name), "spec": spec, "made": made} for name, (spec, made, _) in asked.items()]
         child = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-P", "-m", "coordinator.reports.draw"),
+            *("-P", "-m", "coordinator.reports.charts.worker"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
