@@ -18,10 +18,10 @@ from coordinator.bundles.reader import Bundle
 from coordinator.bundles.store import DoneJob
 from coordinator.database.connection import is_refused
 from coordinator.dispatch.messages import Key
+from coordinator.dispatch.records import record
 from coordinator.errors import BundleError
 from coordinator.fleet.store import store_fingerprint, store_target
 from coordinator.fleet.suites import lock_revision, require_agreement, store_bundled_suite
-from coordinator.outcomes.records import record
 from protocol.bundle import MAX_BYTES, BundledOutcome
 
 IN_MEMORY_BYTES = 8 << 20

@@ -9,8 +9,8 @@ from coordinator.reports import marks
 from coordinator.reports.figure import Figure, figure, label
 from coordinator.reports.marks import Rows
 from coordinator.reports.models import MEASURES, Charted
-from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Cell, Table
+from coordinator.results.statistics import Estimate, Rate
 
 FEWEST = 2
 """Of fewer functions than this a panel shows nothing."""

@@ -13,9 +13,9 @@ from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, Late
 from coordinator.dispatch.messages import FELL_SILENT, Key
 from coordinator.dispatch.queue import Cursor
+from coordinator.dispatch.records import record
 from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
-from coordinator.outcomes.records import record
 from protocol.outcomes import Evidence, Outcome, Timing
 from protocol.words import Ending, Placement, Verdict
 from tests.integration.dispatch.conftest import TOKEN, Place, runner_info

@@ -12,8 +12,8 @@ from rich.console import Console
 from coordinator.reference.reader import read
 from coordinator.reports.render import from_json, shown, to_csv, to_json, to_terminal
 from coordinator.reports.service import Asked, chart_of
-from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
+from coordinator.results.statistics import Estimate, Rate
 from tests.unit.reports.charting import CPU, XLA, charted
 
 TABLE = Table(
