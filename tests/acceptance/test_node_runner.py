@@ -115,7 +115,7 @@ def test_its_suite_is_charted(coordinator: CoordinatorProcess, here: NodeRunner)
 
     cases = here.suites["node"].cases
     gone = {name for name in ("Set.prototype.union", "zlib.crc32") if not has(name)}
-    rows = coordinator.results.outcomes(campaign)
+    rows = coordinator.outcomes(campaign)
     assert {row["case"] for row in rows} == {case.id for case in cases}
     expected = {case.id: "skipped" if case.function in gone else "passed" for case in cases}
     assert {row["case"]: row["verdict"] for row in rows} == expected
@@ -136,7 +136,7 @@ def test_its_suite_is_charted(coordinator: CoordinatorProcess, here: NodeRunner)
 def test_a_steady_time_is_stored_with_its_samples(coordinator: CoordinatorProcess, here: NodeRunner) -> None:
     campaign = coordinator.submit("Math.*", suite="node", timing="steady", runs=1)
     coordinator.wait_ended(campaign)
-    rows = coordinator.results.outcomes(campaign)
+    rows = coordinator.outcomes(campaign)
     assert len(rows) == sum(case.function.startswith("Math.") for case in here.suites["node"].cases)
     for row in rows:
         assert row["cold_ms"] > 0
@@ -168,7 +168,7 @@ def test_a_kill_in_mid_campaign_loses_nothing(coordinator: CoordinatorProcess) -
     finally:
         second.stop()
     assert (counters["done"], counters["passed"]) == (total, total)
-    rows = coordinator.results.outcomes(campaign)
+    rows = coordinator.outcomes(campaign)
     assert len({(row["case"], row["run"]) for row in rows}) == len(rows) == total
 
 
@@ -349,7 +349,7 @@ def test_it_ends_with_all_that_it_started_when_it_is_told_to(example: NodeRunner
 def test_what_it_says_repeats_a_case(coordinator: CoordinatorProcess, here: NodeRunner) -> None:
     campaign = coordinator.submit("Math.imul", suite="node", timing="off", runs=1)
     coordinator.wait_ended(campaign)
-    row = coordinator.results.outcomes(campaign)[0]
+    row = coordinator.outcomes(campaign)[0]
     done = subprocess.run(
         ["sh", "-c", row["repeat"]], env=environment(), capture_output=True, text=True, timeout=120, check=False
     )

@@ -57,15 +57,15 @@ def test_outcomes_come_in_pages(coordinator: CoordinatorProcess, campaign: int) 
 
 
 def test_outcomes_can_be_narrowed(coordinator: CoordinatorProcess, campaign: int) -> None:
-    assert len(coordinator.results.outcomes(campaign, verdict="failed")) == 2
-    assert len(coordinator.results.outcomes(campaign, cause="removed")) == 2
-    assert len(coordinator.results.outcomes(campaign, function="hazards.g*")) == 2
-    assert coordinator.results.outcomes(campaign, function="hazards_add") == []
-    assert coordinator.results.outcomes(campaign, device="tpu") == []
+    assert len(coordinator.outcomes(campaign, verdict="failed")) == 2
+    assert len(coordinator.outcomes(campaign, cause="removed")) == 2
+    assert len(coordinator.outcomes(campaign, function="hazards.g*")) == 2
+    assert coordinator.outcomes(campaign, function="hazards_add") == []
+    assert coordinator.outcomes(campaign, device="tpu") == []
 
 
 def test_every_outcome_says_where_it_ran_and_how_to_repeat_it(coordinator: CoordinatorProcess, campaign: int) -> None:
-    failed = coordinator.results.outcomes(campaign, verdict="failed")[0]
+    failed = coordinator.outcomes(campaign, verdict="failed")[0]
     assert failed["repeat"] == "portolan-runner run hazards cpu hazards.add/wrong"
     assert failed["fingerprint"]["hardware"]
     assert failed["fingerprint"]["environment"]
@@ -73,7 +73,7 @@ def test_every_outcome_says_where_it_ran_and_how_to_repeat_it(coordinator: Coord
 
 def test_csv_and_parquet_hold_the_same_rows(coordinator: CoordinatorProcess, campaign: int) -> None:
     url = f"/campaigns/{campaign}/outcomes"
-    rows = coordinator.results.outcomes(campaign)
+    rows = coordinator.outcomes(campaign)
     comma = list(csv.DictReader(io.StringIO(coordinator.http.get(url, params={"format": "csv"}).text)))
     table = pq.read_table(io.BytesIO(coordinator.http.get(url, params={"format": "parquet"}).content)).to_pylist()
     assert [int(row["job_id"]) for row in comma] == [row["job_id"] for row in rows]
@@ -114,7 +114,7 @@ def test_a_dry_run_plans_and_stores_nothing(coordinator: CoordinatorProcess, cam
 def test_a_rerun_plans_only_what_failed(coordinator: CoordinatorProcess, campaign: int) -> None:
     again = coordinator.submit("*", runs=1, rerun={"campaign": campaign, "which": "failed"})
     coordinator.wait_ended(again)
-    assert [each["case"] for each in coordinator.results.outcomes(again)] == ["hazards.add/wrong"]
+    assert [each["case"] for each in coordinator.outcomes(again)] == ["hazards.add/wrong"]
     assert coordinator.campaign(again)["rerun_of"] == campaign
 
 

@@ -51,7 +51,7 @@ def as_older_rules_had_it(coordinator: CoordinatorProcess, campaign: int) -> Non
 
 
 def causes(coordinator: CoordinatorProcess, campaign: int) -> dict[str, tuple[str, str, str]]:
-    rows = coordinator.results.outcomes(campaign)
+    rows = coordinator.outcomes(campaign)
     return {row["case"]: (row["verdict"], row["cause"], row["rule"]) for row in rows if row["cause"]}
 
 
@@ -163,7 +163,7 @@ def test_a_word_that_says_nothing_is_refused(
 
 
 def test_what_passed_has_no_cause_to_name(coordinator: CoordinatorProcess, portolan: Portolan, campaign: int) -> None:
-    passed = next(row["case"] for row in coordinator.results.outcomes(campaign, verdict="passed"))
+    passed = next(row["case"] for row in coordinator.outcomes(campaign, verdict="passed"))
     answer = coordinator.http.put(f"/campaigns/{campaign}/overrides", json={**WRONG, "cause": "type", "case": passed})
     assert answer.status_code == 404
     assert "which target" in portolan.refused("override", str(campaign), passed)

@@ -24,7 +24,7 @@ def _outcome(function: str) -> Address:
 
 def failed(house: House, function: str) -> int:
     """The job of one of the function's cases that failed on xla."""
-    rows = house.coordinator.results.outcomes(house.low, function=function, verdict="failed")
+    rows = house.coordinator.outcomes(house.low, function=function, verdict="failed")
     return int(next(row["job_id"] for row in rows if row["device"] == "xla"))
 
 

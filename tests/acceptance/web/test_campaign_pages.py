@@ -51,7 +51,7 @@ def test_both_verdicts_of_its_functions_are_counted_by_target(visitor: Visitor, 
 def test_what_failed_lately_leads_to_its_outcome(visitor: Visitor, coordinator: CoordinatorProcess, ended: int) -> None:
     failed = visitor.data(f"/campaigns/{ended}")["failed_lately"]
     assert {each["job_id"] for each in failed} == {
-        row["job_id"] for row in coordinator.results.outcomes(ended, verdict="failed")
+        row["job_id"] for row in coordinator.outcomes(ended, verdict="failed")
     }
     assert {each["cause"] for each in failed} == {"crash", "assertion"}
 

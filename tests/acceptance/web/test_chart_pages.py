@@ -68,7 +68,7 @@ def execute(coordinator: CoordinatorProcess, statement: str, *values: Any) -> No
 
 
 def outcome_of(coordinator: CoordinatorProcess, campaign: int, case: str, run: int = 1) -> dict[str, Any]:
-    return next(row for row in coordinator.results.outcomes(campaign) if (row["case"], row["run"]) == (case, run))
+    return next(row for row in coordinator.outcomes(campaign) if (row["case"], row["run"]) == (case, run))
 
 
 def test_the_matrix_shows_every_function_by_module(browser: httpx.Client, campaign: int) -> None:

@@ -101,7 +101,7 @@ def test_everybody_is_answered_while_slow_texts_are_classified(
             assert answer.status_code == 200, answer.text
             assert answer.json()["looked_at"] == OUTCOMES
             assert answer.json()["changed"] == 0
-        first = coordinator.results.outcomes(campaign)[0]["job_id"]
+        first = coordinator.outcomes(campaign)[0]["job_id"]
         page = coordinator.http.get(f"http://127.0.0.1:{coordinator.port}/campaigns/{campaign}/outcomes/{first}")
         assert page.status_code == 200
     assert asker.answers

@@ -170,7 +170,7 @@ def test_a_runner_killed_in_mid_campaign_goes_on_elsewhere(
     first.kill()
     again = enrolling(address(coordinator), "alpha")
     ended = coordinator.wait_ended(campaign)
-    assert ended["counters"]["done"] == ended["counters"]["total"] == len(coordinator.results.outcomes(campaign))
+    assert ended["counters"]["done"] == ended["counters"]["total"] == len(coordinator.outcomes(campaign))
     (only,) = listed(coordinator)
     assert urlsplit(only["url"]).port == urlsplit(again.ready["url"]).port
 

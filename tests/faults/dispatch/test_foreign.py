@@ -94,7 +94,7 @@ def test_a_runner_cannot_finish_what_another_one_holds(coordinator: CoordinatorP
         assert coordinator.campaign(campaign)["counters"]["done"] == 0
         held.finish(job)
         coordinator.wait_ended(campaign)
-        (outcome,) = coordinator.results.outcomes(campaign)
+        (outcome,) = coordinator.outcomes(campaign)
         assert outcome["verdict"] == "passed"
         forged = "SELECT 1 FROM attempts WHERE late_outcome ->> 'verdict' = 'failed'"
         assert fetch(coordinator.dsn, forged) == [], "what the impostor said stands nowhere"
@@ -108,7 +108,7 @@ def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: Coord
         assert coordinator.register(url, SCRIPTED_SECRET).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
-        outcomes = coordinator.results.outcomes(campaign)
+        outcomes = coordinator.outcomes(campaign)
         assert {outcome["verdict"] for outcome in outcomes} == {"passed"}
         until(
             lambda: fetch(coordinator.dsn, "SELECT count(*) FROM attempts WHERE late_outcome IS NOT NULL")[0][0] == 8,

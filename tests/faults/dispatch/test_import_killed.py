@@ -56,7 +56,7 @@ async def test_kill_9_in_the_middle_of_an_import(database: str, large: bytes) ->
         assert answer.status_code == 201, answer.text
         assert answer.json()["counters"]["done"] == CASES
         assert coordinator.http.post("/bundles", content=large).status_code == 200
-        rows = coordinator.results.outcomes(answer.json()["id"])
+        rows = coordinator.outcomes(answer.json()["id"])
         assert len({row["case"] for row in rows}) == CASES
     finally:
         coordinator.stop()

@@ -75,7 +75,7 @@ def attempts(dsn: str) -> Counter[tuple[str, str | None]]:
 def one_outcome_each(coordinator: CoordinatorProcess, campaign: int) -> list[dict[str, Any]]:
     """The campaign's outcomes; asserts that every job has exactly one, and that the counters agree."""
     ended = coordinator.wait_ended(campaign)
-    outcomes = coordinator.results.outcomes(campaign)
+    outcomes = coordinator.outcomes(campaign)
     jobs = Counter((each["case"], each["run"]) for each in outcomes)
     assert set(jobs.values()) == {1}
     assert len(outcomes) == ended["counters"]["total"] == ended["counters"]["done"]
@@ -161,7 +161,7 @@ def test_a_cancelled_campaign_stops_what_runs(coordinator: CoordinatorProcess, r
     assert coordinator.campaign(campaign)["counters"]["cancelled"] == 3
     following = coordinator.submit("hazards.add", runs=1)
     assert len(one_outcome_each(coordinator, following)) == 4
-    assert coordinator.results.outcomes(campaign) == []
+    assert coordinator.outcomes(campaign) == []
 
 
 def test_a_hang_is_a_timeout_and_the_next_job_runs(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:

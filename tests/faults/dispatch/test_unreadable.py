@@ -49,7 +49,7 @@ def test_the_job_ends_with_the_reason_and_the_others_pass(coordinator: Coordinat
         assert coordinator.register(url, SECRET).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
-        outcomes = {outcome["case"]: outcome for outcome in coordinator.results.outcomes(campaign)}
+        outcomes = {outcome["case"]: outcome for outcome in coordinator.outcomes(campaign)}
         bad = outcomes.pop(BAD)
         assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
         if bad["verdict"] == "passed":
@@ -75,7 +75,7 @@ def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: Coordin
         assert coordinator.register(url, SECRET).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
-        outcomes = coordinator.results.outcomes(campaign)
+        outcomes = coordinator.outcomes(campaign)
         assert {outcome["verdict"] for outcome in outcomes} == {"passed"}
         attempts = Counter(outcome["attempt"] for outcome in outcomes)
         assert attempts == {1: 7, 2: 1}
@@ -103,7 +103,7 @@ def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: 
         assert "is quarantined: its events cannot be read" in status.stdout
         script.line = tell
         coordinator.wait_ended(campaign)
-        verdicts = Counter(outcome["verdict"] for outcome in coordinator.results.outcomes(campaign))
+        verdicts = Counter(outcome["verdict"] for outcome in coordinator.outcomes(campaign))
         assert verdicts["incomplete"] >= 1
         assert verdicts["passed"] >= 1
         assert sum(verdicts.values()) == 20

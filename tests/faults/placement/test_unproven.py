@@ -60,10 +60,10 @@ def get(coordinator: CoordinatorProcess, path: str, **query: Any) -> httpx.Respo
 def test_each_pass_is_unknown_on_the_device_and_each_failure_failed(
     coordinator: CoordinatorProcess, campaign: int
 ) -> None:
-    assert len(coordinator.results.outcomes(campaign, verdict_on_device="unknown", placement="unknown")) == 14
-    assert len(coordinator.results.outcomes(campaign, verdict_on_device="failed")) == 2
-    assert coordinator.results.outcomes(campaign, verdict_on_device="passed") == []
-    assert coordinator.results.outcomes(campaign, placement="on_device") == []
+    assert len(coordinator.outcomes(campaign, verdict_on_device="unknown", placement="unknown")) == 14
+    assert len(coordinator.outcomes(campaign, verdict_on_device="failed")) == 2
+    assert coordinator.outcomes(campaign, verdict_on_device="passed") == []
+    assert coordinator.outcomes(campaign, placement="on_device") == []
 
 
 def test_an_export_says_the_same(coordinator: CoordinatorProcess, campaign: int) -> None:
@@ -103,7 +103,7 @@ def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, cam
     past = text(visitor.read(f"/history/hazards/{PASSES}"))
     assert "success 4/4" in past
     assert "unknown 0/0 4 passed without proof of where" in past
-    job = coordinator.results.outcomes(campaign, function=PASSES)[0]["job_id"]
+    job = coordinator.outcomes(campaign, function=PASSES)[0]["job_id"]
     assert "Verdict on device unknown" in text(visitor.read(f"/campaigns/{campaign}/outcomes/{job}"))
 
 

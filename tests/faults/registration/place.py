@@ -55,7 +55,7 @@ class Place:
 
     def cells(self, campaign: int) -> list[tuple[str, str]]:
         """Function and case of each outcome, as the chart shows them now."""
-        return sorted((row["function"], row["case"]) for row in self.coordinator.results.outcomes(campaign))
+        return sorted((row["function"], row["case"]) for row in self.coordinator.outcomes(campaign))
 
     def shown(self) -> list[dict[str, Any]]:
         """The runners, without what goes on changing."""

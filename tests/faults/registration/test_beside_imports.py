@@ -67,6 +67,6 @@ def test_cells_of_one_revision_stay_comparable(
     assert len({(cell["suite"], cell["suite_revision"], cell["verdict"], cell["total"]) for cell in history}) == 1
     # What failed there is run again here: cases are the same by their names.
     rerun = coordinator.submit("*", runs=1, rerun={"campaign": brought, "which": "failed"})
-    failed = {row["case"] for row in coordinator.results.outcomes(brought, verdict="failed")}
+    failed = {row["case"] for row in coordinator.outcomes(brought, verdict="failed")}
     coordinator.wait_ended(rerun)
-    assert {row["case"] for row in coordinator.results.outcomes(rerun)} == failed
+    assert {row["case"] for row in coordinator.outcomes(rerun)} == failed
