@@ -19,9 +19,9 @@ from coordinator.reports.charts.gallery import figure_of, figures, table_of
 from coordinator.reports.charts.renderer import Drawer
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Target
-from coordinator.reports.ratios import Comparison, comparisons
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
+from coordinator.results.ratios import Comparison, comparisons
 from protocol.words import TimingPolicy
 
 

@@ -9,8 +9,8 @@ from coordinator.reports.charts import marks
 from coordinator.reports.charts.figure import Figure, figure, label
 from coordinator.reports.charts.marks import Rows
 from coordinator.reports.models import MEASURES, Charted
-from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Cell, Table
+from coordinator.results.statistics import Estimate, Rate
 
 FEWEST = 2
 """Of fewer functions than this a panel shows nothing."""

@@ -10,8 +10,8 @@ from coordinator.reports.charts.figure import PARTIAL, QUIET, SUCCESS, Figure, f
 from coordinator.reports.charts.marks import VERDICTS, Rows
 from coordinator.reports.models import Charted
 from coordinator.reports.placements import PLACEMENTS
-from coordinator.reports.statistics import Rate
 from coordinator.reports.table import Cell, Table
+from coordinator.results.statistics import Rate
 
 COUNTED = (
     "By verdict a fallback to the host passes, by verdict_on_device it fails; skipped and incomplete cases are in no "

@@ -1,4 +1,4 @@
-"""Writes one parquet file and exits: ``python -m coordinator.outcomes.parquet``, asked on stdin.
+"""Writes one parquet file and exits: ``python -m coordinator.results.outcomes.parquet``, asked on stdin.
 
 The only module that loads pyarrow.
 """
@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coordinator.database.connection import engine as make_engine
-from coordinator.outcomes.service import pages
-from coordinator.outcomes.store import Filters
+from coordinator.results.outcomes.service import pages
+from coordinator.results.outcomes.store import Filters
 from coordinator.settings import Settings
 
 _DOUBLE = {name: pa.float64() for name in ("init_ms", "cold_ms", "steady_ms", "iqr_ms", "lock_wait_ms", "duration_s")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.reports.comparison import Measured
+from coordinator.results.comparison.latencies import Measured
 
 
 async def measured(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measured]:

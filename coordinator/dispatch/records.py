@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
+from coordinator.causes.rules import classify
 from coordinator.database.connection import plain_text, to_json
 from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.messages import Key
-from coordinator.outcomes.causes import classify
 from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Cause, Ending, Placement, Verdict

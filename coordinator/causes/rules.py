@@ -1,6 +1,6 @@
 """Why an outcome did not pass: ordered rules over its stored evidence, the first match wins.
 
-The rules stand in ``causes.toml``, beside this file. Here they are read, checked, compiled
+The rules stand in ``rules.toml``, beside this file. Here they are read, checked, compiled
 once and applied; nothing here looks at anything but the outcome and its target, so that a
 better rule can be applied to old outcomes without running them again.
 """
@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from coordinator.outcomes.patterns import Eraser, PatternError, PatternSet, require_linear
+from coordinator.causes.patterns import Eraser, PatternError, PatternSet, require_linear
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Cause, Ending, Verdict
 
@@ -243,7 +243,7 @@ class _Seen:
                 return (getattr(self.evidence, field) or "",)
 
 
-_FILE = Path(__file__).with_name("causes.toml").read_bytes()
+_FILE = Path(__file__).with_name("rules.toml").read_bytes()
 RULES = load(_FILE.decode())
 RULES_REVISION = hashlib.sha256(_FILE).hexdigest()[:12]
 """Changes with every change of the rules: says which outcomes are worth classifying anew."""

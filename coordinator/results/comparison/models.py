@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from coordinator.matrix.models import Column, Counting
+from coordinator.results.models import Column, Counting
 
 Kind = Literal["regression", "fix", "same", "insufficient data"]
 Speed = Literal["slower", "faster", "same", "insufficient data"]

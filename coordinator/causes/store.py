@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.outcomes.causes import LOG_TAIL
+from coordinator.causes.rules import LOG_TAIL
 from protocol.words import Cause, Verdict
 
 PAGE = 200

@@ -10,10 +10,10 @@ from starlette.background import BackgroundTask
 
 from coordinator.campaigns.service import detail
 from coordinator.context import Context
-from coordinator.outcomes import service
-from coordinator.outcomes.models import Format, Matrix, OutcomePage
-from coordinator.outcomes.store import Filters
 from coordinator.parameters import LARGEST_BIGINT, CampaignId, Text
+from coordinator.results.outcomes import service
+from coordinator.results.outcomes.models import Format, Matrix, OutcomePage
+from coordinator.results.outcomes.store import Filters
 from protocol.problems import problem_responses
 from protocol.words import Cause, Placement, Verdict
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.outcomes.repeat import repeat_command
+from coordinator.results.outcomes.repeat import repeat_command
 
 INTERNAL = ("target_id", "case_id")
 """Columns of the view that mean nothing outside the database."""

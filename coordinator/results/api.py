@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from coordinator.context import Context
-from coordinator.matrix import service
-from coordinator.matrix.models import Counting, History, Part
-from coordinator.matrix.service import Asked
 from coordinator.parameters import CampaignId, PathName, Text
+from coordinator.results import service
+from coordinator.results.models import Counting, History, Part
+from coordinator.results.service import Asked
 from protocol.problems import problem_responses
 
 router = APIRouter(tags=["matrix"], responses=problem_responses(404))

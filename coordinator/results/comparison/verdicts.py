@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from coordinator.changes.models import Change, Counts, Half, Kind
-from coordinator.matrix.models import Cell, Counting
+from coordinator.results.comparison.models import Change, Counts, Half, Kind
+from coordinator.results.models import Cell, Counting
 
 FAILING = ("partial", "complete")
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from coordinator.campaigns.selectors import Selector, TargetName
-from coordinator.changes.models import LeftOut
 from coordinator.errors import RequestError, UnknownNameError
-from coordinator.matrix.models import Column
+from coordinator.results.comparison.models import LeftOut
+from coordinator.results.models import Column
+from coordinator.targets.selectors import Selector, TargetName
 
 Letter = Literal["a", "b"]
 

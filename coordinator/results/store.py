@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.campaigns.selectors import TargetName
-from coordinator.matrix.models import Cell, Counting, Key
-from coordinator.matrix.query import Counted, MainCause, Name, OnTarget, Query, Slower, Verdict, named
+from coordinator.results.models import Cell, Counting, Key
+from coordinator.results.query import Counted, MainCause, Name, OnTarget, Query, Slower, Verdict, named
+from coordinator.targets.selectors import TargetName
 
 TIMEOUT_S = 600
 WORK_MEMORY = "64MB"

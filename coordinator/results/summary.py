@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.reports.models import Charted, FunctionVerdict, Target
-from coordinator.reports.ratios import Comparison
-from coordinator.reports.statistics import Rate, geometric_mean
+from coordinator.results.ratios import Comparison
+from coordinator.results.statistics import Rate, geometric_mean
 
 NAMED = 5
 """Functions named in a sentence; tables have all."""

@@ -16,12 +16,12 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.campaigns.selectors import spelled
 from coordinator.campaigns.store import read_targets
 from coordinator.errors import PortolanError
-from coordinator.outcomes import store
-from coordinator.outcomes.models import Cell, Matrix, MatrixRow, MatrixTarget, OutcomePage
-from coordinator.outcomes.store import Filters
+from coordinator.results.outcomes import store
+from coordinator.results.outcomes.models import Cell, Matrix, MatrixRow, MatrixTarget, OutcomePage
+from coordinator.results.outcomes.store import Filters
+from coordinator.targets.selectors import spelled
 
 EXPORT_PAGE = 2000
 
@@ -76,7 +76,7 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters) -> Path:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "coordinator.outcomes.parquet",
+        "coordinator.results.outcomes.parquet",
         stdin=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "PORTOLAN_DATABASE_URL": dsn},

@@ -11,14 +11,14 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.campaigns.selectors import Selector, TargetName, spelled
 from coordinator.campaigns.store import read_targets
+from coordinator.causes import store
+from coordinator.causes.models import Change, Override, OverrideRequest, Reclassified
+from coordinator.causes.rules import RULES_REVISION, Classification, classify, verdict_of
+from coordinator.causes.store import OVERRIDDEN, Named
 from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
-from coordinator.outcomes.causes import RULES_REVISION, Classification, classify, verdict_of
-from coordinator.review import store
-from coordinator.review.models import Change, Override, OverrideRequest, Reclassified
-from coordinator.review.store import OVERRIDDEN, Named
+from coordinator.targets.selectors import Selector, TargetName, spelled
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Cause, Ending, Verdict
 

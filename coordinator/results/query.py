@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from coordinator.campaigns.selectors import Selector, TargetName
 from coordinator.errors import QueryError, UnknownNameError
+from coordinator.targets.selectors import Selector, TargetName
 from protocol.words import Cause
 
 MOST_WORDS = 50

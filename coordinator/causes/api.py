@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, status
 
+from coordinator.causes import service
+from coordinator.causes.models import Name, Override, OverrideList, OverrideRequest, Reclassified
 from coordinator.context import Context
 from coordinator.parameters import CampaignId
-from coordinator.review import service
-from coordinator.review.models import Name, Override, OverrideList, OverrideRequest, Reclassified
 from protocol.problems import problem_responses
 
 router = APIRouter(tags=["review"])

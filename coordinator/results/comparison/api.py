@@ -6,12 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from coordinator.changes import service
-from coordinator.changes.models import Compared
-from coordinator.changes.pairs import Asked
 from coordinator.context import Context
-from coordinator.matrix.models import Counting
 from coordinator.parameters import Text
+from coordinator.results.comparison import service
+from coordinator.results.comparison.models import Compared
+from coordinator.results.comparison.pairs import Asked
+from coordinator.results.models import Counting
 from protocol.problems import problem_responses
 
 router = APIRouter(tags=["comparison"])

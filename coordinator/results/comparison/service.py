@@ -8,15 +8,24 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.changes import store
-from coordinator.changes.models import Compared, ComparedPair, Latencies, LatencyChange, Pair, Paired, Side, Verdicts
-from coordinator.changes.pairs import Asked, chosen, matched
-from coordinator.changes.verdicts import compared, counts
 from coordinator.errors import RequestError
-from coordinator.matrix import service as matrix
-from coordinator.matrix.models import Column, Counting
-from coordinator.reports.comparison import FACTOR, Comparison
-from coordinator.reports.comparison import compare as judged
+from coordinator.results import service as matrix
+from coordinator.results.comparison import store
+from coordinator.results.comparison.latencies import FACTOR, Comparison
+from coordinator.results.comparison.latencies import compare as judged
+from coordinator.results.comparison.models import (
+    Compared,
+    ComparedPair,
+    Latencies,
+    LatencyChange,
+    Pair,
+    Paired,
+    Side,
+    Verdicts,
+)
+from coordinator.results.comparison.pairs import Asked, chosen, matched
+from coordinator.results.comparison.verdicts import compared, counts
+from coordinator.results.models import Column, Counting
 from protocol.words import TimingPolicy
 
 

@@ -11,10 +11,10 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coordinator.campaigns.selectors import spelled
 from coordinator.reference.models import Reference
 from coordinator.reports.models import CaseLatency, Charted, Target
-from coordinator.reports.statistics import Estimate, geometric_means
+from coordinator.results.statistics import Estimate, geometric_means
+from coordinator.targets.selectors import spelled
 
 BEFORE, AFTER = "gpu-t4", "tpu-v3-8"
 """The two devices of which the study published latencies."""

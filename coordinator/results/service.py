@@ -13,14 +13,14 @@ from sqlalchemy import Row as Found
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.campaigns.selectors import TargetName, spelled
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import NotFoundError
-from coordinator.matrix import store
-from coordinator.matrix.models import Cell, Column, Counting, History, Key, Made, Module, Part, Past, Row
-from coordinator.matrix.query import check_targets, parse
 from coordinator.reports import store as reports
 from coordinator.reports.models import Target
+from coordinator.results import store
+from coordinator.results.models import Cell, Column, Counting, History, Key, Made, Module, Part, Past, Row
+from coordinator.results.query import check_targets, parse
+from coordinator.targets.selectors import TargetName, spelled
 
 log = logging.getLogger(__name__)
 

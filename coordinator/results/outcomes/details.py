@@ -9,10 +9,11 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.campaigns.selectors import spelled
 from coordinator.errors import NotFoundError
-from coordinator.outcomes import store
-from coordinator.outcomes.models import (
+from coordinator.reports import store as reports
+from coordinator.reports.models import Target
+from coordinator.results.outcomes import store
+from coordinator.results.outcomes.models import (
     Attempt,
     CaseDetail,
     FunctionDetail,
@@ -21,9 +22,8 @@ from coordinator.outcomes.models import (
     OutcomeDetail,
     RunDetail,
 )
-from coordinator.outcomes.repeat import repeat_command
-from coordinator.reports import store as reports
-from coordinator.reports.models import Target
+from coordinator.results.outcomes.repeat import repeat_command
+from coordinator.targets.selectors import spelled
 from protocol.outcomes import Evidence
 
 OWN = ("evidence", "proof", "samples_ms", "calls_per_sample", "log_tail", "fingerprint_id", "host_only_because", "tags")
