@@ -20,11 +20,11 @@ from coordinator.campaigns.selectors import TargetName
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import upgrade
 from coordinator.dispatch import finishes, queue
-from coordinator.dispatch.finisher import BATCH
 from coordinator.dispatch.finishes import Finish
-from coordinator.dispatch.machine import MAX_CLAIM
 from coordinator.dispatch.messages import Key
+from coordinator.dispatch.outcome_writer import BATCH
 from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.dispatch.runner_state_machine import MAX_CLAIM
 from coordinator.fleet import ownership, suites
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record

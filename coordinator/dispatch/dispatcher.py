@@ -18,10 +18,10 @@ from coordinator import metrics
 from coordinator.database.connection import listening
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.database.pools import Pools
-from coordinator.dispatch.finisher import LONGEST_RETRY_S, Finisher
-from coordinator.dispatch.link import RunnerLink
+from coordinator.dispatch.outcome_writer import LONGEST_RETRY_S, Finisher
 from coordinator.dispatch.queue import LEASE_S
-from coordinator.dispatch.sweeps import sweep
+from coordinator.dispatch.reaper import sweep
+from coordinator.dispatch.session import RunnerLink
 from coordinator.fleet import ownership
 from coordinator.supervision import Supervisor, end
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from coordinator.dispatch.machine import Key
+from coordinator.dispatch.runner_state_machine import Key
 from coordinator.outcomes.records import QUICK_CHARACTERS, record, record_off_loop
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Ending, Verdict

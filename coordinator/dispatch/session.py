@@ -20,13 +20,13 @@ from typing import Any, TypeVar
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator import metrics
-from coordinator.dispatch import losses, queue
+from coordinator.dispatch import lost_attempts, queue
 from coordinator.dispatch import messages as m
-from coordinator.dispatch.finisher import Finisher, Report
 from coordinator.dispatch.finishes import FinishedJob
-from coordinator.dispatch.machine import SILENCE_S, RunnerMachine, quarantine_s
 from coordinator.dispatch.messages import Key, Lease
+from coordinator.dispatch.outcome_writer import Finisher, Report
 from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.dispatch.runner_state_machine import SILENCE_S, RunnerMachine, quarantine_s
 from coordinator.dispatch.stream import EventNumbers, StreamEvent, UnreadableEvent, read_event
 from coordinator.errors import RunnerError, RunnerIncompatibleError, SuiteChangedError
 from coordinator.fleet import ownership
@@ -298,11 +298,13 @@ class RunnerLink:
             case m.Stop(key):
                 await client.stop(key.wire_id, key.attempt)
             case m.GiveBack(keys, reason, refused):
-                for given_up in await losses.give_back(self._engine, keys, reason, self.runner.id, refused=refused):
+                for given_up in await lost_attempts.give_back(
+                    self._engine, keys, reason, self.runner.id, refused=refused
+                ):
                     await self._finish_ourselves(given_up, keys)
             case m.Lose(keys, reason):
                 for key in keys:
-                    if (row := await losses.lose(self._engine, key, reason, self.runner.id)) is not None:
+                    if (row := await lost_attempts.lose(self._engine, key, reason, self.runner.id)) is not None:
                         await self._finish_ourselves(row, keys)
             case m.TimeOut(key, elapsed_s):
                 told = "past its deadline on the coordinator's clock, and its runner did not end it"

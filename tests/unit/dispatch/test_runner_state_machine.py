@@ -9,8 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from coordinator.dispatch import machine as limits
 from coordinator.dispatch import messages as m
 from coordinator.dispatch.flight import GRACE_S, LOCK_WAIT_S
-from coordinator.dispatch.machine import RunnerMachine, quarantine_s
 from coordinator.dispatch.messages import Key, Lease
+from coordinator.dispatch.runner_state_machine import RunnerMachine, quarantine_s
 
 STRANGER = Key(0, 1, "of another database")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from coordinator.dispatch.sweeps import Swept, sweep
+from coordinator.dispatch.reaper import Swept, sweep
 from coordinator.fleet import ownership
 from tests.integration.dispatch.conftest import Place
 

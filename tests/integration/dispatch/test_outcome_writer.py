@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from coordinator.dispatch import queue
-from coordinator.dispatch.finisher import Finisher, Report
 from coordinator.dispatch.messages import Key
+from coordinator.dispatch.outcome_writer import Finisher, Report
 from coordinator.dispatch.queue import Cursor
 from coordinator.outcomes.records import record
 from protocol.outcomes import Outcome, Timing
