@@ -1,8 +1,8 @@
-"""One runner, served: carries out what its machine says, and tells the machine what happens.
+"""The session of one runner: it follows the instructions of the state machine and feeds it events.
 
-A link probes its runner, reads its events, claims and posts jobs, and acknowledges what is
-stored. It ends when the runner is quarantined, removed or owned by somebody else; the
-dispatcher starts another when there is reason to.
+A session probes its runner, reads its events, claims and posts jobs, and acknowledges stored
+events. It ends when the runner is quarantined, removed or owned by another coordinator; the
+dispatcher starts a new one when the runner can be served again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from secrets import token_hex
@@ -21,30 +21,42 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator import metrics
 from coordinator.dispatch import lost_attempts, queue
-from coordinator.dispatch import messages as m
+from coordinator.dispatch.concurrency import run_until_one_fails
+from coordinator.dispatch.events import (
+    AdoptedEvent,
+    ClaimedEvent,
+    ConnectedEvent,
+    DisconnectedEvent,
+    Event,
+    PostedEvent,
+    RevokedEvent,
+    StrayLeasesEvent,
+    TickEvent,
+    WakeEvent,
+)
 from coordinator.dispatch.finishes import FinishedJob
-from coordinator.dispatch.messages import Key, Lease
-from coordinator.dispatch.outcome_writer import Finisher, Report
+from coordinator.dispatch.instructions import Claim, GiveBack, Instruction, Lose, Post, Quarantine, Stop, TimeOut
+from coordinator.dispatch.leases import Key, Lease
+from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor, HeldJob
-from coordinator.dispatch.runner_state_machine import SILENCE_S, RunnerMachine, quarantine_s
-from coordinator.dispatch.stream import EventNumbers, StreamEvent, UnreadableEvent, read_event
+from coordinator.dispatch.runner_state_machine import SILENCE_S, RunnerState, quarantine_s
+from coordinator.dispatch.stream_reader import StreamReader
 from coordinator.errors import RunnerError, RunnerIncompatibleError, SuiteChangedError
 from coordinator.fleet import ownership
 from coordinator.fleet.client import EventsAheadError, EventsTrimmedError, RunnerChangedError, RunnerClient
 from coordinator.fleet.ownership import OwnedRunner
 from coordinator.fleet.service import refresh
-from coordinator.outcomes.records import overdue, record_off_loop, record_without_report, unstorable
-from protocol.events import Finished
+from coordinator.outcomes.records import record_without_report
 from protocol.jobs import JobBatch
 from protocol.words import Cause, Ending, Verdict
 
 log = logging.getLogger(__name__)
 
-Todo = TypeVar("Todo", bound=m.Instruction)
+InstructionT = TypeVar("InstructionT", bound=Instruction)
 
 
-class _EndOfLinkError(Exception):
-    """The runner is no longer ours to serve."""
+class _EndOfSessionError(Exception):
+    """This coordinator serves the runner no longer."""
 
 
 class _StreamClosedError(RunnerError):
@@ -52,51 +64,54 @@ class _StreamClosedError(RunnerError):
 
 
 FRUITLESS = (RunnerIncompatibleError, RunnerChangedError, SuiteChangedError, EventsAheadError, _StreamClosedError)
-"""The runner answers, and it comes to nothing: again and again, it is quarantined."""
+"""The runner answers, but no session comes of it: a runner that goes on so is quarantined."""
+FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
+"""Instructions that need no runner; the others are void when the stream breaks."""
 TICK_S = 1.0
 STRAYS_EVERY_S = 15.0
 ACKNOWLEDGE_EVERY = 2_000
-"""Stored events after which the runner is told; sooner when things are quiet."""
+"""So many stored events are acknowledged at once; fewer when the stream is quiet."""
 TOKEN_BYTES = 8
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 2.0
 
 
-class RunnerLink:
-    def __init__(self, owned: OwnedRunner, engine: AsyncEngine, finisher: Finisher) -> None:
+class RunnerSession:
+    def __init__(self, owned: OwnedRunner, engine: AsyncEngine, writer: OutcomeWriter) -> None:
         self.runner = owned
         self.address = (owned.url, owned.secret)
-        """Where this link speaks to it; what enrolled again elsewhere is for another link."""
+        """The runner's URL and secret; one that enrols again with others gets a session of its own."""
         self._engine = engine
         # For a statement that is a transaction by itself: two round trips less.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._finisher = finisher
-        self._machine = RunnerMachine(owned.queue_limit, misbehaved=owned.misbehaved)
+        self._writer = writer
+        self._state = RunnerState(owned.queue_limit, misbehaved=owned.misbehaved)
         self._jobs: dict[Key, HeldJob] = {}
-        self._todo: asyncio.Queue[m.Instruction] = asyncio.Queue()
-        self._claims: asyncio.Queue[m.Claim] = asyncio.Queue()
+        """The jobs of leases that are about to be posted."""
+        self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
+        self._claims: asyncio.Queue[Claim] = asyncio.Queue()
         self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
         self._acknowledged = owned.cursor
-        self._numbers = EventNumbers(owned.cursor)
+        self._reader = StreamReader(owned, self._state, self._feed, self._on_stored)
         self._token = token_hex(TOKEN_BYTES)
 
     def wake(self) -> None:
-        self._feed(m.Woken(_now()))
+        self._feed(WakeEvent(_now()))
 
-    async def stop_cancelled(self) -> None:
-        """Stop what has been cancelled in the database, or has ended there without this runner."""
-        keys = self._machine.in_flight
+    async def stop_revoked(self) -> None:
+        """Stop the jobs that were cancelled in the database, or that ended there without this runner."""
+        keys = self._state.in_flight
         if keys:
             async with self._engine.connect() as connection:
                 revoked = await queue.revoked(connection, self.runner.id, list(keys))
-            self._feed(m.Revoked(_now(), tuple(revoked)))
+            self._feed(RevokedEvent(_now(), tuple(revoked)))
 
     async def run(self) -> None:
         """Serve the runner until it is quarantined; cancel to stop."""
-        self._adopt(m.Adopted(_now(), self._leases(await self._held())))
+        self._adopt(AdoptedEvent(_now(), self._leases(await self._held())))
         async with RunnerClient(*self.address) as client:
-            with suppress(_EndOfLinkError):
-                await until_one_fails(self._serve(client), self._tick())
+            with suppress(_EndOfSessionError):
+                await run_until_one_fails(self._serve(client), self._tick())
 
     async def _serve(self, client: RunnerClient) -> None:
         retry_s, unreachable_since, skipped = FIRST_RETRY_S, _now(), False
@@ -106,15 +121,15 @@ class RunnerLink:
             try:
                 await self._connect(client)
                 retry_s, shown = FIRST_RETRY_S, None
-                await self._converse(client)
+                await self._hold_session(client)
             except EventsTrimmedError as error:
                 reason = str(error)
                 await self._skip(error, client)
                 if not skipped:
                     # It is there and answers: whoever looks meanwhile, after a check say, must not find it offline.
                     skipped = True
-                    self._feed(m.Disconnected(_now(), reason))
-                    await self._carry_out_pending(client)
+                    self._feed(DisconnectedEvent(_now(), reason))
+                    await self._flush_pending(client)
                     continue
             except RunnerError as error:
                 reason = str(error)
@@ -123,7 +138,7 @@ class RunnerLink:
                     async with self._engine.begin() as connection:
                         await ownership.rewind(connection, self.runner.id, self.runner.boot_id)
             skipped = False
-            if self._machine.online:
+            if self._state.online:
                 unreachable_since = _now()
             if reason != shown:
                 # A stream that ended is the first reason; why the runner is not taken back may be another.
@@ -131,17 +146,17 @@ class RunnerLink:
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)
                 log.info("runner %s is offline: %s", self.runner.url, reason)
-            self._feed(m.Disconnected(_now(), reason, fruitless))
-            # What the machine made of a silence comes first: the jobs must be back before the link ends.
-            await self._carry_out_pending(client)
-            if not self._machine.in_flight and _now() - unreachable_since > SILENCE_S:
-                misbehaved = self._machine.misbehaved + 1
+            self._feed(DisconnectedEvent(_now(), reason, fruitless))
+            # Flush pending Lose and GiveBack instructions before the session ends, so that the jobs are requeued.
+            await self._flush_pending(client)
+            if not self._state.in_flight and _now() - unreachable_since > SILENCE_S:
+                misbehaved = self._state.misbehaved + 1
                 await self._quarantine(quarantine_s(misbehaved), misbehaved, reason)
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, LONGEST_RETRY_S)
 
     async def _connect(self, client: RunnerClient) -> None:
-        """Find out whether it is the boot that we know, and what it holds."""
+        """Probe the runner, and compare its boot with the leases that the database holds for it."""
         info = await client.info()
         if info.boot_id != self.runner.boot_id:
             self.runner = await refresh(self._engine, self.runner, info, await client.catalogue())
@@ -155,92 +170,40 @@ class RunnerLink:
             held = await queue.held(connection, self.runner.id)
         self._stored = Cursor(self.runner.id, info.boot_id, self.runner.cursor)
         self._acknowledged = self.runner.cursor
-        self._numbers.restart(self.runner.cursor)
-        self._finisher.resume(self._stored)
-        # Whatever the boot, an attempt made with another one is gone.
+        self._reader.restart(self.runner)
+        self._jobs.clear()
+        self._writer.resume(self._stored)
+        # An attempt of another boot is gone.
         lost = [job for job in held if job.boot_id != info.boot_id]
         if lost:
-            self._adopt(m.Connected(_now(), False, self._leases(lost)))
-            await self._carry_out_pending(client)
+            self._adopt(ConnectedEvent(_now(), False, self._leases(lost)))
+            await self._flush_pending(client)
         kept = [job for job in held if job.boot_id == info.boot_id]
-        self._adopt(m.Connected(_now(), True, self._leases(kept)))
+        self._adopt(ConnectedEvent(_now(), True, self._leases(kept)))
 
-    async def _converse(self, client: RunnerClient) -> None:
-        await until_one_fails(
-            self._listen(client), self._carry_out(client), self._keep_claiming(), self._look_for_strays()
+    async def _hold_session(self, client: RunnerClient) -> None:
+        await run_until_one_fails(
+            self._read_events(client),
+            self._follow_instructions(client),
+            self._keep_claiming(),
+            self._find_stray_leases(),
         )
 
     async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
-        """What somebody else acknowledged is lost, and with it what our attempts told: go on after it."""
+        """Pass over events that another client acknowledged; they are lost, and the running attempts with them."""
         if trimmed.acknowledged is None:
             return
         async with self._engine.begin() as connection:
             await ownership.skip_to(connection, self.runner.id, self.runner.boot_id, trimmed.acknowledged)
             held = await queue.held(connection, self.runner.id)
-        self._adopt(m.Connected(_now(), False, self._leases(held)))
-        await self._carry_out_pending(client)
+        self._adopt(ConnectedEvent(_now(), False, self._leases(held)))
+        await self._flush_pending(client)
 
-    async def _listen(self, client: RunnerClient) -> None:
+    async def _read_events(self, client: RunnerClient) -> None:
         after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)
         async for lines in client.event_lines(after.boot_id, after.n):
-            # All of them first: if one is missing, those before it come again.
-            await self._finisher.put(await self._hear(list(self._numbers.admit(map(read_event, lines)))))
+            await self._writer.write(await self._reader.read(lines))
         raise _StreamClosedError(f"the runner at {self.runner.url} closed its stream of events")
-
-    async def _hear(self, events: Sequence[StreamEvent]) -> list[Report]:
-        """Tell the machine; returns what is to be stored.
-
-        A start that came together with its finish is not: the finish implies it, and of jobs
-        that take microseconds that is half of all events.
-        """
-        finished = {(event.id, event.attempt) for event in events if isinstance(event, Finished)}
-        reports = []
-        for event in events:
-            if isinstance(event, UnreadableEvent):
-                reports += self._unreadable_heard(event)
-            elif event.type == "heartbeat":
-                running = ((Key.of_wire(job.id, job.attempt), job.elapsed_s, job.waited_s) for job in event.running)
-                self._feed(m.Beat(_now(), tuple(running), event.queued))
-            elif event.type == "finished":
-                reports.append(await self._finish_heard(event))
-            elif (event.id, event.attempt) not in finished:
-                key = Key.of_wire(event.id, event.attempt)
-                self._feed(m.StartSeen(_now(), key))
-                reports.append(Report(self._cursor(event.n), key, None, None, self._on_stored))
-        return reports
-
-    async def _finish_heard(self, event: Finished) -> Report:
-        key = Key.of_wire(event.id, event.attempt)
-        outcome = event.outcome
-        if not key.job:
-            return Report(self._cursor(event.n), None, None, None, self._on_stored)
-        if outcome.ending is Ending.cancelled:
-            if self._machine.overdue(key):
-                outcome = overdue(outcome)
-            elif self._machine.wants(key):
-                log.warning("runner %s: somebody else had job %s stopped", self.runner.url, event.id)
-                self._feed(m.StopSeen(_now(), key))
-                return Report(self._cursor(event.n), None, None, None, self._on_stored)
-            elif key not in self._machine.in_flight:
-                # It was stopped because it is made elsewhere, or given up: that it ended is no news.
-                return Report(self._cursor(event.n), None, None, None, self._on_stored)
-        row = await record_off_loop(key, outcome, framework=self.runner.framework, device=self.runner.device)
-        self._feed(m.FinishSeen(_now(), key))
-        self._jobs.pop(key, None)
-        return Report(self._cursor(event.n), key, row, outcome, self._on_stored)
-
-    def _unreadable_heard(self, event: UnreadableEvent) -> list[Report]:
-        """The job that it is about ends with it; of whichever job it was, the stream goes on."""
-        log.warning("runner %s: an event cannot be read: %s", self.runner.url, event.reason)
-        held = event.key if event.key in self._machine.in_flight and not event.is_heartbeat else None
-        self._feed(m.UnreadableSeen(_now(), held, event.reason))
-        if event.is_heartbeat:
-            return []
-        row = unstorable(held, f"an event of the runner cannot be read: {event.reason}") if held else None
-        return [Report(self._cursor(event.n or 0), held, row, None, self._on_stored)]
-
-    def _cursor(self, n: int) -> Cursor:
-        return Cursor(self.runner.id, self.runner.boot_id, n)
 
     def _on_stored(self, cursor: Cursor) -> None:
         if cursor.boot_id == self._stored.boot_id and cursor.n > self._stored.n:
@@ -249,29 +212,28 @@ class RunnerLink:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            self._feed(m.Tick(_now()))
+            self._feed(TickEvent(_now()))
 
-    def _feed(self, event: m.Event) -> None:
-        for instruction in self._machine.handle(event):
-            if isinstance(instruction, m.Claim):
+    def _feed(self, event: Event) -> None:
+        for instruction in self._state.handle(event):
+            if isinstance(instruction, Claim):
                 self._claims.put_nowait(instruction)
             else:
-                self._todo.put_nowait(instruction)
+                self._instructions.put_nowait(instruction)
 
-    def _adopt(self, event: m.Adopted | m.Connected) -> None:
-        """A fresh view of what the runner holds: instructions from an older one are void, all but
-        those that only the database hears of."""
+    def _adopt(self, event: AdoptedEvent | ConnectedEvent) -> None:
+        """Begin anew with the leases of this event: older instructions are void, but for the database's."""
         _drain(self._claims)
-        kept = [each for each in _drain(self._todo) if isinstance(each, m.Lose | m.GiveBack | m.TimeOut | m.Quarantine)]
-        for instruction in kept:
-            self._todo.put_nowait(instruction)
+        for instruction in _drain(self._instructions):
+            if isinstance(instruction, FOR_THE_DATABASE):
+                self._instructions.put_nowait(instruction)
         self._feed(event)
 
-    async def _carry_out(self, client: RunnerClient) -> None:
+    async def _follow_instructions(self, client: RunnerClient) -> None:
         while True:
             try:
                 async with asyncio.timeout(TICK_S):
-                    instruction = await self._todo.get()
+                    instruction = await self._instructions.get()
             except TimeoutError:
                 await self._acknowledge(client)
                 continue
@@ -279,10 +241,10 @@ class RunnerLink:
             if self._stored.n - self._acknowledged >= ACKNOWLEDGE_EVERY:
                 await self._acknowledge(client)
 
-    async def _carry_out_pending(self, client: RunnerClient) -> None:
-        """What can be done without the runner; the rest is void once it is connected again."""
-        for instruction in _drain(self._todo):
-            if isinstance(instruction, m.Lose | m.GiveBack | m.TimeOut | m.Quarantine):
+    async def _flush_pending(self, client: RunnerClient) -> None:
+        """Carry out the instructions that need no runner; the others are void."""
+        for instruction in _drain(self._instructions):
+            if isinstance(instruction, FOR_THE_DATABASE):
                 await self._perform(instruction, client)
 
     async def _acknowledge(self, client: RunnerClient) -> None:
@@ -291,48 +253,48 @@ class RunnerLink:
             await client.acknowledge(stored.boot_id, stored.n)
             self._acknowledged = stored.n
 
-    async def _perform(self, instruction: m.Instruction, client: RunnerClient) -> None:
+    async def _perform(self, instruction: Instruction, client: RunnerClient) -> None:
         match instruction:
-            case m.Post(leases):
+            case Post(leases):
                 await self._post(leases, client)
-            case m.Stop(key):
+            case Stop(key):
                 await client.stop(key.wire_id, key.attempt)
-            case m.GiveBack(keys, reason, refused):
+            case GiveBack(keys, reason, refused):
                 for given_up in await lost_attempts.give_back(
                     self._engine, keys, reason, self.runner.id, refused=refused
                 ):
-                    await self._finish_ourselves(given_up, keys)
-            case m.Lose(keys, reason):
+                    await self._record_own_outcome(given_up, keys)
+            case Lose(keys, reason):
                 for key in keys:
                     if (row := await lost_attempts.lose(self._engine, key, reason, self.runner.id)) is not None:
-                        await self._finish_ourselves(row, keys)
-            case m.TimeOut(key, elapsed_s):
-                told = "past its deadline on the coordinator's clock, and its runner did not end it"
+                        await self._record_own_outcome(row, keys)
+            case TimeOut(key, elapsed_s):
+                reason = "past its deadline on the coordinator's clock, and its runner did not end it"
                 timed_out = (Verdict.failed, Ending.timed_out, Cause.timeout, "coordinator-deadline")
-                await self._finish_ourselves(record_without_report(key, *timed_out, told, elapsed_s), [key])
-            case m.Quarantine(seconds, reason):
-                await self._quarantine(seconds, self._machine.misbehaved, reason)
+                await self._record_own_outcome(record_without_report(key, *timed_out, reason, elapsed_s), [key])
+            case Quarantine(seconds, reason):
+                await self._quarantine(seconds, self._state.misbehaved, reason)
 
     async def _keep_claiming(self) -> None:
-        """Beside everything else: one batch is leased while the one before is posted."""
+        """Lease a batch while the one before is posted."""
         while True:
-            decided = await self._claims.get()
-            # Since then more may have finished: one larger claim instead of two.
-            await self._claim(max(decided.limit, self._machine.room))
+            claim = await self._claims.get()
+            # More jobs may have finished since it was decided: one larger claim instead of two.
+            await self._claim(max(claim.limit, self._state.room))
 
-    async def _look_for_strays(self) -> None:
-        """A claim can be committed after its connection was given up: nobody here knows what it leased."""
+    async def _find_stray_leases(self) -> None:
+        """Find leases of claims that were committed after their connection was given up."""
         unknown: set[Key] = set()
         while True:
             await asyncio.sleep(STRAYS_EVERY_S)
             held = {job.key: job for job in await self._held()}
-            # What has just finished is held until that is stored: only what is unknown the second time is a stray.
-            now_unknown = held.keys() - self._machine.in_flight
+            # A finished job is held until its outcome is stored, so a stray is one that is unknown twice in a row.
+            now_unknown = held.keys() - self._state.in_flight
             strays = [held[key] for key in sorted(unknown & now_unknown)]
             unknown = now_unknown
             if strays:
-                log.warning("runner %s: %d leases were known to nobody", self.runner.url, len(strays))
-                self._feed(m.Strayed(_now(), self._leases(strays)))
+                log.warning("runner %s: %d leases had been lost from sight", self.runner.url, len(strays))
+                self._feed(StrayLeasesEvent(_now(), self._leases(strays)))
 
     async def _claim(self, limit: int) -> None:
         async with self._single.connect() as connection:
@@ -345,40 +307,42 @@ class RunnerLink:
                 suites=list(self.runner.suites),
                 limit=limit,
             )
-        self._feed(m.Claimed(_now(), self._leases(jobs)))
+        self._feed(ClaimedEvent(_now(), self._leases(jobs)))
 
     async def _post(self, leases: Iterable[Lease], client: RunnerClient) -> None:
-        in_flight = self._machine.in_flight
-        keys = [lease.key for lease in leases if lease.key in in_flight]
-        by_suite: dict[int, list[Key]] = defaultdict(list)
-        for key in keys:
-            by_suite[self._jobs[key].suite_id].append(key)
-        for suite_id, of_suite in by_suite.items():
+        in_flight = self._state.in_flight
+        by_suite: dict[int, list[HeldJob]] = defaultdict(list)
+        for lease in leases:
+            job = self._jobs.pop(lease.key, None)
+            if job is not None and job.key in in_flight:
+                by_suite[job.suite_id].append(job)
+        for suite_id, jobs in by_suite.items():
             name, revision = self.runner.suites.get(suite_id, ("", ""))
-            # All at once, because to make the messages one by one takes ten times as long.
+            # All at once, because to validate the messages one by one takes ten times as long.
             batch = JobBatch.model_validate(
                 {
                     "boot_id": self.runner.boot_id,
                     "suite": name,
                     "revision": revision,
-                    "jobs": [_job(self._jobs[key]) for key in of_suite],
+                    "jobs": [_job(job) for job in jobs],
                 }
             )
             receipts = await client.post(batch)
             status = {Key.of_wire(receipt.id, receipt.attempt): receipt.status for receipt in receipts.jobs}
-            self._feed(m.Posted.answered(_now(), of_suite, status))
+            self._feed(PostedEvent.from_receipts(_now(), [job.key for job in jobs], status))
 
-    async def _finish_ourselves(self, row: FinishedJob, keys: Sequence[Key]) -> None:
-        """Store what the coordinator says of one of these attempts."""
+    async def _record_own_outcome(self, row: FinishedJob, keys: Sequence[Key]) -> None:
+        """Store an outcome that the coordinator made for one of these attempts."""
         (key,) = [key for key in keys if (key.job, key.attempt) == (row.job_id, row.attempt)]
-        await self._finisher.put([Report(self._cursor(0), key, row, None, self._on_stored)])
+        cursor = Cursor(self.runner.id, self.runner.boot_id, 0)
+        await self._writer.write([Report(cursor, key, row, None, self._on_stored)])
 
     async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
         metrics.quarantines.inc()
         log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
         async with self._engine.begin() as connection:
             await ownership.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
-        raise _EndOfLinkError
+        raise _EndOfSessionError
 
     async def _held(self) -> list[HeldJob]:
         async with self._engine.connect() as connection:
@@ -401,24 +365,7 @@ def _job(job: HeldJob) -> dict[str, Any]:
     }
 
 
-async def until_one_fails(*work: Coroutine[Any, Any, None]) -> None:
-    """Do all of these, none of which ends by itself; raises what ends one of them, and ends the others.
-
-    Of several errors one that is not the runner's goes first. Not a ``TaskGroup``: one that fails while it
-    is cancelled forgets that it was, and then a link that somebody waits for would go on for ever.
-    """
-    tasks = [asyncio.create_task(each) for each in work]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        ends = await asyncio.gather(*tasks, return_exceptions=True)
-    errors = [end for end in ends if isinstance(end, Exception)]
-    raise next((error for error in errors if not isinstance(error, RunnerError)), errors[0])
-
-
-def _drain(instructions: asyncio.Queue[Todo]) -> list[Todo]:
+def _drain(instructions: asyncio.Queue[InstructionT]) -> list[InstructionT]:
     drained = []
     while not instructions.empty():
         drained.append(instructions.get_nowait())

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from coordinator.database.connection import plain_text, to_json
 from coordinator.dispatch.finishes import FinishedJob
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
 from coordinator.outcomes.causes import classify
 from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
 from protocol.outcomes import Evidence, Outcome
