@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.database.connection import transact
 from coordinator.dispatch import queue
 from coordinator.dispatch.finishes import FinishedJob
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
 from coordinator.dispatch.records import record_without_report
 from protocol.words import Cause, Ending, Verdict
 

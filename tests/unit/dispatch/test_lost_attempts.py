@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.dispatch.losses import consequence
+from coordinator.dispatch.lost_attempts import consequence
 
 
 @pytest.mark.parametrize(

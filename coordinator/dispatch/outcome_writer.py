@@ -1,6 +1,6 @@
 """The one place that stores what runners report: batched, fenced, the cursor in the same statement.
 
-There is exactly one finisher per coordinator. Two could let a stream's cursor pass outcomes
+There is exactly one outcome writer per coordinator. Two could let a stream's cursor pass outcomes
 that are not yet committed, and a crash between them would lose those.
 """
 
@@ -16,11 +16,11 @@ from typing import NamedTuple
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator import metrics
-from coordinator.database.connection import is_conflict, to_json
-from coordinator.database.outage import DATABASE_AWAY, reason_of
+from coordinator.database.connection import to_json
+from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
 from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, FinishedJob, Late
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
 from coordinator.supervision import Pulse
@@ -50,8 +50,8 @@ class Report(NamedTuple):
     """Called once the report is committed."""
 
 
-class Finisher:
-    """``put`` reports; ``run`` stores them until cancelled, and drains on the way out.
+class OutcomeWriter:
+    """``write`` takes reports; ``run`` stores them until cancelled, and drains on the way out.
 
     ``run`` can be started again after a failure: what it had taken and not stored is kept.
     """
@@ -65,12 +65,12 @@ class Finisher:
         self._connection: AsyncConnection | None = None
         self._reports: deque[Report] = deque()
         self._storing: Sequence[Report] = ()
-        self._put: dict[int, Cursor] = {}
+        self._taken_on: dict[int, Cursor] = {}
         """By runner, up to where its events have been taken on."""
         self._arrived = asyncio.Event()
         self._taken = asyncio.Event()
 
-    async def put(self, reports: Sequence[Report]) -> None:
+    async def write(self, reports: Sequence[Report]) -> None:
         """Take these on; returns when there is room for more.
 
         What a stream repeats after a break, because it was not stored by then, is taken on once.
@@ -89,15 +89,15 @@ class Finisher:
         """
         waiting = any(report.cursor.runner_id == cursor.runner_id for report in (*self._storing, *self._reports))
         if not waiting:
-            self._put[cursor.runner_id] = cursor
+            self._taken_on[cursor.runner_id] = cursor
 
     def _is_new(self, cursor: Cursor) -> bool:
         if cursor.n == 0:
             return True
-        known = self._put.get(cursor.runner_id)
+        known = self._taken_on.get(cursor.runner_id)
         if known is not None and known.boot_id == cursor.boot_id and cursor.n <= known.n:
             return False
-        self._put[cursor.runner_id] = cursor
+        self._taken_on[cursor.runner_id] = cursor
         return True
 
     async def run(self) -> None:
@@ -152,7 +152,7 @@ class Finisher:
                 break
             except DATABASE_AWAY as error:
                 metrics.store_failures.inc()
-                if _is_refused(error):
+                if is_unstorable(error):
                     await self._store_apart(batch, error)
                     return
                 level = logging.DEBUG if is_conflict(error) else logging.WARNING
@@ -258,9 +258,3 @@ def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
         if known is None or known.cursor.boot_id != report.cursor.boot_id or known.cursor.n <= report.cursor.n:
             furthest[report.cursor.runner_id] = report
     return furthest
-
-
-def _is_refused(error: BaseException) -> bool:
-    """PostgreSQL takes these values at no time: data exceptions and broken constraints."""
-    state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
-    return state.startswith(("22", "23"))

@@ -1,4 +1,4 @@
-"""The finisher against a real PostgreSQL: nothing that a runner says can stop it."""
+"""The writer against a real PostgreSQL: nothing that a runner says can stop it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from coordinator.dispatch import queue
-from coordinator.dispatch.finisher import Finisher, Report
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
+from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
 from protocol.outcomes import Outcome, Timing
@@ -31,14 +31,14 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
         if cursor.n == 5:
             all_stored.set()
 
-    finisher = Finisher(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(finisher.run())
+    writer = OutcomeWriter(place.engine, lambda campaigns: None)
+    running = asyncio.create_task(writer.run())
     reports = []
     for n, job in enumerate(jobs, start=1):
         outcome = absurd if n == 3 else PASSED
         row = record(job.key, outcome, framework="torch", device="cpu")
         reports.append(Report(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, stored))
-    await finisher.put(reports)
+    await writer.write(reports)
     async with asyncio.timeout(60):
         await all_stored.wait()
     running.cancel()
@@ -50,14 +50,14 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
     assert (rows[2].cause, rows[2].rule) == ("infrastructure", "unstorable")
 
 
-async def test_what_waits_is_stored_when_the_finisher_is_stopped(place: Place) -> None:
+async def test_what_waits_is_stored_when_the_outcome_writer_is_stopped(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
-    finisher = Finisher(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(finisher.run())
+    writer = OutcomeWriter(place.engine, lambda campaigns: None)
+    running = asyncio.create_task(writer.run())
     await asyncio.sleep(0)
     row = record(job.key, PASSED, framework="torch", device="cpu")
-    await finisher.put([Report(Cursor(place.runner_id, "boot-1", 1), job.key, row, PASSED, lambda cursor: None)])
+    await writer.write([Report(Cursor(place.runner_id, "boot-1", 1), job.key, row, PASSED, lambda cursor: None)])
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running
@@ -66,11 +66,11 @@ async def test_what_waits_is_stored_when_the_finisher_is_stopped(place: Place) -
 
 
 async def stored(place: Place, *reports: Report) -> None:
-    """Have a finisher store these, all in one batch."""
-    finisher = Finisher(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(finisher.run())
+    """Have a writer store these, all in one batch."""
+    writer = OutcomeWriter(place.engine, lambda campaigns: None)
+    running = asyncio.create_task(writer.run())
     await asyncio.sleep(0)
-    await finisher.put(reports)
+    await writer.write(reports)
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running
@@ -102,11 +102,11 @@ async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: Pl
 async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
-    finisher = Finisher(place.engine, lambda campaigns: None)
-    await finisher.put([report(place, job.key, 1)])
-    finisher.resume(Cursor(place.runner_id, "boot-1", 0))
-    await finisher.put([report(place, job.key, 1)])
-    running = asyncio.create_task(finisher.run())
+    writer = OutcomeWriter(place.engine, lambda campaigns: None)
+    await writer.write([report(place, job.key, 1)])
+    writer.resume(Cursor(place.runner_id, "boot-1", 0))
+    await writer.write([report(place, job.key, 1)])
+    running = asyncio.create_task(writer.run())
     await asyncio.sleep(0)
     running.cancel()
     with suppress(asyncio.CancelledError):
@@ -119,16 +119,16 @@ async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) ->
 async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
-    finisher = Finisher(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(finisher.run())
-    await finisher.put([report(place, job.key, 7)])
+    writer = OutcomeWriter(place.engine, lambda campaigns: None)
+    running = asyncio.create_task(writer.run())
+    await writer.write([report(place, job.key, 7)])
     await until_stored(place, 7)
     async with place.engine.begin() as connection:
         await connection.execute(text("DELETE FROM outcomes"))
         await connection.execute(text("UPDATE jobs SET state = 'running', lease_until = now()"))
         await connection.execute(text("UPDATE runners SET cursor = 0"))
-    finisher.resume(Cursor(place.runner_id, "boot-1", 0))
-    await finisher.put([report(place, job.key, 7)])
+    writer.resume(Cursor(place.runner_id, "boot-1", 0))
+    await writer.write([report(place, job.key, 7)])
     await until_stored(place, 7)
     running.cancel()
     with suppress(asyncio.CancelledError):

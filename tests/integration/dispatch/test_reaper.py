@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from coordinator.dispatch.sweeps import Swept, sweep
+from coordinator.dispatch.reaper import Swept, sweep
 from coordinator.registry import ownership
 from tests.integration.dispatch.conftest import Place
 
@@ -66,7 +66,7 @@ async def test_a_campaign_whose_targets_are_all_settled_is_closed(place: Place) 
 
 
 async def test_a_renewal_waits_for_no_finish(place: Place) -> None:
-    """The finisher locks jobs and then the runner, a renewal the runner and then jobs."""
+    """The outcome writer locks jobs and then the runner, a renewal the runner and then jobs."""
     await place.campaign()
     await place.claim(5)
     await do(place, EXPIRE)

@@ -1,4 +1,4 @@
-"""What no event tells, found by looking now and then: leases without a link, campaigns without an end.
+"""The reaper: it looks now and then for abandoned leases and for finished campaigns that no event announced.
 
 A claim can be committed while its runner is quarantined or removed, and then nobody holds what
 it leased. Two coordinators that settle the last targets of a campaign at the same moment each
@@ -13,9 +13,9 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.dispatch import queue
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
 
-# A runner that somebody serves, or soon will, is left to its link, which hears what became of its jobs.
+# A runner with a session, or about to have one, is left to that session, which reads what became of its jobs.
 _ABANDONED = text("""
 SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id
  WHERE j.lease_until < now() AND (r.state = 'removed' OR r.quarantined_until > now())
