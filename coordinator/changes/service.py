@@ -17,7 +17,7 @@ from coordinator.matrix import service as matrix
 from coordinator.matrix.models import Column, Counting
 from coordinator.reports.comparison import FACTOR, Comparison
 from coordinator.reports.comparison import compare as judged
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 
 
 async def paired(engine: AsyncEngine, a: Asked, b: Asked, by: Counting) -> Paired:

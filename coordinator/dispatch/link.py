@@ -34,9 +34,9 @@ from coordinator.fleet.client import EventsAheadError, EventsTrimmedError, Runne
 from coordinator.fleet.ownership import OwnedRunner
 from coordinator.fleet.service import refresh
 from coordinator.outcomes.records import overdue, record_off_loop, record_without_report, unstorable
+from protocol.enums import Cause, Ending, Verdict
 from protocol.events import Finished
 from protocol.jobs import JobBatch
-from protocol.words import Cause, Ending, Verdict
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ from coordinator.outcomes.causes import RULES_REVISION, Classification, classify
 from coordinator.review import store
 from coordinator.review.models import Change, Override, OverrideRequest, Reclassified
 from coordinator.review.store import OVERRIDDEN, Named
+from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Cause, Ending, Verdict
 
 
 async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassified:

@@ -17,8 +17,8 @@ from coordinator.fleet import ownership, suites
 from coordinator.fleet import store as fleet
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
+from protocol.enums import DeviceClass
 from protocol.runner import Fingerprint, RunnerInfo
-from protocol.words import DeviceClass
 
 TOKEN = "0123456789abcdef"
 URL, SECRET = "http://runner", "secret"

@@ -13,8 +13,8 @@ from coordinator.dispatch.finisher import Finisher, Report
 from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor
 from coordinator.outcomes.records import record
+from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome, Timing
-from protocol.words import Ending, Verdict
 from tests.integration.dispatch.conftest import Place
 from tests.integration.dispatch.test_queue import PASSED
 

@@ -16,8 +16,8 @@ from coordinator.dispatch.queue import Cursor
 from coordinator.fleet import ownership
 from coordinator.fleet import store as fleet
 from coordinator.outcomes.records import record
+from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Evidence, Outcome, Timing
-from protocol.words import Ending, Placement, Verdict
 from tests.integration.dispatch.conftest import TOKEN, Place, runner_info
 
 PASSED = Outcome(

@@ -23,7 +23,7 @@ from coordinator.matrix.query import (
     parse,
     written,
 )
-from protocol.words import Cause
+from protocol.enums import Cause
 
 TARGETS = [
     TargetName(1, "torch", "2.9.0", "cpu"),

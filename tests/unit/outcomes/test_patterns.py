@@ -14,8 +14,8 @@ import pytest
 
 from coordinator.outcomes.causes import RULES, Rule, RulesError, classify, load, readable
 from coordinator.outcomes.patterns import Eraser, PatternError, PatternSet, require_linear
+from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Ending, Verdict
 
 MILLION = 1_000_000
 LIMIT_S = 120.0

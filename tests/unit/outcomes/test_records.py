@@ -8,8 +8,8 @@ import pytest
 
 from coordinator.dispatch.machine import Key
 from coordinator.outcomes.records import QUICK_CHARACTERS, record, record_off_loop
+from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Ending, Verdict
 
 TARGET = {"framework": "torch", "device": "cpu"}
 
