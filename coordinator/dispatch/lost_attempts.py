@@ -12,7 +12,7 @@ from coordinator.dispatch import queue
 from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.records import record_without_report
-from protocol.words import Cause, Ending, Verdict
+from protocol.enums import Cause, Ending, Verdict
 
 MOST = 3
 """Started attempts that a job may lose; with this one it ends."""

@@ -24,8 +24,8 @@ from coordinator.dispatch.leases import Key
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
 from coordinator.supervision import Pulse
+from protocol.enums import Ending
 from protocol.outcomes import Outcome
-from protocol.words import Ending
 
 log = logging.getLogger(__name__)
 

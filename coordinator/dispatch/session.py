@@ -47,8 +47,8 @@ from coordinator.registry import ownership
 from coordinator.registry.client import EventsAheadError, EventsTrimmedError, RunnerChangedError, RunnerClient
 from coordinator.registry.ownership import OwnedRunner
 from coordinator.registry.service import refresh
+from protocol.enums import Cause, Ending, Verdict
 from protocol.jobs import JobBatch
-from protocol.words import Cause, Ending, Verdict
 
 log = logging.getLogger(__name__)
 

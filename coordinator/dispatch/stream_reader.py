@@ -21,8 +21,8 @@ from coordinator.dispatch.records import overdue, record_off_loop, unstorable
 from coordinator.dispatch.runner_state_machine import RunnerState
 from coordinator.dispatch.stream import EventNumbers, UnreadableEvent, read_event
 from coordinator.registry.ownership import OwnedRunner
+from protocol.enums import Ending
 from protocol.events import Finished
-from protocol.words import Ending
 
 log = logging.getLogger(__name__)
 

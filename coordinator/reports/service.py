@@ -22,7 +22,7 @@ from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Targ
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
 from coordinator.results.ratios import Comparison, comparisons
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from coordinator.dispatch.leases import Key
 from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
+from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome, Timing
-from protocol.words import Ending, Verdict
 from tests.integration.dispatch.conftest import Place
 from tests.integration.dispatch.test_queue import PASSED
 

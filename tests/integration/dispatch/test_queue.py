@@ -17,8 +17,8 @@ from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
 from coordinator.registry import ownership
 from coordinator.registry import store as registry
+from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Evidence, Outcome, Timing
-from protocol.words import Ending, Placement, Verdict
 from tests.integration.dispatch.conftest import TOKEN, Place, runner_info
 
 PASSED = Outcome(

@@ -1,6 +1,6 @@
-"""The closed vocabularies: verdicts, causes, placements, endings, timing policies.
+"""The enumerations of the contract: verdicts, causes, placements, endings, timing policies.
 
-A word that both sides or the database must spell alike belongs here.
+A value that both sides or the database must spell alike belongs here.
 """
 
 from enum import StrEnum
