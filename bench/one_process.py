@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 from runners import frameworks
 from runners.isolation import numpy_threads
 from runners.isolation.harness import run_case

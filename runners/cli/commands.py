@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
+from protocol.enums import TimingPolicy, Verdict
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
-from protocol.words import TimingPolicy, Verdict
 from runners import frameworks
 from runners.cli import environments
 from runners.cli.bundle import BundleError

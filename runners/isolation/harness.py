@@ -25,8 +25,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from protocol.enums import Ending, Placement, TimingPolicy, Verdict
 from protocol.outcomes import Evidence, Outcome, Timing
-from protocol.words import Ending, Placement, TimingPolicy, Verdict
 from runners import frameworks
 from runners.isolation import timing as clock
 from runners.isolation.outcomes import make_evidence, make_proof, printable

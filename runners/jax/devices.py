@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import callback, debugging
 
-from protocol.words import DeviceClass
+from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Description, DeviceUnavailableError, Proof
 from runners.suite.host import cpu_model, libraries, nvidia_driver

@@ -19,7 +19,7 @@ from tensorflow.python.framework import op_callbacks
 from tensorflow.python.ops import script_ops
 from tensorflow.python.ops.script_ops import FuncRegistry
 
-from protocol.words import DeviceClass
+from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Description, DeviceUnavailableError, Proof
 from runners.suite.host import cpu_model, libraries, nvidia_driver

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from protocol.words import DeviceClass
+from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Description, DeviceUnavailableError, Proof
 from runners.suite.host import cpu_model, libraries, nvidia_driver

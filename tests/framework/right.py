@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from protocol.words import Ending, Verdict
+from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from tests.framework.running import cases, run

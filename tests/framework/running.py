@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from protocol.enums import TimingPolicy
 from protocol.outcomes import Outcome
-from protocol.words import TimingPolicy
 from runners.isolation.harness import run_case
 from runners.suite.cases import Case
 from runners.suite.device import Device

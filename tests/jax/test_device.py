@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import runners.jax
-from protocol.words import DeviceClass
+from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from tests.framework import promises

@@ -17,8 +17,8 @@ import pytest
 from jax._src import callback, debugging
 from jax.experimental import io_callback
 
+from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Placement, Verdict
 from runners import jax as framework
 from runners.suite.cases import Function, On
 from runners.suite.device import Device

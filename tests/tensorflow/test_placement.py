@@ -14,8 +14,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.ops import script_ops
 
+from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Placement, Verdict
 from runners import tensorflow as framework
 from runners.suite.cases import Function, On, Prepare
 from runners.suite.device import Device, DeviceUnavailableError

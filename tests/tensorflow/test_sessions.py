@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Placement, Verdict
 from runners.suite.cases import Function, On
 from runners.suite.device import Device, Proof
 from runners.tensorflow.placement import fetched, watched

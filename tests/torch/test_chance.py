@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from protocol.enums import Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Verdict
 from runners import torch as framework
 from runners.suite.cases import Case
 from runners.suite.device import Device

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import runners.torch
-from protocol.words import DeviceClass
+from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from runners.suite.rounding import rounded, to_bfloat16

@@ -7,7 +7,7 @@ from typing import cast
 from arrays import ARRAYS
 from wrappers import wrapper_of
 
-from protocol.words import Ending
+from protocol.enums import Ending
 from runners import torch as framework
 from runners.suite.cases import Case
 from runners.suite.device import Device

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from protocol.words import DeviceClass
+from protocol.enums import DeviceClass
 from runners import frameworks
 from runners.suite.device import Device
 from tests.framework import promises

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import hazards.functions
-from protocol.words import DeviceClass
+from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Description, DeviceUnavailableError, Proof
 

@@ -18,8 +18,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from protocol.enums import TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import TimingPolicy, Verdict
 from runners.isolation.harness import _ROOT, _Alone, run_case
 from runners.suite.cases import Function, On
 

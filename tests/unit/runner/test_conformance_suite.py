@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from protocol.catalogue import CONFORMANCE_SUITE
-from protocol.words import ConformanceTag
+from protocol.enums import ConformanceTag
 from runners.frameworks import Framework
 from runners.suite.cases import Function
 from runners.suite.catalogue import offer, suites_of
