@@ -21,10 +21,10 @@ from coordinator.reports.charts.renderer import Drawer
 from coordinator.reports.charts.theme import of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Target
-from coordinator.reports.ratios import Comparison, comparisons
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
-from protocol.words import TimingPolicy
+from coordinator.results.ratios import Comparison, comparisons
+from protocol.enums import TimingPolicy
 
 Named = TypeVar("Named", Table, Figure)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from coordinator.reports.statistics import Estimate, Rate
+from coordinator.results.statistics import Estimate, Rate
 
 
 class Missing(StrEnum):

@@ -11,8 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
+from coordinator.results.statistics import Estimate, Rate
 
 
 def to_terminal(table: Table) -> RenderableType:

@@ -8,9 +8,9 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from protocol.words import Ending, Verdict
-from runners.cases import Case
-from runners.devices import Device
+from protocol.enums import Ending, Verdict
+from runners.suite.cases import Case
+from runners.suite.device import Device
 from tests.framework.running import cases, run
 
 STUDY = Path(__file__).resolve().parents[2] / "coordinator" / "reference" / "data" / "functions.csv"

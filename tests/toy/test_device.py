@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from protocol.words import DeviceClass
+from protocol.enums import DeviceClass
 from runners import frameworks
-from runners.devices import Device
+from runners.suite.device import Device
 from tests.framework import promises
 
 STORED = [dtype for dtype in promises.DTYPES if dtype != "bfloat16"]

@@ -18,8 +18,8 @@ from coordinator.reports.charts.specification import (
 from coordinator.reports.charts.theme import INK, SERIES
 from coordinator.reports.charts.verdict_bars import COUNTED, NOTHING_COUNTED, WILSON
 from coordinator.reports.models import Charted
-from coordinator.reports.statistics import Rate
 from coordinator.reports.table import Table
+from coordinator.results.statistics import Rate
 
 
 def causes(charted: Charted, table: Table) -> Figure:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coordinator.reports.statistics import Rate
 from coordinator.reports.table import Cell
+from coordinator.results.statistics import Rate
 
 
 def percent_of(cell: Cell) -> float | None:

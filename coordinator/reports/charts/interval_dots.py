@@ -12,8 +12,8 @@ from coordinator.reports.charts.latency_scatter import NOTHING_COMPARED
 from coordinator.reports.charts.specification import ROWS, AnyChart, categories, percent, specified, with_rows
 from coordinator.reports.charts.theme import COMPLETE, FAINT, INK, SERIES, SHAPES
 from coordinator.reports.models import Charted
-from coordinator.reports.statistics import Estimate
 from coordinator.reports.table import Table
+from coordinator.results.statistics import Estimate
 
 
 def faster(charted: Charted, table: Table) -> Figure:

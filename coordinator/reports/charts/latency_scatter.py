@@ -17,8 +17,8 @@ from coordinator.reports.charts.specification import (
 )
 from coordinator.reports.charts.theme import FAINT, SERIES, SHAPES
 from coordinator.reports.models import MEASURES, Charted
-from coordinator.reports.statistics import Estimate
 from coordinator.reports.table import Cell, Table
+from coordinator.results.statistics import Estimate
 
 FEWEST = 2
 """Of fewer functions than this a panel shows nothing."""

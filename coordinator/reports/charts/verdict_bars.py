@@ -22,8 +22,8 @@ from coordinator.reports.charts.specification import (
 from coordinator.reports.charts.theme import COMPLETE, FAINT, PARTIAL, QUIET, SUCCESS
 from coordinator.reports.models import Charted
 from coordinator.reports.placements import PLACEMENTS
-from coordinator.reports.statistics import Rate
 from coordinator.reports.table import Cell, Table
+from coordinator.results.statistics import Rate
 
 VERDICTS = {"success": SUCCESS, "partial": PARTIAL, "complete": COMPLETE}
 FAILURES = {verdict: VERDICTS[verdict] for verdict in ("partial", "complete")}

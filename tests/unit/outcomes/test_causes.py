@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.outcomes.causes import (
+from coordinator.causes.rules import (
     RULES,
     RULES_REVISION,
     Classification,
@@ -27,8 +27,8 @@ from coordinator.outcomes.causes import (
     load,
     readable,
 )
+from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Cause, Ending, Verdict
 
 FOLDER = Path(__file__).with_name("fixtures")
 

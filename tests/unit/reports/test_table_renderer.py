@@ -11,9 +11,9 @@ from rich.console import Console
 
 from coordinator.reference.reader import read
 from coordinator.reports.service import Asked, chart_of
-from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.reports.table_renderer import from_json, shown, to_csv, to_json, to_terminal
+from coordinator.results.statistics import Estimate, Rate
 from tests.unit.reports.charting import CPU, XLA, charted
 
 TABLE = Table(

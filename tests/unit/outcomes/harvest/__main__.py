@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from protocol.enums import Ending, TimingPolicy, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Ending, TimingPolicy, Verdict
-from runners.harness import _Alone, run_case
+from runners.isolation.harness import _Alone, run_case
 from tests.unit.outcomes.harvest.calls import part_of
 
 PATIENCE_S = 30.0

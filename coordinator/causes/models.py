@@ -1,0 +1,69 @@
+"""What reclassifying and overriding look like over REST."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from coordinator.parameters import Storable
+from protocol.enums import Cause, Verdict
+
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), Storable()]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000), Storable()]
+
+
+class Change(BaseModel):
+    """So many outcomes went from one classification to another."""
+
+    was: Cause | None
+    was_rule: str | None
+    now: Cause | None
+    now_rule: str | None
+    outcomes: int
+
+
+class Reclassified(BaseModel):
+    """What applying today's rules to the stored evidence came to."""
+
+    rules: str
+    """Revision of the rules."""
+    looked_at: int
+    changed: int
+    overridden: int
+    """Left alone: a person named their cause."""
+    unreported: int
+    """Left alone: their runner never reported, so the coordinator named the cause from what it saw itself."""
+    changes: list[Change]
+
+
+class OverrideRequest(BaseModel):
+    """A person's word on why a case does not pass on a target, for all its runs that did not."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    case: Name
+    target: Name
+    """A selector that names one target of the campaign, such as `torch/xla`."""
+    cause: Cause
+    by: Name
+    why: Words
+
+
+class Override(BaseModel):
+    """A person's word as it is stored."""
+
+    case: str
+    target: str
+    cause: Cause
+    verdict: Verdict
+    by: str
+    why: str
+    at: datetime
+    outcomes: int
+    """Runs that it holds for."""
+
+
+class OverrideList(BaseModel):
+    overrides: list[Override]
