@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from runners.frameworks import DEVICE_GROUP
+from runners.frameworks import DEVICE_GROUP, OURS
 
 PROJECT = Path(__file__).resolve().parents[2]
 COMPLETE = "portolan-complete.json"
@@ -45,8 +45,8 @@ class SetupFailedError(Exception):
 
 def extra(framework: str, device: str = "") -> str:
     """What is installed for a device: the framework's extra, or the device's own where it has one."""
-    own = f"{framework}-{device}"
-    return own if own in _project()["optional-dependencies"] else framework
+    declared = OURS[framework].devices.get(device) if framework in OURS else None
+    return framework if declared is None or declared.extra is None else declared.extra
 
 
 def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:

@@ -130,7 +130,7 @@ def test_every_image_is_defined_and_pinned(docker: list[str]) -> None:
         said = target["args"]
         framework, device = name.split("-")
         assert (said["FRAMEWORK"], said["DEVICE"]) == (framework, device)
-        assert device in frameworks.load(framework).DEVICES
+        assert device in frameworks.load(framework).devices
         fixed = pins(said["CONSTRAINTS"])
         wanted = [*project()["dependencies"], *project()["optional-dependencies"][said["EXTRA"]]]
         left_out = said.get("WITHOUT", "").split()

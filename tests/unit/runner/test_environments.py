@@ -19,7 +19,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "runners" / "torch" / "constraints.txt").write_text("torch==2.9.0\n")
     (tmp_path / "pyproject.toml").write_text(
         '[project]\ndependencies = ["pydantic"]\n'
-        '[project.optional-dependencies]\ntorch = ["torch"]\nprobe = ["pytest"]\ncoordinator = ["httpx"]\n'
+        '[project.optional-dependencies]\ntorch = ["torch"]\njax = ["jax"]\njax-cuda = ["jax", "plugin"]\n'
+        'probe = ["pytest"]\ncoordinator = ["httpx"]\n'
     )
     monkeypatch.setattr(environments, "PROJECT", tmp_path)
     monkeypatch.setenv("PORTOLAN_CACHE", str(tmp_path / "cache"))
@@ -79,11 +80,10 @@ def test_a_framework_that_cannot_be_imported_is_no_environment(project: Path, mo
 
 
 def test_a_device_that_needs_other_packages_has_an_environment_of_its_own(project: Path) -> None:
-    own = '[project.optional-dependencies]\ntorch-npu = ["torch-npu"]\n'
-    file = project / "pyproject.toml"
-    file.write_text(file.read_text().replace("[project.optional-dependencies]\n", own))
     assert environments.path("torch", "cpu") == environments.path("torch", "xla") == environments.path("torch")
-    assert environments.path("torch", "npu").name.startswith("torch-npu-")
+    assert environments.path("jax", "cuda").name.startswith("jax-cuda-")
+    assert environments.path("jax", "cpu").name.startswith("jax-")
+    assert environments.key("jax", "cuda") != environments.key("jax", "cpu")
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
