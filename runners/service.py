@@ -35,6 +35,7 @@ from runners.fingerprint import fingerprint
 from runners.nursery import FrameworkBrokenError
 from runners.server import Service, SuiteIndex, build
 from runners.supervisor import Supervisor
+from runners.watchdog import watch
 
 QUEUE_LIMIT = 512
 KEPT_IDLE_S = 75
@@ -111,6 +112,7 @@ async def serve(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     listening = bind(settings.host, settings.port)
+    watching = asyncio.create_task(watch())
     scratch.sweep()
     log = EventLog()
     supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit)
@@ -141,6 +143,7 @@ async def serve(settings: Settings) -> int:
         return 0
     finally:
         await supervisor.close()
+        watching.cancel()
         listening.close()
 
 
