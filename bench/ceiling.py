@@ -16,7 +16,6 @@ from bench.instant_runner import ordinary_outcome, service
 from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
-from coordinator.campaigns.selectors import TargetName
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import upgrade
 from coordinator.dispatch import finishes, queue
@@ -25,9 +24,10 @@ from coordinator.dispatch.finishes import Finish
 from coordinator.dispatch.machine import MAX_CLAIM
 from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor, HeldJob
-from coordinator.outcomes.records import record
+from coordinator.dispatch.records import record
 from coordinator.registry import ownership, suites
 from coordinator.registry import store as registry
+from coordinator.targets.selectors import TargetName
 from protocol.catalogue import Catalogue
 
 DATABASE = "ceiling"

@@ -26,10 +26,10 @@ from protocol.catalogue import Catalogue, CatalogueCase
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
 from protocol.words import TimingPolicy
-from runners.attempts import Task
-from runners.events import EventLog
-from runners.nursery import FrameworkBrokenError
-from runners.supervisor import Supervisor
+from runners.isolation.attempts import Task
+from runners.isolation.events import EventLog
+from runners.isolation.fork_server import FrameworkBrokenError
+from runners.isolation.supervisor import Supervisor
 
 FRAMEWORK, DEVICE, SUITE = "torch", "cpu", "paper"
 SAMPLE = 8

@@ -15,8 +15,10 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
-from runners import cli, frameworks, nursery, zygote
-from runners.cases import Case, Function, On
+from runners import frameworks
+from runners.cli import commands
+from runners.isolation import fork_server, zygote
+from runners.suite.cases import Case, Function, On
 
 VARIABLE = "PORTOLAN_BENCH_SLOWED"
 FACTOR = 1.5
@@ -61,8 +63,8 @@ def slowed(case: Case, framework: frameworks.Framework) -> Case:
 
 def main(arguments: list[str]) -> int:
     if arguments[0] == "serve":
-        nursery.ZYGOTE = "bench.slowed"
-        return cli.main(arguments)
+        fork_server.ZYGOTE = "bench.slowed"
+        return commands.main(arguments)
     load, functions = frameworks.load, json.loads(os.environ[VARIABLE])
     frameworks.load = lambda name: SlowedFramework(load(name), functions)  # type: ignore[assignment]
     return zygote.main(arguments)

@@ -19,9 +19,9 @@ from bench.figure import Figure, middle, spread
 from bench.place import CannotRunError, say
 from bench.tools import TOOLS, prepared
 from runners import frameworks
-from runners import timing as clock
-from runners.cases import Case
-from runners.devices import Device
+from runners.isolation import timing as clock
+from runners.suite.cases import Case
+from runners.suite.device import Device
 
 CALLS = 40
 ROUNDS = 5

@@ -11,17 +11,17 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-import pkgutil
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from runners.cases import Function
-    from runners.devices import Device
+    from runners.suite.cases import Function
+    from runners.suite.device import Device
 
 GROUP = "portolan.frameworks"
 DEVICE_GROUP = "portolan.devices"
+OURS = ("jax", "tensorflow", "torch")
 
 
 class Framework(Protocol):
@@ -55,7 +55,7 @@ class UnknownFrameworkError(Exception):
 
 def names() -> list[str]:
     """Every framework that can be loaded, ours first."""
-    return [*_packages(), *sorted({entry.name for entry in metadata.entry_points(group=GROUP)})]
+    return [*OURS, *sorted({entry.name for entry in metadata.entry_points(group=GROUP)})]
 
 
 def load(framework: str) -> Framework:
@@ -123,7 +123,7 @@ def _loaded(entry: metadata.EntryPoint, what: str) -> object:
 
 def is_ours(framework: str) -> bool:
     """Whether the project ships it, and so knows how to set up its environment."""
-    return framework in _packages()
+    return framework in OURS
 
 
 def is_importable(framework: str) -> bool:
@@ -139,9 +139,3 @@ def require(framework: str) -> None:
     close = difflib.get_close_matches(framework, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known) or 'none'}"
     raise UnknownFrameworkError(f"no framework {framework!r}; {hint}")
-
-
-def _packages() -> list[str]:
-    import runners
-
-    return [module.name for module in pkgutil.iter_modules(runners.__path__) if module.ispkg]

@@ -55,7 +55,8 @@ def main(wanted: list[str]) -> None:
 def labels() -> dict[str, str]:
     """What the labels say, found in this checkout: the version, and the revision of each framework's suites."""
     sys.path.insert(0, str(ROOT))
-    from runners import catalogue, frameworks
+    from runners import frameworks
+    from runners.suite import catalogue
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     revisions = {name: catalogue.revision(frameworks.load(name)) for name in LOCAL_REVISIONS}

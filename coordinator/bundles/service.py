@@ -18,8 +18,8 @@ from coordinator.bundles.reader import Bundle
 from coordinator.bundles.store import DoneJob
 from coordinator.database.connection import is_refused
 from coordinator.dispatch.messages import Key
+from coordinator.dispatch.records import record
 from coordinator.errors import BundleError
-from coordinator.outcomes.records import record
 from coordinator.registry.store import store_fingerprint, store_target
 from coordinator.registry.suites import lock_revision, require_agreement, store_bundled_suite
 from protocol.bundle import MAX_BYTES, BundledOutcome

@@ -33,7 +33,7 @@ from coordinator.cli.report import write_report
 from coordinator.cli.tables import console, duration, plural
 from coordinator.cli.up import TEND_EVERY_S, targets_of
 from coordinator.errors import PortolanError
-from coordinator.outcomes.models import Matrix
+from coordinator.results.outcomes.models import Matrix
 
 HOPELESS_STARTS = 5
 """A runner that ended this often in a row takes its campaign with it."""

@@ -22,7 +22,7 @@ from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, FinishedJob, Late
 from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor
-from coordinator.outcomes.records import UNSTORABLE, unstorable
+from coordinator.dispatch.records import UNSTORABLE, unstorable
 from coordinator.supervision import Pulse
 from protocol.outcomes import Outcome
 from protocol.words import Ending

@@ -27,9 +27,9 @@ from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.machine import SILENCE_S, RunnerMachine, quarantine_s
 from coordinator.dispatch.messages import Key, Lease
 from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.dispatch.records import overdue, record_off_loop, record_without_report, unstorable
 from coordinator.dispatch.stream import EventNumbers, StreamEvent, UnreadableEvent, read_event
 from coordinator.errors import RunnerError, RunnerIncompatibleError, SuiteChangedError
-from coordinator.outcomes.records import overdue, record_off_loop, record_without_report, unstorable
 from coordinator.registry import ownership
 from coordinator.registry.client import EventsAheadError, EventsTrimmedError, RunnerChangedError, RunnerClient
 from coordinator.registry.ownership import OwnedRunner

@@ -11,7 +11,7 @@ from coordinator.database.connection import transact
 from coordinator.dispatch import queue
 from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.messages import Key
-from coordinator.outcomes.records import record_without_report
+from coordinator.dispatch.records import record_without_report
 from protocol.words import Cause, Ending, Verdict
 
 MOST = 3

@@ -14,14 +14,14 @@ from coordinator.errors import RequestError, UnknownNameError
 from coordinator.reference import service as references
 from coordinator.reference.models import PAPER
 from coordinator.reports import latencies, placements, portability, store
-from coordinator.reports.drawing import Drawer
-from coordinator.reports.figure import Figure, of_both
-from coordinator.reports.figures import figure_of, figures, table_of
+from coordinator.reports.charts.figure import Figure, of_both
+from coordinator.reports.charts.gallery import figure_of, figures, table_of
+from coordinator.reports.charts.renderer import Drawer
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Target
-from coordinator.reports.ratios import Comparison, comparisons
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
+from coordinator.results.ratios import Comparison, comparisons
 from protocol.words import TimingPolicy
 
 

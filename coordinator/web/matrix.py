@@ -13,11 +13,11 @@ from fastapi.responses import StreamingResponse
 
 from coordinator.context import Context
 from coordinator.errors import QueryError
-from coordinator.matrix import service
-from coordinator.matrix.models import Cell, Column, Counting, Module, Part, Row
-from coordinator.matrix.query import EXAMPLES
-from coordinator.matrix.service import Asked
 from coordinator.parameters import CampaignId, Text
+from coordinator.results import service
+from coordinator.results.models import Cell, Column, Counting, Module, Part, Row
+from coordinator.results.query import EXAMPLES
+from coordinator.results.service import Asked
 from coordinator.web.pages import SECURITY, as_csv, page
 from coordinator.web.words import UNKNOWN, milliseconds, ratio
 

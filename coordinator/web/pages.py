@@ -18,7 +18,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from coordinator.errors import ForbiddenError
-from coordinator.reports.render import shown
+from coordinator.reports.table_renderer import shown
 from coordinator.web import words
 from protocol.problems import Problem
 

@@ -20,13 +20,13 @@ from tensorflow.python.ops import script_ops
 from tensorflow.python.ops.script_ops import FuncRegistry
 
 from protocol.words import DeviceClass
-from runners.checks import Leaf
-from runners.devices import Description, DeviceUnavailableError, Proof
-from runners.host import cpu_model, libraries, nvidia_driver
-from runners.lookup import lookup
-from runners.rounding import dtype_on_device
-from runners.tensorflow.sessions import Fetched, device_of, watched
-from runners.trees import mapped
+from runners.suite.checks import Leaf
+from runners.suite.device import Description, DeviceUnavailableError, Proof
+from runners.suite.host import cpu_model, libraries, nvidia_driver
+from runners.suite.lookup import lookup
+from runners.suite.rounding import dtype_on_device
+from runners.suite.trees import mapped
+from runners.tensorflow.placement import Fetched, device_of, watched
 
 FRAMEWORK = "tensorflow"
 COMPOSITE = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)

@@ -1,6 +1,6 @@
 """PyTorch: which devices it can be forced to, and where its cases are. Imports nothing heavy.
 
-How a device is forced, waited for and verified is in ``devices.py``; a new file in ``cases/``
+How a device is forced, waited for and verified is in ``devices.py``; a new file in ``suites/paper/``
 that defines ``FUNCTIONS`` is found without being registered.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runners.cases import Function, collected
-from runners.devices import Device
+from runners.suite.cases import Function, collected
+from runners.suite.device import Device
 
 NAME = "torch"
 # Asked whether CUDA is there (importing torch_xla asks), torch looks by NVML: its other way would
@@ -36,6 +36,6 @@ def device(name: str) -> Device:
 
 def suites() -> Mapping[str, Sequence[Function]]:
     """Every suite with its functions, in an order that depends on the files alone."""
-    from runners.torch import cases
+    from runners.torch.suites import paper
 
-    return {"paper": collected(cases)}
+    return {"paper": collected(paper)}

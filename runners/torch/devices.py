@@ -16,13 +16,13 @@ import numpy as np
 import torch
 
 from protocol.words import DeviceClass
-from runners.checks import Leaf
-from runners.devices import Description, DeviceUnavailableError, Proof
-from runners.host import cpu_model, libraries, nvidia_driver
-from runners.lookup import lookup
-from runners.rounding import dtype_on_device
-from runners.torch.dispatch import DispatchWatch
-from runners.trees import mapped
+from runners.suite.checks import Leaf
+from runners.suite.device import Description, DeviceUnavailableError, Proof
+from runners.suite.host import cpu_model, libraries, nvidia_driver
+from runners.suite.lookup import lookup
+from runners.suite.rounding import dtype_on_device
+from runners.suite.trees import mapped
+from runners.torch.placement import DispatchWatch
 
 FRAMEWORK = "torch"
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from runners import catalogue, frameworks
+from runners import frameworks
+from runners.suite import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = {

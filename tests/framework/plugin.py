@@ -8,8 +8,8 @@ import pytest
 
 from protocol.outcomes import Outcome
 from protocol.words import TimingPolicy
-from runners.cases import Case, Function
-from runners.devices import Device
+from runners.suite.cases import Case, Function
+from runners.suite.device import Device
 from tests.framework.running import run
 
 # Their assertions stand in plain modules, and are to be explained like those of a test.

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import runners
-from runners.devices import Device
-from runners.rounding import rounded
+from runners.suite.device import Device
+from runners.suite.rounding import rounded
 
 ROOT = Path(runners.__file__).resolve().parents[1]
 FLOATING = ("float64", "float32", "float16", "bfloat16")

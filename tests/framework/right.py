@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from protocol.words import Ending, Verdict
-from runners.cases import Case
-from runners.devices import Device
+from runners.suite.cases import Case
+from runners.suite.device import Device
 from tests.framework.running import cases, run
 
 STUDY = Path(__file__).resolve().parents[2] / "coordinator" / "reference" / "data" / "functions.csv"

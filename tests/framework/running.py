@@ -11,9 +11,9 @@ import pytest
 
 from protocol.outcomes import Outcome
 from protocol.words import TimingPolicy
-from runners.cases import Case
-from runners.devices import Device
-from runners.harness import run_case
+from runners.isolation.harness import run_case
+from runners.suite.cases import Case
+from runners.suite.device import Device
 
 
 class Alone:

@@ -6,8 +6,8 @@ from arrays import ARRAYS
 from wrappers import wrapper_of
 
 from runners import jax as framework
-from runners.cases import Case
-from runners.devices import Device
+from runners.suite.cases import Case
+from runners.suite.device import Device
 from tests.framework.noticing import assert_noticed
 from tests.framework.right import assert_known
 from tests.framework.running import cases, each

@@ -20,8 +20,8 @@ from jax.experimental import io_callback
 from protocol.outcomes import Outcome
 from protocol.words import Ending, Placement, Verdict
 from runners import jax as framework
-from runners.cases import Function, On
-from runners.devices import Device
+from runners.suite.cases import Function, On
+from runners.suite.device import Device
 
 OutcomeOf = Callable[..., Outcome]
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 DESCRIBE = """
 import sys
 from runners import jax as framework
-from runners.devices import DeviceUnavailableError
+from runners.suite.device import DeviceUnavailableError
 try:
     print("described:", framework.device(sys.argv[1]).describe().hardware)
 except DeviceUnavailableError as error:

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 import runners.tensorflow
 from protocol.words import DeviceClass
-from runners.checks import Leaf
-from runners.devices import Device, DeviceUnavailableError
+from runners.suite.checks import Leaf
+from runners.suite.device import Device, DeviceUnavailableError
 from tests.framework import promises
 
 

@@ -17,8 +17,8 @@ from tensorflow.python.ops import script_ops
 from protocol.outcomes import Outcome
 from protocol.words import Ending, Placement, Verdict
 from runners import tensorflow as framework
-from runners.cases import Function, On, Prepare
-from runners.devices import Device, DeviceUnavailableError
+from runners.suite.cases import Function, On, Prepare
+from runners.suite.device import Device, DeviceUnavailableError
 
 OutcomeOf = Callable[..., Outcome]
 ROOT = Path(__file__).parents[2]

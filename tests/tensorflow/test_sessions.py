@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from protocol.outcomes import Outcome
 from protocol.words import Placement, Verdict
-from runners.cases import Function, On
-from runners.devices import Device, Proof
-from runners.tensorflow.cases.graphing import in_session, own_graph, session_of, v1
-from runners.tensorflow.sessions import fetched, watched
+from runners.suite.cases import Function, On
+from runners.suite.device import Device, Proof
+from runners.tensorflow.placement import fetched, watched
+from runners.tensorflow.suites.paper.graphing import in_session, own_graph, session_of, v1
 
 TWO_CPUS = v1.ConfigProto(allow_soft_placement=False, device_count={"CPU": 2})
 

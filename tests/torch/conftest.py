@@ -7,7 +7,7 @@ import os
 import pytest
 
 from runners import torch as framework
-from runners.devices import Device
+from runners.suite.device import Device
 
 os.environ.update(framework.DEVICES["xla"])
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from runners import torch as framework
-from runners.cases import Case
-from runners.devices import Device
+from runners.suite.cases import Case
+from runners.suite.device import Device
 from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
 from tests.framework.running import cases, each
 

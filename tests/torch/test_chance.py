@@ -12,9 +12,9 @@ import torch
 from protocol.outcomes import Outcome
 from protocol.words import Verdict
 from runners import torch as framework
-from runners.cases import Case
-from runners.devices import Device
-from runners.torch.cases import chance
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from runners.torch.suites.paper import chance
 
 OutcomeOf = Callable[..., Outcome]
 DRAWS = 8192

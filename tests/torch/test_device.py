@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import runners.torch
 from protocol.words import DeviceClass
-from runners.checks import Leaf
-from runners.devices import Device, DeviceUnavailableError
-from runners.rounding import rounded, to_bfloat16
+from runners.suite.checks import Leaf
+from runners.suite.device import Device, DeviceUnavailableError
+from runners.suite.rounding import rounded, to_bfloat16
 from tests.framework import promises
 
 BITS = st.integers(min_value=0, max_value=2**32 - 1)

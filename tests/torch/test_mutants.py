@@ -9,8 +9,8 @@ from wrappers import wrapper_of
 
 from protocol.words import Ending
 from runners import torch as framework
-from runners.cases import Case
-from runners.devices import Device
+from runners.suite.cases import Case
+from runners.suite.device import Device
 from tests.framework.mutants import Wrong, loaded, of_another_dtype
 from tests.framework.noticing import assert_noticed
 from tests.framework.right import assert_known

@@ -11,8 +11,8 @@ import torch
 
 from protocol.outcomes import Outcome
 from protocol.words import Placement, Verdict
-from runners.cases import Function, On
-from runners.devices import Device
+from runners.suite.cases import Function, On
+from runners.suite.device import Device
 
 OutcomeOf = Callable[..., Outcome]
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from runners import frameworks
-from runners.devices import Device
+from runners.suite.device import Device
 
 pytest_plugins = ["tests.framework.plugin"]
 

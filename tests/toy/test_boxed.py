@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from protocol.words import TimingPolicy
 from runners import frameworks
-from runners.cases import Function
+from runners.suite.cases import Function
 from tests.framework.running import run
 
 toy = frameworks.device(frameworks.load("torch"), "toy")

@@ -8,7 +8,7 @@ import torch
 
 from protocol.words import DeviceClass
 from runners import frameworks
-from runners.devices import Device
+from runners.suite.device import Device
 from tests.framework import promises
 
 STORED = [dtype for dtype in promises.DTYPES if dtype != "bfloat16"]

@@ -12,8 +12,8 @@ import torch
 
 from protocol.outcomes import Outcome
 from protocol.words import Ending, Placement, Verdict
-from runners.cases import Function, On
-from runners.devices import Device, Proof
+from runners.suite.cases import Function, On
+from runners.suite.device import Device, Proof
 from runners.torch.devices import TorchDevice
 
 OutcomeOf = Callable[..., Outcome]

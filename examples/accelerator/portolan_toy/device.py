@@ -9,8 +9,8 @@ from typing import Any
 
 from portolan_toy import kernels, registration
 from protocol.words import DeviceClass
-from runners.devices import Description
-from runners.host import libraries
+from runners.suite.device import Description
+from runners.suite.host import libraries
 from runners.torch.devices import TorchDevice, version
 
 

@@ -10,7 +10,7 @@ from tests.runner_process import LIMIT_S, RunnerProcess, alive, until
 
 CAN_BE_HUNG = """
 import signal, sys, time
-from runners import watchdog
+from runners.http import watchdog
 from runners.cli import main
 signal.signal(signal.SIGUSR1, lambda number, frame: time.sleep(3600))
 watchdog.LIMIT_S = 5.0
@@ -32,6 +32,6 @@ def test_a_runner_whose_loop_hangs_ends_itself_and_all_below_it_and_says_where_i
 
 
 def test_a_loop_that_turns_outlives_the_limit() -> None:
-    turning = "import asyncio; from runners.watchdog import watch; asyncio.run(asyncio.wait_for(watch(5.0), 8.0))"
+    turning = "import asyncio; from runners.http.watchdog import watch; asyncio.run(asyncio.wait_for(watch(5.0), 8.0))"
     done = subprocess.run([sys.executable, "-c", turning], capture_output=True, text=True, check=False, timeout=LIMIT_S)
     assert done.stderr.splitlines()[-1] == "TimeoutError", done.stderr

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runners.cases import Function
-    from runners.devices import Device
+    from runners.suite.cases import Function
+    from runners.suite.device import Device
 
 NAME = "hazards"
 DEVICES: Mapping[str, Mapping[str, str]] = {

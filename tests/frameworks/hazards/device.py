@@ -12,8 +12,8 @@ import numpy as np
 
 import hazards.functions
 from protocol.words import DeviceClass
-from runners.checks import Leaf
-from runners.devices import Description, DeviceUnavailableError, Proof
+from runners.suite.checks import Leaf
+from runners.suite.device import Description, DeviceUnavailableError, Proof
 
 if os.environ.get("HAZARDS_BROKEN"):
     raise ImportError("libhazards.so.1: cannot open shared object file")

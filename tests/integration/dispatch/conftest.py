@@ -10,11 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
-from coordinator.campaigns.selectors import TargetName
 from coordinator.dispatch import queue
 from coordinator.dispatch.queue import HeldJob
 from coordinator.registry import ownership, suites
 from coordinator.registry import store as registry
+from coordinator.targets.selectors import TargetName
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
 from protocol.runner import Fingerprint, RunnerInfo

@@ -12,7 +12,7 @@ from coordinator.dispatch import queue
 from coordinator.dispatch.finisher import Finisher, Report
 from coordinator.dispatch.messages import Key
 from coordinator.dispatch.queue import Cursor
-from coordinator.outcomes.records import record
+from coordinator.dispatch.records import record
 from protocol.outcomes import Outcome, Timing
 from protocol.words import Ending, Verdict
 from tests.integration.dispatch.conftest import Place

@@ -13,7 +13,7 @@ from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, Late
 from coordinator.dispatch.messages import FELL_SILENT, Key
 from coordinator.dispatch.queue import Cursor
-from coordinator.outcomes.records import record
+from coordinator.dispatch.records import record
 from coordinator.registry import ownership
 from coordinator.registry import store as registry
 from protocol.outcomes import Evidence, Outcome, Timing

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners import environments
+from runners.cli import environments
 
 PYPROJECT = """\
 [project]

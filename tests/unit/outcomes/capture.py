@@ -20,8 +20,8 @@ from typing import Any
 
 from protocol.outcomes import Outcome
 from protocol.words import TimingPolicy, Verdict
-from runners.cases import Function, On
-from runners.harness import _ROOT, _Alone, run_case
+from runners.isolation.harness import _ROOT, _Alone, run_case
+from runners.suite.cases import Function, On
 
 HERE = Path(__file__).parent
 VALUES = [[2.0, 0.5, 0.25], [0.5, 3.0, 0.125], [0.25, 0.125, 4.0]]

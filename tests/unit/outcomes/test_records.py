@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from coordinator.dispatch.machine import Key
-from coordinator.outcomes.records import QUICK_CHARACTERS, record, record_off_loop
+from coordinator.dispatch.records import QUICK_CHARACTERS, record, record_off_loop
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Ending, Verdict
 

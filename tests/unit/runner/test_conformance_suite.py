@@ -10,10 +10,10 @@ import pytest
 
 from protocol.catalogue import CONFORMANCE_SUITE
 from protocol.words import ConformanceTag
-from runners.cases import Function
-from runners.catalogue import offer, suites_of
-from runners.conformance import FUNCTIONS
 from runners.frameworks import Framework
+from runners.suite.cases import Function
+from runners.suite.catalogue import offer, suites_of
+from runners.suite.conformance import FUNCTIONS
 
 
 def _framework(**suites: list[Function]) -> Framework:

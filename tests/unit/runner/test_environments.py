@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runners import environments
-from runners.fingerprint import environment_hash
+from runners.cli import environments
+from runners.http.fingerprint import environment_hash
 
 
 @pytest.fixture

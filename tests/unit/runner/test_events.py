@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from protocol.events import EVENT
 from protocol.outcomes import Outcome
 from protocol.words import Ending, Verdict
-from runners.events import BATCH, AheadError, EventLog, TrimmedError
+from runners.isolation.events import BATCH, AheadError, EventLog, TrimmedError
 
 PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.1)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from protocol.outcomes import Evidence, Outcome
 from protocol.words import Ending, TimingPolicy, Verdict
-from runners.harness import _Alone, run_case
+from runners.isolation.harness import _Alone, run_case
 from tests.unit.outcomes.harvest.calls import part_of
 
 PATIENCE_S = 30.0
