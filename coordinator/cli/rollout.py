@@ -125,6 +125,8 @@ class Rollout:
                 raise FleetError("somebody else has removed its container: call again")
             if found.state == "restarting" and (found.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
                 raise FleetError(f"it ends as soon as it starts ({found.restarts} times)")
+            if found.trouble is not None:
+                raise FleetError(found.trouble)
             left_s = deadline - time.monotonic()
             if left_s < 0:
                 raise FleetError("it did not get healthy in time: give it longer with --healthy-within")

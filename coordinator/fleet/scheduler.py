@@ -84,13 +84,16 @@ class Container:
     restarts: int | None = None
     memory_bytes: int | None = None
 
-    def flaw(self, desired: RunnerSpec) -> str | None:
-        """The reason to replace it; None where it can stay. A container that a person has paused can stay."""
-        if self.spec != desired:
-            return "its image or limits have changed"
+    @property
+    def trouble(self) -> str | None:
+        """The reason why it will not serve; None while it may. A person who has paused it has a reason."""
         if self.health == "unhealthy":
             return "it is unhealthy"
         return None if self.state in ("running", "restarting", "paused") else "it has ended"
+
+    def flaw(self, desired: RunnerSpec) -> str | None:
+        """The reason to replace it; None where it can stay."""
+        return self.trouble if self.spec == desired else "its image or limits have changed"
 
 
 class Scheduler(Protocol):
