@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from bench.figure import Figure, middle, spread
 from bench.place import PROJECT, CannotRunError, say
 from protocol.catalogue import Catalogue, CatalogueCase
+from protocol.enums import TimingPolicy
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
-from protocol.words import TimingPolicy
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import FrameworkBrokenError

@@ -18,7 +18,7 @@ from coordinator.cli.patience import follow, of_campaigns
 from coordinator.cli.progress import Board, Watch, settled
 from coordinator.cli.tables import console, duration, plural, print_columns
 from coordinator.results.outcomes.models import Matrix
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 
 
 class LeftOver(StrEnum):

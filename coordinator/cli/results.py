@@ -19,7 +19,7 @@ from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console, plural
 from coordinator.results.outcomes.models import Matrix
-from protocol.words import Cause, Verdict
+from protocol.enums import Cause, Verdict
 
 LISTED = 50
 """So many outcomes under the matrix; the files hold all."""

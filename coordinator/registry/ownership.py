@@ -89,7 +89,7 @@ async def renew(connection: AsyncConnection, runner_ids: Sequence[int], identity
         {"ids": list(runner_ids), "me": identity},
     )
     ours = {row.id for row in rows}
-    # Only what has used up half of its lease, and no job that the finisher holds: a renewal that
+    # Only what has used up half of its lease, and no job that the outcome writer holds: a renewal that
     # waits for a finish, which waits for the renewal, costs both the second of a deadlock.
     await connection.execute(
         text("""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from coordinator.database.connection import is_refused, transact
+from coordinator.database.connection import transact
+from coordinator.database.outage import is_refused
 from coordinator.errors import NotFoundError, RunnerIncompatibleError
 from coordinator.registry import ownership, store
 from coordinator.registry.client import RunnerClient

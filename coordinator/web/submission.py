@@ -22,8 +22,8 @@ from coordinator.registry import service as registry
 from coordinator.registry.models import Runner
 from coordinator.web.pages import page, same_site
 from protocol.catalogue import CONFORMANCE_SUITE
+from protocol.enums import TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S
-from protocol.words import TimingPolicy
 
 router = APIRouter()
 

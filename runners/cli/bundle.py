@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 
 from protocol.bundle import BundledOutcome, BundleEnd, BundleHeader
-from protocol.words import Verdict
+from protocol.enums import Verdict
 
 Run = tuple[str, int]
 """A case's id and the number of the run."""

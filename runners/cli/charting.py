@@ -23,11 +23,11 @@ from pydantic import ValidationError
 
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import Catalogue, CatalogueSuite
+from protocol.enums import TimingPolicy
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
-from protocol.words import TimingPolicy
 from runners.cli.bundle import BundleError, BundleWriter
 from runners.http.service import describe
 from runners.isolation import scratch

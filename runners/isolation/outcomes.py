@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import ValidationError
 
+from protocol.enums import Ending, Verdict
 from protocol.limits import MAX_LINE, MAX_SECONDS
 from protocol.model import first_fault
 from protocol.outcomes import Evidence, Outcome, PlacementProof
-from protocol.words import Ending, Verdict
 
 TEXT_LIMIT = 16_384
 FRAME_LIMIT = 64

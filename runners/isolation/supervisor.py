@@ -19,9 +19,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from protocol.enums import DeviceClass, TimingPolicy
 from protocol.events import Running
 from protocol.outcomes import Outcome
-from protocol.words import DeviceClass, TimingPolicy
 from runners.isolation import memory, processes
 from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 from runners.isolation.harness import run_case
 from runners.suite.cases import Function, On
 from runners.suite.device import Device

@@ -23,8 +23,8 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
+from protocol.enums import Ending, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Ending, TimingPolicy, Verdict
 from runners.isolation import processes, scratch
 from runners.isolation.channel import CHANNEL_LOST, Channel, ChannelLostError, Message, encode
 from runners.isolation.harness import run_case

@@ -11,7 +11,7 @@ import os
 import time
 from typing import Any, NoReturn
 
-from protocol.words import ConformanceTag
+from protocol.enums import ConformanceTag
 from runners.suite.cases import Function
 
 SLOW_S = 1.2

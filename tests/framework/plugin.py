@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from protocol.enums import TimingPolicy
 from protocol.outcomes import Outcome
-from protocol.words import TimingPolicy
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from tests.framework.running import run

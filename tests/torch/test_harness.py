@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from protocol.enums import Ending, Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Placement, TimingPolicy, Verdict
 from runners.isolation.harness import MAX_FRAMES, MAX_MESSAGE
 from runners.suite.cases import Case, Function, Make, On
 from runners.suite.checks import Mismatch

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Placement, Verdict
 from runners.suite.cases import Function, On
 from runners.suite.device import Device
 

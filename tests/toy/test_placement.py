@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Placement, Verdict
 from runners.suite.cases import Function, On
 from runners.suite.device import Device, Proof
 from runners.torch.devices import TorchDevice

@@ -14,7 +14,7 @@ import pytest
 import typer.main
 
 from coordinator.cli import app
-from protocol.words import Cause, Ending, Placement, Verdict
+from protocol.enums import Cause, Ending, Placement, Verdict
 from runners.cli.commands import _parser
 
 ROOT = Path(__file__).resolve().parents[2]

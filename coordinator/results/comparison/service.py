@@ -26,7 +26,7 @@ from coordinator.results.comparison.models import (
 from coordinator.results.comparison.pairs import Asked, chosen, matched
 from coordinator.results.comparison.verdicts import compared, counts
 from coordinator.results.models import Column, Counting
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 
 
 async def paired(engine: AsyncEngine, a: Asked, b: Asked, by: Counting) -> Paired:

@@ -14,8 +14,8 @@ from coordinator.parameters import LARGEST_BIGINT, CampaignId, Text
 from coordinator.results.outcomes import service
 from coordinator.results.outcomes.models import Format, Matrix, OutcomePage
 from coordinator.results.outcomes.store import Filters
+from protocol.enums import Cause, Placement, Verdict
 from protocol.problems import problem_responses
-from protocol.words import Cause, Placement, Verdict
 
 router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["outcomes"], responses=problem_responses(404))
 

@@ -17,8 +17,8 @@ from coordinator.registry import store as registry
 from coordinator.targets.selectors import TargetName
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
+from protocol.enums import DeviceClass
 from protocol.runner import Fingerprint, RunnerInfo
-from protocol.words import DeviceClass
 
 TOKEN = "0123456789abcdef"
 URL, SECRET = "http://runner", "secret"

@@ -11,13 +11,14 @@ from sqlalchemy import text
 from coordinator.campaigns import store as campaigns
 from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, Late
-from coordinator.dispatch.messages import FELL_SILENT, Key
+from coordinator.dispatch.instructions import FELL_SILENT
+from coordinator.dispatch.leases import Key
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
 from coordinator.registry import ownership
 from coordinator.registry import store as registry
+from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Evidence, Outcome, Timing
-from protocol.words import Ending, Placement, Verdict
 from tests.integration.dispatch.conftest import TOKEN, Place, runner_info
 
 PASSED = Outcome(

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from protocol.words import Placement
+from protocol.enums import Placement
 from runners.isolation.harness import placement
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
