@@ -6,7 +6,6 @@ secret, and the coordinator finds it there.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import secrets
 import shutil
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+from filelock import FileLock, Timeout
 
 from coordinator.atomic_files import write_private
 from coordinator.cli.client import Client, CoordinatorAwayError
@@ -35,18 +35,19 @@ RESTARTS_OF_THE_HOPELESS = 3
 def fleet_folder(directory: DataDirectory, fleet: str, say: Callable[[str], object]) -> Iterator[Path]:
     """Enter the folder with the secrets of a fleet's runners, one call at a time."""
     folder = directory.path / "fleet" / fleet
+    lock = FileLock(folder / "lock", mode=0o600, fallback_to_soft=False)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = (folder / "lock").open("w")
+        lock.acquire(blocking=False)
+    except Timeout:
+        say(f"waiting for another `portolan fleet` on fleet '{fleet}'")
+        lock.acquire()
     except OSError as error:
         raise _unwritable(folder, error) from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting for another `portolan fleet` on fleet '{fleet}'")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
         yield folder
+    finally:
+        lock.release()
 
 
 class Rollout:
