@@ -10,8 +10,8 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.cli.client import Client, CoordinatorError
 from coordinator.cli.patience import follow, of_campaigns
 from coordinator.cli.progress import Bar, Board, Watch
-from coordinator.cli.tables import duration, plural
 from coordinator.errors import PortolanError
+from coordinator.formats import duration, plural
 
 NAME = "demo"
 RUNNERS_LIMIT_S = 180.0

@@ -15,10 +15,11 @@ from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import stoppable
 from coordinator.cli.options import AsJson, DataDir, Url, connect, split
 from coordinator.cli.progress import Board
-from coordinator.cli.tables import plural, print_columns
+from coordinator.cli.tables import print_columns
 from coordinator.errors import PortolanError
 from coordinator.fleet import containers
 from coordinator.fleet.containers import FleetError, Limits, Observed, Target, Wanted, current
+from coordinator.formats import plural
 
 if TYPE_CHECKING:
     # The SDK is loaded by the commands of this file alone: it takes its time, and the coordinator's memory.

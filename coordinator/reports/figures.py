@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from coordinator.errors import NotFoundError
 from coordinator.reports import latency_figures, verdict_figures
 from coordinator.reports.figure import Figure
-from coordinator.reports.models import Charted
 from coordinator.reports.table import Table
+from coordinator.results.report_data import Charted
 
 
 def figures(charted: Charted, tables: Sequence[Table], tolerable: float) -> list[Figure]:

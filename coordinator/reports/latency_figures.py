@@ -8,8 +8,8 @@ from typing import Any
 from coordinator.reports import marks
 from coordinator.reports.figure import Figure, figure, label
 from coordinator.reports.marks import Rows
-from coordinator.reports.models import MEASURES, Charted
 from coordinator.reports.table import Cell, Table
+from coordinator.results.report_data import MEASURES, Charted
 from coordinator.results.statistics import Estimate, Rate
 
 FEWEST = 2

@@ -8,9 +8,9 @@ from typing import Any
 from coordinator.reports import marks
 from coordinator.reports.figure import PARTIAL, QUIET, SUCCESS, Figure, figure, label
 from coordinator.reports.marks import VERDICTS, Rows
-from coordinator.reports.models import Charted
 from coordinator.reports.placements import PLACEMENTS
 from coordinator.reports.table import Cell, Table
+from coordinator.results.report_data import Charted
 from coordinator.results.statistics import Rate
 
 COUNTED = (

@@ -19,9 +19,9 @@ from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.drawing import Drawer
 from coordinator.reports.figure import Figure, dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import MEASURES
 from coordinator.reports.render import to_csv, to_json
 from coordinator.reports.service import Asked, Chart
+from coordinator.results.report_data import MEASURES
 from coordinator.web.pages import SECURITY, page, streamed
 
 router = APIRouter()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coordinator.reference.models import Reference
-from coordinator.reports.models import CaseLatency, Charted, FunctionVerdict, Queries, Target
+from coordinator.results.report_data import CaseLatency, Charted, FunctionVerdict, Queries
+from coordinator.targets.models import Target
 
 
 def target(
@@ -30,7 +31,7 @@ def target(
         simulated=simulated,
         notes=(),
         suite="paper",
-        revision="r1",
+        suite_revision="r1",
     )
 
 

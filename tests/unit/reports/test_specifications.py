@@ -14,8 +14,8 @@ from coordinator.reference.models import Reference
 from coordinator.reference.reader import read
 from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.figure import CONFIG, DARK, SHEET, Figure, dark, of_both
-from coordinator.reports.models import Charted, FirstCall, Placed
 from coordinator.reports.service import Asked, chart_of
+from coordinator.results.report_data import Charted, FirstCall, Placed
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
 STUDY = read()

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail, Counters, Estimate
-from coordinator.reports.models import Charted
 from coordinator.results.ratios import comparisons
+from coordinator.results.report_data import Charted
 from coordinator.results.summary import summary
 from protocol.words import TimingPolicy
 from tests.unit.reports.charting import CPU, XLA, charted, measured, target, verdict
