@@ -140,25 +140,24 @@ async def history(engine: AsyncEngine, framework: str, function: str) -> History
         found = await store.history(connection, framework, function)
     if not found:
         raise NotFoundError(f"no campaign has an outcome of a function {function} of {framework}")
-    return History(framework=framework, function=function, cells=history_cells(found))
+    return History(framework=framework, function=function, cells=mark_changes([_history_cell(row) for row in found]))
 
 
-def history_cells(found: Sequence[Row[Any]]) -> list[HistoryCell]:
-    """The cells, newest first, each compared with the one before it in time that it can be compared with."""
-    cells: list[HistoryCell] = []
-    later: dict[tuple[str, ...], HistoryCell] = {}
-    for row in found:
-        values = {**row._mapping, **Target.model_validate(row._mapping).model_dump()}
-        cell = HistoryCell.model_validate({**values, "changed": False})
+def _history_cell(row: Row[Any]) -> HistoryCell:
+    target = Target.model_validate(row._mapping)
+    return HistoryCell.model_validate({**row._mapping, **target.model_dump(), "changed": False})
+
+
+def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
+    """Each cell compared with the one before it in time that it can be compared with: of one suite and revision."""
+    marked: list[HistoryCell] = []
+    earlier: dict[tuple[str, ...], tuple[str, str | None]] = {}
+    for cell in reversed(newest_first):
         line = (cell.device, cell.hardware, cell.suite, cell.suite_revision)
-        if line in later and (later[line].verdict, later[line].verdict_on_device) != (
-            cell.verdict,
-            cell.verdict_on_device,
-        ):
-            later[line].changed = True
-        later[line] = cell
-        cells.append(cell)
-    return cells
+        verdicts = (cell.verdict, cell.verdict_on_device)
+        marked.append(cell.model_copy(update={"changed": earlier.get(line, verdicts) != verdicts}))
+        earlier[line] = verdicts
+    return marked[::-1]
 
 
 async def refresh_forever(engine: AsyncEngine) -> None:

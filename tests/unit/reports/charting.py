@@ -47,11 +47,23 @@ def verdict(
     cause: str | None = None,
     cause_on_device: str | None = None,
     unknown_placement: int = 0,
+    unknown_cause: int = 0,
+    not_counted_cause: str | None = None,
 ) -> FunctionVerdict:
     on_device = word if on_device == "as the verdict" else on_device
     fell_back = int(cause_on_device == "placement")
     return FunctionVerdict(
-        on.id, function, word, on_device, cause, cause_on_device or cause, fell_back, unknown_placement
+        on.id,
+        function,
+        word,
+        on_device,
+        cause,
+        cause_on_device or cause,
+        fell_back,
+        unknown_placement,
+        failed=int(word in ("partial", "complete")),
+        unknown_cause=unknown_cause,
+        not_counted_cause=not_counted_cause,
     )
 
 
