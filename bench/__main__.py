@@ -52,7 +52,7 @@ def run(name: str) -> int:
 
 def _elsewhere(name: str, framework: str) -> int:
     """The same bench in the framework's environment."""
-    from runners import environments
+    from runners.cli import environments
 
     environment = environments.find(framework)
     if environment is None:

@@ -19,7 +19,7 @@ from bench.place import CannotRunError, free_port, process, wait_until
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.database.migration import upgrade
 from coordinator.errors import DatabaseError
-from runners import environments
+from runners.cli import environments
 
 POLL_S = 1.0
 """Each look is 15 ms of the coordinator's time."""

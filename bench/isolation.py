@@ -23,13 +23,13 @@ from dataclasses import dataclass, field
 from bench.figure import Figure, middle, spread
 from bench.place import PROJECT, CannotRunError, say
 from protocol.catalogue import Catalogue, CatalogueCase
+from protocol.enums import TimingPolicy
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
-from protocol.words import TimingPolicy
-from runners.attempts import Task
-from runners.events import EventLog
-from runners.nursery import FrameworkBrokenError
-from runners.supervisor import Supervisor
+from runners.isolation.attempts import Task
+from runners.isolation.events import EventLog
+from runners.isolation.fork_server import FrameworkBrokenError
+from runners.isolation.supervisor import Supervisor
 
 FRAMEWORK, DEVICE, SUITE = "torch", "cpu", "paper"
 SAMPLE = 8

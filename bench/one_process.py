@@ -12,9 +12,10 @@ import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 
-from protocol.words import TimingPolicy
-from runners import frameworks, references
-from runners.harness import run_case
+from protocol.enums import TimingPolicy
+from runners import frameworks
+from runners.isolation import numpy_threads
+from runners.isolation.harness import run_case
 
 
 class NoLock:
@@ -31,9 +32,9 @@ def main(arguments: list[str]) -> None:
     os.dup2(2, 1)
     module = frameworks.load(framework)
     os.environ.update(frameworks.variables(module, name))
-    device = module.device(name)
-    cases = [case for each in module.suites()[suite] for case in each.cases if not wanted or each.name in wanted]
-    references.compute_on_one_thread()
+    device = frameworks.load_device(module, name)
+    cases = [case for each in module.load_suites()[suite] for case in each.cases if not wanted or each.name in wanted]
+    numpy_threads.compute_on_one_thread()
     device.prime()
     began = time.monotonic()
     for position, case in enumerate(cases):

@@ -19,9 +19,9 @@ from bench.figure import Figure, middle, spread
 from bench.place import CannotRunError, say
 from bench.tools import TOOLS, prepared
 from runners import frameworks
-from runners import timing as clock
-from runners.cases import Case
-from runners.devices import Device
+from runners.isolation import timing as clock
+from runners.suite.cases import Case
+from runners.suite.device import Device
 
 CALLS = 40
 ROUNDS = 5
@@ -55,9 +55,9 @@ def run() -> Iterator[Figure]:
     module = frameworks.load(framework)
     unwaited = UNWAITED.get(framework, "cpu")
     os.environ.update(frameworks.variables(module, unwaited))
-    cases = [case for each in module.suites()["paper"] for case in each.cases]
-    yield from _against_their_tool(framework, module.device("cpu"), cases)
-    yield _without_wait(framework, module.device(unwaited), cases)
+    cases = [case for each in module.load_suites()["paper"] for case in each.cases]
+    yield from _against_their_tool(framework, module.load_device("cpu"), cases)
+    yield _without_wait(framework, module.load_device(unwaited), cases)
 
 
 def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -> Iterator[Figure]:

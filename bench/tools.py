@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runners import timing as clock
-from runners.cases import Case, On, just_call
-from runners.checks import Leaf
-from runners.devices import Device
-from runners.rounding import rounded
+from runners.isolation import timing as clock
+from runners.suite.cases import Case, On, just_call
+from runners.suite.checks import Leaf
+from runners.suite.device import Device
+from runners.suite.rounding import rounded
 
 Timed = tuple[clock.Call, Callable[[float], float]]
 """The call, and the median in µs that the framework's tool says of it in a budget of seconds."""

@@ -17,9 +17,9 @@ from coordinator.causes.api import router as review
 from coordinator.context import Shared
 from coordinator.database.pools import make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
-from coordinator.fleet.api import router as runners
+from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports
-from coordinator.reports.drawing import Drawer
+from coordinator.reports.charts.renderer import Drawer
 from coordinator.results import service as matrices
 from coordinator.results.api import router as matrix
 from coordinator.results.comparison.api import router as changes

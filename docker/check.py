@@ -9,7 +9,8 @@ import os
 import sys
 from importlib.metadata import packages_distributions, version
 
-from runners import catalogue, frameworks
+from runners import frameworks
+from runners.suite import catalogue
 
 
 def main() -> str | None:

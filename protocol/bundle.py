@@ -10,12 +10,12 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from protocol.catalogue import CatalogueSuite
+from protocol.enums import TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from protocol.limits import MAX_INTEGER, CaseName, Moment, Name
 from protocol.model import Message
 from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
-from protocol.words import TimingPolicy
 
 FORMAT: Literal[1] = 1
 """Counts up when an older reader could not read what is written."""

@@ -4,9 +4,9 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from protocol.enums import TimingPolicy
 from protocol.limits import AttemptNumber, CaseName, Name, RunNumber
 from protocol.model import Message
-from protocol.words import TimingPolicy
 
 MAX_TIMEOUT_S = 14_400.0
 DEFAULT_TIMEOUT_S = 900.0

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from protocol.enums import Ending, Placement, Verdict
 from protocol.limits import (
     MAX_OPERATIONS,
     MAX_SAMPLES,
@@ -21,7 +22,6 @@ from protocol.limits import (
     Total,
 )
 from protocol.model import Message
-from protocol.words import Ending, Placement, Verdict
 
 
 class Evidence(Message):

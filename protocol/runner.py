@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from protocol.enums import DeviceClass
 from protocol.limits import MAX_INTEGER, MAX_LINE, MAX_LINES, Count, Line, Lines, Name
 from protocol.model import Message
-from protocol.words import DeviceClass
 
 CASE_PLACE = "{case}"
 RUN_PLACE = "{run}"

@@ -20,7 +20,7 @@ from protocol.events import EVENT, Finished, Heartbeat, Started
 from protocol.jobs import JobReceipts
 from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
-from runners import processes
+from runners.isolation import processes
 
 ROOT = Path(__file__).parent.parent
 LIMIT_S = 120.0

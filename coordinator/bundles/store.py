@@ -19,7 +19,7 @@ from coordinator.database.tables import campaign_targets, campaigns, cases, jobs
 from coordinator.dispatch.finishes import COLUMNS, FinishedJob, column_arrays, column_values
 from coordinator.targets.selectors import spelled
 from protocol.bundle import BundleHeader
-from protocol.words import Verdict
+from protocol.enums import Verdict
 
 STATEMENT_TIMEOUT_S = 600
 """Whoever imports what is being imported waits for the other, longer than a statement may otherwise take."""

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from coordinator.parameters import LARGEST_INTEGER, Text
+from protocol.enums import TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
-from protocol.words import TimingPolicy
 
 Word = Annotated[Text, Field(min_length=1, max_length=200)]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from coordinator.parameters import Storable
-from protocol.words import Cause, Verdict
+from protocol.enums import Cause, Verdict
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), Storable()]
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000), Storable()]

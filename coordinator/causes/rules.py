@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from coordinator.causes.patterns import Eraser, PatternError, PatternSet, require_linear
+from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Cause, Ending, Verdict
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
 from coordinator.targets import store as targets
 from coordinator.targets.selectors import Selector, spelled
+from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Cause, Ending, Verdict
 
 
 async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassified:

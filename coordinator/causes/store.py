@@ -10,7 +10,7 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.causes.rules import LOG_TAIL
-from protocol.words import Cause, Verdict
+from protocol.enums import Cause, Verdict
 
 PAGE = 200
 """Outcomes with their evidence that are read at once: some megabytes at the most."""

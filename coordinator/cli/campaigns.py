@@ -20,7 +20,7 @@ from coordinator.cli.tables import console, print_columns
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 
 
 class LeftOver(StrEnum):

@@ -17,7 +17,7 @@ from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
 from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import PortolanError
-from coordinator.fleet.models import Runner, RunnerList
+from coordinator.registry.models import Runner, RunnerList
 from coordinator.results.comparison.models import Compared
 from coordinator.results.models import History, MatrixPage
 from coordinator.results.outcomes.models import OutcomePage

@@ -18,7 +18,7 @@ from coordinator.cli.matrix import print_matrix, print_summary
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console
 from coordinator.formats import plural
-from protocol.words import Cause, Verdict
+from protocol.enums import Cause, Verdict
 
 LISTED = 50
 """So many outcomes under the matrix; the files hold all."""

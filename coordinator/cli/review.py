@@ -9,7 +9,7 @@ import typer
 from coordinator.cli.client import CoordinatorError
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.formats import plural
-from protocol.words import Cause
+from protocol.enums import Cause
 
 
 def reclassify(

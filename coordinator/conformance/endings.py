@@ -8,7 +8,7 @@ from coordinator.conformance.contract import BrokenError, NotRunError
 from coordinator.conformance.stream import Key, Seen, Stream, named
 from coordinator.conformance.subject import STOP_S, Subject
 from coordinator.conformance.validity import LATE_S
-from protocol.words import ConformanceTag
+from protocol.enums import ConformanceTag
 
 DEADLINE_S = 2.0
 SHORT_S = 1.5

@@ -9,7 +9,7 @@ from coordinator.conformance.contract import BrokenError
 from coordinator.conformance.stream import Key, Seen, Stream, named
 from coordinator.conformance.subject import Subject
 from coordinator.conformance.validity import LATE_S
-from protocol.words import ConformanceTag
+from protocol.enums import ConformanceTag
 
 HEARTBEAT_S = 10.0
 RUNNING_S = 40.0

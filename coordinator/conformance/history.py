@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coordinator.conformance.stream import Key, Seen, named
-from protocol.words import Ending
+from protocol.enums import Ending
 
 UNSTARTED = {Ending.cancelled, Ending.harness_failed}
 """What an attempt may end as that never began."""

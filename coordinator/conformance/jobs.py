@@ -9,8 +9,8 @@ from typing import Any
 from coordinator.conformance.contract import BrokenError, NotRunError
 from coordinator.conformance.stream import Key, Seen, Stream, named
 from coordinator.conformance.subject import STOP_S, Case, Subject
+from protocol.enums import ConformanceTag
 from protocol.jobs import MAX_JOBS_PER_POST
-from protocol.words import ConformanceTag
 
 NEWER_S = 1.0
 """The deadline of a hung case that is waited for."""

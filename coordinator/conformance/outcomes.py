@@ -9,9 +9,9 @@ from pydantic import ValidationError
 from coordinator.conformance.contract import BrokenError
 from coordinator.conformance.subject import Subject
 from coordinator.conformance.validity import TAIL_BYTES, fault
+from protocol.enums import ConformanceTag, Ending, Verdict
 from protocol.events import EVENT
 from protocol.outcomes import Outcome
-from protocol.words import ConformanceTag, Ending, Verdict
 
 PRINTED_BYTES = 1 << 20
 LAST_LINE = "conformance: the end"

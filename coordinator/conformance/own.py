@@ -11,7 +11,7 @@ from itertools import cycle
 from coordinator.conformance.contract import BrokenError, Level, NotRunError
 from coordinator.conformance.subject import Case, Subject
 from coordinator.conformance.validity import fault
-from protocol.words import ConformanceTag, TimingPolicy
+from protocol.enums import ConformanceTag, TimingPolicy
 
 DRAWN = {Level.probe: 6, Level.full: 200}
 """How many cases are run, if there are so many."""

@@ -11,7 +11,7 @@ import httpx
 from coordinator.conformance.contract import BrokenError, NotRunError
 from coordinator.conformance.stream import named
 from coordinator.conformance.subject import Subject
-from protocol.words import ConformanceTag
+from protocol.enums import ConformanceTag
 
 Restart = Callable[[], Awaitable[None]]
 """Ends the runner's process and starts it anew; returns when the old one is gone."""

@@ -22,8 +22,8 @@ from coordinator.conformance.contract import BrokenError, Level, NotRunError
 from coordinator.conformance.history import History
 from coordinator.conformance.stream import OUTCOME_S, Key, Seen, Stream
 from coordinator.conformance.validity import Asked
+from protocol.enums import ConformanceTag, TimingPolicy
 from protocol.events import Acknowledgement
-from protocol.words import ConformanceTag, TimingPolicy
 
 ANSWER_S = 30.0
 """For a plain answer; longer than a coordinator waits, because no clause is about speed."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from protocol.enums import Ending, Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome, Timing
-from protocol.words import Ending, Placement, TimingPolicy, Verdict
 
 TAIL_BYTES = 64 << 10
 LARGEST = 2**53

@@ -32,8 +32,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from protocol.enums import Cause, Ending, Placement, TimingPolicy, Verdict
 from protocol.limits import LEAST_MILLISECONDS, MAX_MILLISECONDS, MAX_SECONDS
-from protocol.words import Cause, Ending, Placement, TimingPolicy, Verdict
 
 metadata = MetaData(
     naming_convention={

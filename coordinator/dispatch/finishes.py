@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
 from coordinator.dispatch.queue import CHANNEL, Cursor, complete, cursor_arrays, key_arrays
 
 

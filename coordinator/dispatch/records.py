@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from coordinator.causes.rules import classify
 from coordinator.database.connection import plain_text, to_json
 from coordinator.dispatch.finishes import FinishedJob
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
+from protocol.enums import Cause, Ending, Placement, Verdict
 from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Cause, Ending, Placement, Verdict
 
 QUICK_CHARACTERS = 1_000
 """With no more evidence than this the rules take well under a millisecond; more is read in a thread."""

@@ -15,9 +15,9 @@ from markupsafe import Markup
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.causes.rules import readable
 from coordinator.reports.chapters import CHAPTERS, Chapter
-from coordinator.reports.figure import Figure
-from coordinator.reports.render import shown
+from coordinator.reports.charts.figure import Figure
 from coordinator.reports.table import Table
+from coordinator.reports.table_renderer import shown
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.ratios import Comparison
 from coordinator.results.report_data import Charted, Failure, Fingerprint

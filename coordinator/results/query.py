@@ -17,7 +17,7 @@ from typing import Literal
 
 from coordinator.errors import QueryError, UnknownNameError
 from coordinator.targets.selectors import NumberedTarget, Selector, spelled
-from protocol.words import Cause
+from protocol.enums import Cause
 
 MOST_WORDS = 50
 VERDICTS = ("success", "partial", "complete", "unknown")

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from coordinator.context import Context
+from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
 from coordinator.formats import ratio
 from coordinator.parameters import CampaignId, Text
@@ -21,7 +22,7 @@ from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
 from coordinator.targets.models import Target
 from coordinator.web.filters import milliseconds
-from coordinator.web.pages import SECURITY, as_csv, page
+from coordinator.web.pages import SECURITY, page
 
 router = APIRouter()
 
@@ -82,9 +83,9 @@ async def matrix(
 
 async def _as_csv(parts: AsyncIterator[MatrixPage]) -> AsyncIterator[str]:
     """All that the query finds, not only what is on the page."""
-    yield as_csv([dict.fromkeys(COLUMNS, "")]).splitlines(keepends=True)[0]
+    yield csv_text([COLUMNS])
     async for part in parts:
-        yield as_csv(records(part)).partition("\n")[2]
+        yield csv_text(list(record.values()) for record in records(part))
 
 
 def groups(part: MatrixPage) -> list[Group]:

@@ -18,7 +18,7 @@ from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import OutcomeDetail
 from coordinator.web.pages import SECURITY, page, same_site
 from coordinator.web.plots import scale_of, strips
-from protocol.words import Cause
+from protocol.enums import Cause
 
 router = APIRouter()
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from protocol.catalogue import CONFORMANCE_SUITE, Catalogue
+from protocol.enums import Ending, Placement
 from protocol.events import Finished, Heartbeat, Started
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Placement
 from tests.acceptance.conftest import SECRET
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.portolan_process import COMMAND

@@ -18,13 +18,13 @@ import uvicorn
 
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.enums import DeviceClass, Ending, Placement, Verdict
 from protocol.events import Running
 from protocol.outcomes import Evidence, Outcome, PlacementProof, Timing
 from protocol.runner import Fingerprint, RunnerInfo
-from protocol.words import DeviceClass, Ending, Placement, Verdict
-from runners.attempts import Task
-from runners.events import EventLog
-from runners.server import Service, SuiteIndex, build
+from runners.http.server import Service, SuiteIndex, build
+from runners.isolation.attempts import Task
+from runners.isolation.events import EventLog
 
 SECRET = "a secret of the tales"
 SUITE = "tales"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from runners import timing
+from runners.isolation import timing
 
 HELD_MS = 20.0
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, Protocol
 
-from runners.devices import Device
+from runners.suite.device import Device
 
 Alter = Callable[["Mutant", Any, tuple[Any, ...], Mapping[str, Any]], Any]
 """From the right result and the call's arguments to a wrong one; says in the mutant when it has changed something."""

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from protocol.words import Ending, Verdict
-from runners.cases import Case
-from runners.devices import Device
+from protocol.enums import Ending, Verdict
+from runners.suite.cases import Case
+from runners.suite.device import Device
 from tests.framework.mutants import Arrays, Mutant, Wrapper, Wrong, of_another_dtype, off_in, untouched
 from tests.framework.running import run
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from protocol.enums import TimingPolicy
 from protocol.outcomes import Outcome
-from protocol.words import TimingPolicy
-from runners.cases import Case, Function
-from runners.devices import Device
+from runners.suite.cases import Case, Function
+from runners.suite.device import Device
 from tests.framework.running import run
 
 # Their assertions stand in plain modules, and are to be explained like those of a test.

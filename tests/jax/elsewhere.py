@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.cases import Function, On, Prepare, just_call
 from runners.jax.devices import Cpu
+from runners.suite.cases import Function, On, Prepare, just_call
 from tests.framework.running import run
 
 

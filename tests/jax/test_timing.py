@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from runners import timing
-from runners.devices import Device
+from runners.isolation import timing
+from runners.suite.device import Device
 from tests.framework.clocks import assert_told, hold
 
 

@@ -18,11 +18,11 @@ import numpy as np
 import tensorflow as tf
 
 from protocol.outcomes import Outcome
-from runners.cases import Function, On, Prepare, just_call
-from runners.tensorflow.cases import graphing
-from runners.tensorflow.cases.calls import traced
+from runners.suite.cases import Function, On, Prepare, just_call
 from runners.tensorflow.devices import Cpu
-from runners.tensorflow.sessions import fetched, unsoftened
+from runners.tensorflow.placement import fetched, unsoftened
+from runners.tensorflow.suites.paper import graphing
+from runners.tensorflow.suites.paper.calls import traced
 from tests.framework.running import run
 
 

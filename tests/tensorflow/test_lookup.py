@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 
-from runners.devices import Device
+from runners.suite.device import Device
 
 
 def test_a_folder_of_the_package_hides_no_module_of_the_api(cpu: Device) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from runners import timing
-from runners.devices import Device
+from runners.isolation import timing
+from runners.suite.device import Device
 from tests.framework.clocks import assert_told, hold
 
 

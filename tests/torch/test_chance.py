@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 import torch
 
+from protocol.enums import Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Verdict
-from runners import torch as framework
-from runners.cases import Case
-from runners.devices import Device
-from runners.torch.cases import chance
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from runners.torch import FRAMEWORK
+from runners.torch.suites.paper import chance
 
 OutcomeOf = Callable[..., Outcome]
 DRAWS = 8192
 
 
 def case(identifier: str) -> Case:
-    cases = {each.id: each for function in framework.suites()["paper"] for each in function.cases}
+    cases = {each.id: each for function in FRAMEWORK.load_suites()["paper"] for each in function.cases}
     return cases[identifier]
 
 

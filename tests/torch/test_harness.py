@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
+from protocol.enums import Ending, Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Placement, TimingPolicy, Verdict
-from runners.cases import Case, Function, Make, On
-from runners.checks import Mismatch
-from runners.devices import Device
-from runners.harness import MAX_FRAMES, MAX_MESSAGE
+from runners.isolation.harness import MAX_FRAMES, MAX_MESSAGE
+from runners.suite.cases import Case, Function, Make, On
+from runners.suite.checks import Mismatch
+from runners.suite.device import Device
 
 OutcomeOf = Callable[..., Outcome]
 Values = np.ndarray[Any, Any]

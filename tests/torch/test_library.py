@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from runners.cases import Make
-from runners.torch.cases import library
+from runners.suite.cases import Make
+from runners.torch.suites.paper import library
 
 
 def make(seed: int) -> Make:
@@ -18,7 +18,9 @@ def make(seed: int) -> Make:
 
 
 def test_samples_are_read_without_torch() -> None:
-    program = "import sys; from runners.torch.cases.library import samples; list(samples('cat')); print(*sys.modules)"
+    program = (
+        "import sys; from runners.torch.suites.paper.library import samples; list(samples('cat')); print(*sys.modules)"
+    )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "numpy" in told.stdout.split()
     assert "torch" not in told.stdout.split()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Placement, Verdict
-from runners.cases import Function, On
-from runners.devices import Device
+from runners.suite.cases import Function, On
+from runners.suite.device import Device
 
 OutcomeOf = Callable[..., Outcome]
 

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from runners.torch.cases import attention, library_modules
-from runners.torch.cases.gradients import backward, pull_back
-from runners.torch.cases.windows import adaptive_averages, convolve
+from runners.torch.suites.paper import attention, library_modules
+from runners.torch.suites.paper.gradients import backward, pull_back
+from runners.torch.suites.paper.windows import adaptive_averages, convolve
 
 
 def test_convolution_by_hand() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from runners import timing
-from runners.devices import Device
+from runners.isolation import timing
+from runners.suite.device import Device
 
 
 def test_every_call_on_a_lazy_device_is_its_own(xla: Device) -> None:

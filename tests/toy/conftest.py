@@ -7,7 +7,7 @@ import os
 import pytest
 
 from runners import frameworks
-from runners.devices import Device
+from runners.suite.device import Device
 
 pytest_plugins = ["tests.framework.plugin"]
 
@@ -17,6 +17,6 @@ os.environ.update(frameworks.variables(torch, "toy"))
 
 @pytest.fixture(scope="session")
 def toy() -> Device:
-    device = frameworks.device(torch, "toy")
+    device = frameworks.load_device(torch, "toy")
     device.prime()
     return device

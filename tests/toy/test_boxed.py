@@ -17,12 +17,12 @@ TORCH = Path(torch.__file__).parent
 PLACED = """
 import numpy as np
 import torch
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 from runners import frameworks
-from runners.cases import Function
+from runners.suite.cases import Function
 from tests.framework.running import run
 
-toy = frameworks.device(frameworks.load("torch"), "toy")
+toy = frameworks.load_device(frameworks.load("torch"), "toy")
 toy.prime()
 torch.ops.load_library(LIBRARY)
 functions = {

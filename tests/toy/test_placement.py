@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Placement, Verdict
-from runners.cases import Function, On
-from runners.devices import Device, Proof
+from runners.suite.cases import Function, On
+from runners.suite.device import Device, Proof
 from runners.torch.devices import TorchDevice
 
 OutcomeOf = Callable[..., Outcome]

@@ -14,8 +14,8 @@ import pytest
 import typer.main
 
 from coordinator.cli import app
-from protocol.words import Cause, Ending, Placement, Verdict
-from runners.cli import _parser
+from protocol.enums import Cause, Ending, Placement, Verdict
+from runners.cli.commands import _parser
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

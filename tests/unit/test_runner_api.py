@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from coordinator.conformance.validity import VERDICTS
 from protocol import catalogue, events, jobs, outcomes, problems, runner
-from protocol.words import Ending, Verdict
+from protocol.enums import Ending, Verdict
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
 PAGE = (DOCS / "runner-api.md").read_text()

@@ -27,7 +27,7 @@ from coordinator.results.comparison.pairs import Asked, chosen, matched
 from coordinator.results.comparison.verdicts import compared, counts
 from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 
 
 async def paired(engine: AsyncEngine, a: Asked, b: Asked, verdict: WhichVerdict) -> Paired:

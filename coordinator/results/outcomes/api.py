@@ -14,8 +14,8 @@ from coordinator.parameters import LARGEST_BIGINT, CampaignId, Text
 from coordinator.results.outcomes import service
 from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
+from protocol.enums import Cause, Placement
 from protocol.problems import problem_responses
-from protocol.words import Cause, Placement
 
 ON_DEVICE = "on_device:"
 VerdictFilter = Literal[

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runners.devices import Device
+    from runners.suite.device import Device
 
 VARIABLES: Mapping[str, str] = {"CUDA_VISIBLE_DEVICES": ""}
 """Set before torch is imported. The toy needs none; a device that does names them here."""

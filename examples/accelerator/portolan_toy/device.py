@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from portolan_toy import kernels, registration
-from protocol.words import DeviceClass
-from runners.devices import Description
-from runners.host import libraries
+from runners.suite.device import Description, DeviceClass
+from runners.suite.host import libraries
 from runners.torch.devices import TorchDevice, version
 
 

@@ -265,7 +265,11 @@ def test_a_regression_fails_the_build(
         " where c.id = o.case_id and c.name = 'hazards.add/wrong' and o.campaign_id = $1",
         campaign,
     )
-    execute(coordinator, "update campaign_targets set reclassifications = reclassifications + 1 where campaign_id = $1", campaign)
+    execute(
+        coordinator,
+        "update campaign_targets set reclassifications = reclassifications + 1 where campaign_id = $1",
+        campaign,
+    )
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
     assert done.returncode == 1, done.stdout

@@ -11,7 +11,7 @@ import pytest
 from coordinator.conformance import Finding, Level, Result, check
 from coordinator.conformance.contract import CLAUSES
 from coordinator.errors import RunnerError
-from protocol.words import ConformanceTag
+from protocol.enums import ConformanceTag
 from tests.faults.conformance.toy import REVISION, SECRET, Toy, served
 from tests.runner_process import RunnerProcess, until
 

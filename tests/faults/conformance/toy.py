@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from protocol.events import Acknowledgement
 from protocol.jobs import JobBatch
-from runners.service import Listener, bind, url_of
+from runners.http.service import Listener, bind, url_of
 
 SECRET = "the toy's secret"
 REVISION = "1"

@@ -20,7 +20,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from runners.service import Listener, bind, url_of
+from runners.http.service import Listener, bind, url_of
 
 SECRET = "the scripted runner's secret"
 SUITE = "scripted"

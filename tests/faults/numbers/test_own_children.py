@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Verdict
 from tests.runner_process import RunnerProcess
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.words import Verdict
+from protocol.enums import Verdict
 from tests.runner_process import RunnerProcess, alive, until
 
 

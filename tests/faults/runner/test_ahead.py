@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from protocol.enums import Ending
 from protocol.outcomes import Outcome
-from protocol.words import Ending
 from tests.runner_process import LIMIT_S, RunnerProcess
 
 pytestmark = pytest.mark.usefixtures("fit_for_the_next")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners import processes
+from runners.isolation import processes
 from tests import bundles
 from tests.runner_process import alive, environment, until
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.words import Ending, Verdict
+from protocol.enums import Ending, Verdict
 from tests.runner_process import RunnerProcess, until
 
 pytestmark = pytest.mark.usefixtures("fit_for_the_next")

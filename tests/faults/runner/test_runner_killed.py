@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runners import processes
+from runners.isolation import processes
 from tests.runner_process import LIMIT_S, RunnerProcess, alive, environment, until
 
 

@@ -50,7 +50,7 @@ def not_a_number() -> Any:
 
 def measure(samples_ms: list[float], cold_ms: float) -> None:
     """Have the harness measure these samples, and this in the first call of the next case: a clock that went wrong."""
-    from runners import timing
+    from runners.isolation import timing
 
     timing.steady = lambda call, wait: timing.Samples(samples_ms, 1)
     timing.cold = lambda call, wait: (call(), cold_ms)
@@ -58,7 +58,7 @@ def measure(samples_ms: list[float], cold_ms: float) -> None:
 
 def end_at(reading: float) -> None:
     """Have the harness read this from its clock when the case ends."""
-    from runners import harness
+    from runners.isolation import harness
 
     harness.monotonic = lambda: reading
 

@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from protocol.words import Cause, Placement, Verdict
+from protocol.enums import Cause, Placement, Verdict
 
 FUNCTIONS = 9
 CASES_EACH = 5

@@ -252,7 +252,7 @@ async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
     from coordinator.causes.service import override_outcome
-    from protocol.words import Cause
+    from protocol.enums import Cause
 
     number = await campaign(connection, 5)
     await connection.execute("update campaigns set state = 'done' where id = $1", number)

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
+from protocol.enums import Ending, Verdict
 from protocol.events import Finished, Heartbeat, Started
 from protocol.problems import PROBLEM_JSON, Problem
-from protocol.words import Ending, Verdict
 from tests.idle_connection import outlasts_clients
 from tests.runner_process import RunnerProcess
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from runners import enrolment
-from runners.access import Access
+from runners.http import enrolment
+from runners.http.access import Access
 from tests.enrolling_runner import EnrollingRunner
 from tests.runner_process import LIMIT_S, RunnerProcess, until
 

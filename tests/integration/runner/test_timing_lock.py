@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 from pathlib import Path
 
+from protocol.enums import Verdict
 from protocol.events import Heartbeat
-from protocol.words import Verdict
 from tests.runner_process import RunnerProcess
 
 

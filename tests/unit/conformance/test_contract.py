@@ -10,7 +10,7 @@ from coordinator.conformance.kit import checks
 from coordinator.conformance.report import Finding, Report, Result, shown
 from coordinator.conformance.start import cases
 from coordinator.conformance.stream import lenient
-from protocol.words import ConformanceTag
+from protocol.enums import ConformanceTag
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
 

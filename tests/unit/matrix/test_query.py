@@ -23,7 +23,7 @@ from coordinator.results.query import (
     written,
 )
 from coordinator.targets.selectors import Selector, TargetName
-from protocol.words import Cause
+from protocol.enums import Cause
 
 TARGETS = [
     TargetName(1, "torch", "2.9.0", "cpu"),

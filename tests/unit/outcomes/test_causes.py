@@ -27,8 +27,8 @@ from coordinator.causes.rules import (
     load,
     readable,
 )
+from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Cause, Ending, Verdict
 
 FOLDER = Path(__file__).with_name("fixtures")
 

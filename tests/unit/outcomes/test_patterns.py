@@ -14,8 +14,8 @@ import pytest
 
 from coordinator.causes.patterns import Eraser, PatternError, PatternSet, require_linear
 from coordinator.causes.rules import RULES, Rule, RulesError, classify, load, readable
+from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Ending, Verdict
 
 MILLION = 1_000_000
 LIMIT_S = 120.0

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from coordinator.dispatch.machine import Key
 from coordinator.dispatch.records import QUICK_CHARACTERS, record, record_off_loop
+from coordinator.dispatch.runner_state_machine import Key
+from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from protocol.words import Ending, Verdict
 
 TARGET = {"framework": "torch", "device": "cpu"}
 

@@ -9,7 +9,7 @@ from coordinator.campaigns.models import CampaignDetail, Counters, Estimate
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import Charted
 from coordinator.results.summary import summary
-from protocol.words import TimingPolicy
+from protocol.enums import TimingPolicy
 from tests.unit.reports.charting import CPU, XLA, charted, measured, target, verdict
 
 

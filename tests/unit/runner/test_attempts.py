@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.jobs import Job, JobStatus
-from runners.attempts import Attempts, Task
+from runners.isolation.attempts import Attempts, Task
 
 
 def task(id: str = "job", attempt: int = 1, *, suite: str = "paper", case: str = "sort/0", run: int = 1) -> Task:

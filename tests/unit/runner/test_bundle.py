@@ -15,11 +15,11 @@ from coordinator.campaigns import plan
 from protocol import PROTOCOL_VERSION, bundle
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from protocol.enums import DeviceClass, Ending, Verdict
 from protocol.outcomes import Outcome
 from protocol.runner import Fingerprint, RunnerInfo
-from protocol.words import DeviceClass, Ending, Verdict
-from runners.bundle import BundleError, BundleWriter, differences
-from runners.charting import select, shown, tasks
+from runners.cli.bundle import BundleError, BundleWriter, differences
+from runners.cli.charting import select, shown, tasks
 
 NAMES = ("f/a", "f/b", "g/a")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.checks import TOLERANCES, Expected, Leaf, Mismatch, compare, leaves
+from runners.suite.checks import TOLERANCES, Expected, Leaf, Mismatch, compare, leaves
 
 FLOATS = st.floats(min_value=-1e6, max_value=1e6)
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from protocol.catalogue import CONFORMANCE_SUITE
-from protocol.words import ConformanceTag
-from runners.cases import Function
-from runners.catalogue import offer, suites_of
-from runners.conformance import FUNCTIONS
-from runners.frameworks import Framework
+from protocol.enums import ConformanceTag
+from runners.suite.cases import Function
+from runners.suite.catalogue import offer, suites_of
+from runners.suite.conformance import FUNCTIONS
+from runners.suite.framework import Framework
 
 
 def _framework(**suites: list[Function]) -> Framework:
-    return cast(Framework, SimpleNamespace(NAME="one", __file__=str(Path(__file__)), suites=lambda: suites))
+    return cast(Framework, SimpleNamespace(name="one", load_suites=lambda: suites))
 
 
 def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.deadline import Clock
+from runners.isolation.deadline import Clock
 
 
 def test_it_runs_from_the_beginning_of_the_case() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from protocol.enrolment import NAME
-from runners.access import Access
-from runners.enrolment import (
+from runners.http.access import Access
+from runners.http.enrolment import (
     MAX_NAME,
     RefusedError,
     UnansweredError,

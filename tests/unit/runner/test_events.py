@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.enums import Ending, Verdict
 from protocol.events import EVENT
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Verdict
-from runners.events import BATCH, AheadError, EventLog, TrimmedError
+from runners.isolation.events import BATCH, AheadError, EventLog, TrimmedError
 
 PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.1)
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from protocol.enums import Ending, Verdict
 from protocol.limits import MAX_SECONDS
 from protocol.outcomes import Outcome
-from protocol.words import Ending, Verdict
-from runners.outcomes import TEXT_LIMIT, died, harness_failed, make_evidence, make_proof, printable, with_log
+from runners.isolation.outcomes import TEXT_LIMIT, died, harness_failed, make_evidence, make_proof, printable, with_log
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from runners import pages
+from runners.isolation import pages
 
 HUGE = pages.HUGE
 
@@ -31,7 +31,7 @@ def test_only_whole_huge_pages_of_private_anonymous_memory_are_asked_for() -> No
 
 IN_A_PROCESS_OF_ITS_OWN = """
 import mmap, re
-from runners import pages
+from runners.isolation import pages
 def huge():
     return int(re.search(r"AnonHugePages: +(\\d+)", open("/proc/self/smaps_rollup").read())[1]) * 1024
 held = mmap.mmap(-1, 8 * pages.HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from protocol.words import Placement
-from runners.cases import Case, Function
-from runners.checks import Leaf
-from runners.devices import Device, Proof
-from runners.harness import placement
+from protocol.enums import Placement
+from runners.isolation.harness import placement
+from runners.suite.cases import Case, Function
+from runners.suite.checks import Leaf
+from runners.suite.device import Device, Proof
 
 
 class Accelerator:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from runners import processes
-from runners.memory import parse_size
-from runners.processes import Process
+from runners.isolation import processes
+from runners.isolation.memory import parse_size
+from runners.isolation.processes import Process
 
 FAMILY = """
 import os, signal, time

@@ -8,7 +8,7 @@ import sys
 CODE = """
 import os, sys
 import numpy as np
-from runners.references import compute_on_one_thread
+from runners.isolation.numpy_threads import compute_on_one_thread
 
 assert compute_on_one_thread()
 if os.fork() == 0:
@@ -27,6 +27,6 @@ def test_a_product_starts_no_thread() -> None:
 
 
 def test_without_numpy_there_is_nothing_to_hold() -> None:
-    code = "from runners.references import compute_on_one_thread; print(compute_on_one_thread())"
+    code = "from runners.isolation.numpy_threads import compute_on_one_thread; print(compute_on_one_thread())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]

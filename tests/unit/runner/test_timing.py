@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners import timing
+from runners.isolation import timing
 
 DURATIONS = st.lists(st.floats(min_value=1e-6, max_value=1e6), min_size=2, max_size=50)
 

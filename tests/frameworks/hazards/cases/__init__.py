@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.cases import Function
+from runners.suite.cases import Function
 
 NOTE = os.environ.get("HAZARDS_NOTE", "/dev/null")
 """Where functions that leave something behind write process ids."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from runners.cases import Function, On
-from runners.checks import leaves
-from runners.devices import Device
+from runners.suite.cases import Function, On
+from runners.suite.checks import leaves
+from runners.suite.device import Device
 
 PARTS = ("first", "second", "third")
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback, sparse
 
-from runners.cases import On
-from runners.devices import Device
+from runners.suite.cases import On
+from runners.suite.device import Device
 from tests.unit.outcomes.harvest.calls import MATRIX, VECTOR, Probe, callable_functions, casting, drawn, transformed
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.cases import On
-from runners.devices import Device
+from runners.suite.cases import On
+from runners.suite.device import Device
 from tests.unit.outcomes.harvest.calls import BATCH, MATRIX, VECTOR, Probe, as_dtype, callable_functions, casting, drawn
 
 _DTYPES_WORDS = """

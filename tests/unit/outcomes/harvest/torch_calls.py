@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.devices import Device
+from runners.suite.device import Device
 from tests.unit.outcomes.harvest.calls import MATRIX, VECTOR, Probe, callable_functions, casting, drawn, transformed
 
 _DTYPES_WORDS = """

@@ -1,0 +1,97 @@
+"""The enumerations of the contract: verdicts, causes, placements, endings, timing policies.
+
+A value that both sides or the database must spell alike belongs here.
+"""
+
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What an outcome says of its case."""
+
+    passed = "passed"
+    failed = "failed"
+    skipped = "skipped"
+    incomplete = "incomplete"
+
+
+class Ending(StrEnum):
+    """How an attempt ended, as seen by the runner: an observation, not yet a cause."""
+
+    returned = "returned"
+    """The case ran and its values were right."""
+    raised = "raised"
+    """The function raised."""
+    mismatched = "mismatched"
+    """The function returned, and a value, shape or dtype was wrong."""
+    timed_out = "timed_out"
+    out_of_memory = "out_of_memory"
+    """Killed because its processes passed the runner's memory limit."""
+    exited = "exited"
+    """The process ended by itself before the case reported."""
+    signalled = "signalled"
+    """The process died of a signal that the runner did not send."""
+    removed = "removed"
+    """This version of the framework no longer has the function."""
+    not_applicable = "not_applicable"
+    """The case declares that it has nothing to test here."""
+    harness_failed = "harness_failed"
+    """Portolan's own code, or the environment, failed before the function was reached."""
+    cancelled = "cancelled"
+
+
+class Cause(StrEnum):
+    """Why a case did not pass. The first five are the study's own."""
+
+    type = "type"
+    not_implemented = "not_implemented"
+    timeout = "timeout"
+    memory = "memory"
+    precision = "precision"
+    assertion = "assertion"
+    placement = "placement"
+    compile = "compile"
+    crash = "crash"
+    unknown = "unknown"
+    removed = "removed"
+    not_applicable = "not_applicable"
+    environment = "environment"
+    infrastructure = "infrastructure"
+    cancelled = "cancelled"
+
+
+class Placement(StrEnum):
+    """Where the work of a case really ran."""
+
+    on_device = "on_device"
+    fell_back = "fell_back"
+    host_only = "host_only"
+    unknown = "unknown"
+
+
+class TimingPolicy(StrEnum):
+    """How a case is timed."""
+
+    off = "off"
+    steady = "steady"
+    """Cold call, warm-up, then an adaptive number of samples under a time budget."""
+    paper = "paper"
+    """The study's rule: one call, one case per process; the mean is taken over runs."""
+
+
+class ConformanceTag(StrEnum):
+    """Marks the cases of which it is known beforehand what they do, so that a runner can be held to its contract."""
+
+    passes = "conformance:passes"
+    slow = "conformance:slow"
+    """Takes 2 to 6 seconds, and passes."""
+    hangs = "conformance:hangs"
+    prints = "conformance:prints"
+    """Prints more than 1 MiB, then the line ``conformance: the end``, and passes."""
+
+
+class DeviceClass(StrEnum):
+    cpu = "cpu"
+    gpu = "gpu"
+    tpu = "tpu"
+    other = "other"

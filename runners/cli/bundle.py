@@ -1,0 +1,178 @@
+"""The file of a bundle: begun as ``FILE.part``, continued after an interruption, renamed when complete.
+
+Every outcome is one line, handed to the system at once, so that a killed runner costs at
+most the case that ran. What a bundle is stands in ``protocol/bundle.py``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pydantic import ValidationError
+
+from protocol.bundle import BundledOutcome, BundleEnd, BundleHeader
+from protocol.enums import Verdict
+
+Run = tuple[str, int]
+"""A case's id and the number of the run."""
+_OPENING = b'{"type":"portolan-bundle",'
+
+
+class BundleError(Exception):
+    """The bundle cannot be written there, or not be continued; the message is one line."""
+
+
+class BundleWriter:
+    """One bundle on its way; ``done`` is what is in it already."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the place of the bundle; nothing is written yet."""
+        self.path = path
+        self.part = path.with_name(f"{path.name}.part")
+        self.done: set[Run] = set()
+        self.kept = 0
+        """Outcomes of an earlier, interrupted run."""
+        self.failing = 0
+        self._digest = hashlib.sha256()
+        self._stream = self._open()
+        self._found_empty = not os.fstat(self._stream.fileno()).st_size
+
+    def _open(self) -> BinaryIO:
+        self._require_free()
+        try:
+            stream = os.fdopen(os.open(self.part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+b")
+        except OSError as error:
+            raise BundleError(f"{self.part} cannot be written: {error.strerror}; choose another --out") from error
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Between our look and our lock another run may have completed it.
+            self._require_free()
+        except BlockingIOError:
+            stream.close()
+            raise BundleError(f"another run is writing {self.part}: wait for it, or choose another --out") from None
+        except BundleError:
+            stream.close()
+            raise
+        return stream
+
+    def _require_free(self) -> None:
+        if self.path.exists():
+            raise BundleError(f"{self.path} exists already and is never overwritten: choose another --out")
+
+    def begin(self, header: BundleHeader) -> None:
+        """Write the header; or, if the same was begun before, go on behind its last whole outcome."""
+        first = self._stream.readline()
+        if not first.endswith(b"\n") and first[: len(_OPENING)] == _OPENING[: len(first)]:
+            # Empty, or killed within the header.
+            self._stream.seek(0)
+            self._stream.truncate()
+            self._write(header.model_dump_json().encode() + b"\n")
+            return
+        self._require_same(first, header)
+        self._digest.update(first)
+        end = len(first)
+        for line, each in self._whole():
+            self._digest.update(line)
+            end += len(line)
+            self._count(each)
+        self.kept = len(self.done)
+        self._stream.seek(end)
+        self._stream.truncate()
+
+    def _require_same(self, first: bytes, header: BundleHeader) -> None:
+        try:
+            earlier = BundleHeader.model_validate_json(first)
+        except ValidationError:
+            raise BundleError(
+                f"{self.part} is not a bundle that this version began: remove it, or choose another --out"
+            ) from None
+        differing = differences(earlier, header)
+        if differing:
+            raise BundleError(
+                f"{self.part} was begun otherwise ({'; '.join(differing)}): "
+                "remove it, choose another --out, or repeat what it was begun with"
+            )
+
+    def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:
+        """The outcomes up to the first line that is none: the end, or what a crash cut off."""
+        for line in self._stream:
+            try:
+                each = BundledOutcome.model_validate_json(line)
+            except ValidationError:
+                return
+            if not line.endswith(b"\n") or (each.case, each.run) in self.done:
+                return
+            yield line, each
+
+    def add(self, outcome: BundledOutcome) -> None:
+        self._write(outcome.model_dump_json().encode() + b"\n")
+        self._count(outcome)
+
+    def _count(self, each: BundledOutcome) -> None:
+        self.done.add((each.case, each.run))
+        self.failing += each.outcome.verdict is Verdict.failed
+
+    def complete(self) -> None:
+        """Write the end, and give the file its name."""
+        end = BundleEnd(outcomes=len(self.done), sha256=self._digest.hexdigest())
+        self._write(end.model_dump_json().encode() + b"\n")
+        os.fsync(self._stream.fileno())
+        self._require_free()
+        self.part.rename(self.path)
+
+    def close(self) -> None:
+        """Let go of it. What was begun here and holds no outcome is not worth keeping."""
+        if self._found_empty and not self.done:
+            self.part.unlink(missing_ok=True)
+        self._stream.close()
+
+    def __enter__(self) -> BundleWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, line: bytes) -> None:
+        try:
+            self._stream.write(line)
+            self._stream.flush()
+        except OSError as error:
+            raise BundleError(
+                f"{self.part} cannot be written: {error.strerror}; what is in it stays, the same command goes on"
+            ) from error
+        self._digest.update(line)
+
+
+def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
+    """Where two headers would make two different bundles, said for a person."""
+    one, other = _comparable(earlier), _comparable(now)
+    found = [f"{name} {_short(one[name])}, now {_short(other[name])}" for name in one if one[name] != other.get(name)]
+    if not found and earlier.suite.cases != now.suite.cases:
+        found.append("other cases")
+    return found
+
+
+def _comparable(header: BundleHeader) -> dict[str, Any]:
+    """What must be the same, flat. A boot and the time of the beginning differ at every start."""
+    runner = header.runner.model_dump(mode="json", exclude={"boot_id", "fingerprint"})
+    return {
+        "suite": header.suite.name,
+        "revision": header.suite.revision,
+        "functions": header.functions,
+        "runs": header.runs,
+        "timeout_s": header.timeout_s,
+        "timing": str(header.timing),
+        "portolan": header.portolan,
+        **runner,
+        **header.runner.fingerprint.model_dump(mode="json"),
+    }
+
+
+def _short(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

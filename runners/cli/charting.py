@@ -1,0 +1,228 @@
+"""Charting: a whole suite on one device, without a coordinator, into a bundle.
+
+Every case goes the same way as a posted job, and in the coordinator's order: run 1 of all
+cases before run 2 of any. Progress goes to standard error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import fnmatch
+import itertools
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TextIO
+
+from pydantic import ValidationError
+
+from protocol.bundle import BundledOutcome, BundleHeader
+from protocol.catalogue import Catalogue, CatalogueSuite
+from protocol.enums import TimingPolicy
+from protocol.events import EVENT, Finished
+from protocol.jobs import Job
+from protocol.model import first_fault
+from protocol.runner import RunnerInfo
+from runners.cli.bundle import BundleError, BundleWriter
+from runners.http.service import describe
+from runners.isolation import scratch
+from runners.isolation.attempts import Task
+from runners.isolation.events import EventLog
+from runners.isolation.fork_server import FrameworkBrokenError
+from runners.isolation.supervisor import Supervisor
+
+AHEAD = 64
+"""Tasks handed to the supervisor at once; it looks through its queue at every case."""
+LOOK_EVERY_S = 1.0
+WRITE_OVER_EVERY_S = 0.2
+TELL_EVERY_S = 10.0
+"""How often progress is told where the line cannot be written over."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for on the command line."""
+
+    framework: str
+    device: str
+    suite: str
+    functions: Sequence[str]
+    runs: int
+    timeout_s: float
+    timing: TimingPolicy
+    memory_limit: int | None
+    out: Path
+
+
+async def chart(order: Order) -> None:
+    """Run the suite, or what an interrupted run left of it. Raises ``BundleError``."""
+    with BundleWriter(order.out) as bundle:
+        scratch.sweep()
+        log = EventLog()
+        supervisor = Supervisor(order.framework, order.device, log, order.memory_limit)
+        progress: Progress | None = None
+        try:
+            catalogue = Catalogue.model_validate(await supervisor.open())
+            suite = select(catalogue, order.suite, order.functions)
+            description = await supervisor.look()
+            header = header_of(order, suite, describe(order.framework, order.device, description))
+            bundle.begin(header)
+            progress = Progress(bundle, header.outcomes)
+            await _run(supervisor, log, bundle, header, progress)
+        except (asyncio.CancelledError, FrameworkBrokenError, BundleError):
+            if progress is not None:
+                progress.stopped()
+            raise
+        finally:
+            await supervisor.close()
+        bundle.complete()
+        progress.ended()
+
+
+def header_of(order: Order, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
+    """What the bundle begins with. Raises ``BundleError`` for what no bundle may say."""
+    try:
+        return BundleHeader(
+            portolan=_version(),
+            begun_at=datetime.now(UTC),
+            runner=runner,
+            suite=suite,
+            functions=list(order.functions),
+            runs=order.runs,
+            timeout_s=order.timeout_s,
+            timing=order.timing,
+        )
+    except ValidationError as error:
+        raise BundleError(f"no bundle may begin like this ({first_fault(error)})") from error
+
+
+async def _run(
+    supervisor: Supervisor, log: EventLog, bundle: BundleWriter, header: BundleHeader, progress: Progress
+) -> None:
+    waiting = tasks(header, bundle)
+    running: dict[str, Task] = {}
+    seen = 0
+    while len(bundle.done) < header.outcomes:
+        if len(running) <= AHEAD // 2:
+            more = {task.job.id: task for task in itertools.islice(waiting, AHEAD - len(running))}
+            running |= more
+            supervisor.submit(more.values())
+        await log.wait_for_event(seen, LOOK_EVERY_S)
+        seen, lines = log.after(seen)
+        for line in lines.splitlines():
+            event = EVENT.validate_json(line)
+            if isinstance(event, Finished):
+                job = running.pop(event.id).job
+                bundle.add(
+                    BundledOutcome(case=job.case, run=job.run, finished_at=datetime.now(UTC), outcome=event.outcome)
+                )
+        log.acknowledge(seen)
+        if supervisor.broken.is_set():
+            raise FrameworkBrokenError(f"{header.runner.framework} can no longer be imported")
+        progress.tell()
+
+
+def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
+    """What is left to do, run by run."""
+    for run in range(1, header.runs + 1):
+        for number, case in enumerate(header.suite.cases):
+            if (case.id, run) not in bundle.done:
+                job = Job(
+                    id=f"{number}.{run}",
+                    attempt=1,
+                    case=case.id,
+                    run=run,
+                    timeout_s=header.timeout_s,
+                    timing=header.timing,
+                )
+                yield Task(job, header.suite.name, case.function)
+
+
+def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> CatalogueSuite:
+    """The suite with the cases of those functions; every glob must match one."""
+    found = next((each for each in catalogue.suites if each.name == suite), None)
+    if found is None:
+        raise BundleError(f"no suite {suite!r}; there are: {', '.join(each.name for each in catalogue.suites)}")
+    known = sorted({case.function for case in found.cases})
+    for glob in functions:
+        if not any(fnmatch.fnmatchcase(name, glob) for name in known):
+            close = difflib.get_close_matches(glob.strip("*"), known, n=3, cutoff=0.5)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            raise BundleError(f"no function of the suite {suite!r} is like {glob!r}{hint}")
+    return found.model_copy(
+        update={
+            "cases": [
+                case for case in found.cases if any(fnmatch.fnmatchcase(case.function, glob) for glob in functions)
+            ]
+        }
+    )
+
+
+class Progress:
+    """Done of total, failing, rate and time left: one line that is written over, or one now and then."""
+
+    def __init__(self, bundle: BundleWriter, total: int, stream: TextIO | None = None) -> None:
+        self._bundle = bundle
+        self._total = total
+        self._stream = stream or sys.stderr
+        self._over = self._stream.isatty()
+        self._begun = self._told = time.monotonic()
+        if bundle.kept:
+            self._say(f"{bundle.part}: going on behind {bundle.kept:,} of {total:,}")
+
+    def tell(self) -> None:
+        now = time.monotonic()
+        if now - self._told < (WRITE_OVER_EVERY_S if self._over else TELL_EVERY_S):
+            return
+        self._told = now
+        if self._over:
+            self._stream.write(f"\r\x1b[K{self._line(now)}")
+            self._stream.flush()
+        else:
+            self._say(self._line(now))
+
+    def ended(self) -> None:
+        self._end_line()
+        self._say(f"{self._line(time.monotonic())}; complete: {self._bundle.path}")
+
+    def stopped(self) -> None:
+        self._end_line()
+        done = len(self._bundle.done)
+        if done:
+            self._say(f"{done:,} of {self._total:,} are kept in {self._bundle.part}; the same command goes on there")
+
+    def _line(self, now: float) -> str:
+        bundle = self._bundle
+        return shown(len(bundle.done), self._total, bundle.failing, bundle.kept, now - self._begun)
+
+    def _end_line(self) -> None:
+        if self._over:
+            self._stream.write("\r\x1b[K")
+
+    def _say(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
+
+
+def shown(done: int, total: int, failing: int, kept: int, elapsed_s: float) -> str:
+    """``120/573 done, 4 failing, 2.3/s, 3 min 17 s left``; the rate is that of this start."""
+    line = f"{done:,}/{total:,} done, {failing:,} failing"
+    if done == kept or elapsed_s <= 0:
+        return line
+    rate = (done - kept) / elapsed_s
+    minutes, seconds = divmod(round((total - done) / rate), 60)
+    hours, minutes = divmod(minutes, 60)
+    left = f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
+    pace = f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
+    return f"{line}, {pace}, {left} left" if done < total else f"{line}, {pace}"
+
+
+def _version() -> str:
+    try:
+        return metadata.version("portolan")
+    except metadata.PackageNotFoundError:
+        return "unknown"

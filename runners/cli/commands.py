@@ -1,0 +1,333 @@
+"""``portolan-runner``: serve a device, run a case or a suite, list the cases, set an environment up.
+
+Exit codes: 0 done or passed, 1 failed, 2 bad usage or not possible here, 3 incomplete.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import difflib
+import fnmatch
+import os
+import re
+import socket
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
+from protocol.enums import TimingPolicy, Verdict
+from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
+from protocol.outcomes import Outcome
+from runners import frameworks
+from runners.cli import environments
+from runners.cli.bundle import BundleError
+from runners.cli.environments import SetupFailedError
+from runners.frameworks import UnknownFrameworkError
+from runners.http.enrolment import Joining, RefusedError, default_name, joining
+from runners.http.service import Settings, UnservableError, serve
+from runners.isolation import memory
+from runners.isolation.fork_server import FrameworkBrokenError
+
+EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
+SECRET_VARIABLE = "PORTOLAN_RUNNER_SECRET"
+
+
+class UsageError(Exception):
+    """What was asked for does not make sense; the message is one line."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    try:
+        frameworks.require(options.framework)
+        for device in options.devices if options.command == "setup" else [options.device]:
+            frameworks.require_served(options.framework, device)
+        if options.command == "setup":
+            apart = {environments.name(options.framework, each): each for each in options.devices}
+            for device in apart.values():
+                print(environments.set_up(options.framework, device, added=options.added))
+            return 0
+        _use_environment(options.framework, options.device, given)
+        match options.command:
+            case "serve":
+                return asyncio.run(serve(_settings(options)))
+            case "run" if options.out is not None:
+                return asyncio.run(_chart(options))
+            case "run":
+                return asyncio.run(_run(options))
+            case _:
+                return asyncio.run(_cases(options))
+    except (
+        BundleError,
+        RefusedError,
+        UsageError,
+        UnservableError,
+        UnknownFrameworkError,
+        FrameworkBrokenError,
+        SetupFailedError,
+    ) as error:
+        print(f"portolan-runner: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (head, a pager) has had enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="portolan-runner", description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="own one device for one framework, and take jobs over HTTP")
+    _target(serve)
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=8790, help="0 for any free one (default: %(default)s)")
+    serve.add_argument(
+        "--secret-file",
+        type=Path,
+        help=f"holds the bearer secret; else ${SECRET_VARIABLE}; else one is made and stands in the ready line",
+    )
+    serve.add_argument(
+        "--memory-limit", type=_size, help="what a case's processes may hold, e.g. 2G (80 %% of what is free)"
+    )
+    serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
+    serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
+    serve.add_argument("--enrolment-secret-file", metavar="FILE", type=Path, help="what the coordinator asks for")
+    serve.add_argument("--name", help="the runner's own, over all its restarts (default: HOST-FRAMEWORK-DEVICE)")
+    serve.add_argument(
+        "--advertise",
+        metavar="URL",
+        help="where the coordinator reaches the runner; auto: the address from which we reach it (default: auto)",
+    )
+
+    run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
+    _target(run)
+    run.add_argument("case", metavar="CASE", nargs="?", help="its id, as 'portolan-runner cases' lists it")
+    run.add_argument(
+        "--suite", help="where several suites have a case of this id; with --out, which to run (default: paper)"
+    )
+    run.add_argument("--timing", choices=[policy.value for policy in TimingPolicy], default="steady")
+    run.add_argument("--run", type=int, help="number of the one run (default: 1)")
+    run.add_argument(
+        "--out", metavar="FILE", type=Path, help="run a suite into this bundle, for 'portolan import' elsewhere"
+    )
+    run.add_argument(
+        "--functions",
+        metavar="GLOB",
+        nargs="+",
+        action="extend",
+        help="with --out: only functions like these (default: all)",
+    )
+    run.add_argument("--runs", type=int, help=f"with --out: how often each case runs (default: {DEFAULT_RUNS})")
+    run.add_argument("--timeout-s", type=float, default=DEFAULT_TIMEOUT_S)
+    run.add_argument("--memory-limit", type=_size)
+
+    cases = commands.add_parser("cases", help="list the cases of a framework")
+    cases.add_argument("framework", metavar="FRAMEWORK")
+    cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
+    cases.add_argument("--match", default="*", help="only ids like this glob")
+
+    setup = commands.add_parser("setup", help="install a framework into an environment of its own")
+    setup.add_argument("framework", metavar="FRAMEWORK")
+    setup.add_argument("devices", metavar="DEVICE", nargs="*", default=["cpu"], help="what for (default: cpu)")
+    setup.add_argument(
+        "--with",
+        dest="added",
+        metavar="PACKAGE",
+        action="append",
+        default=[],
+        help="a package that brings a device of the framework: a folder, a file, or a requirement; repeat for more",
+    )
+    return parser
+
+
+def _target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("framework", metavar="FRAMEWORK")
+    parser.add_argument("device", metavar="DEVICE")
+
+
+def _size(text: str) -> int:
+    try:
+        return memory.parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _joining(options: argparse.Namespace) -> Joining | None:
+    if options.enrol is None:
+        given = [each for each in ("enrolment_secret_file", "name", "advertise") if getattr(options, each) is not None]
+        if given:
+            raise UsageError(f"--{given[0].replace('_', '-')} goes with --enrol URL")
+        return None
+    if options.enrolment_secret_file is None:
+        raise UsageError("--enrol needs --enrolment-secret-file FILE: what the coordinator was started with")
+    if options.secret_file is not None or SECRET_VARIABLE in os.environ:
+        raise UsageError(
+            f"with --enrol the coordinator gives the secret: leave --secret-file and ${SECRET_VARIABLE} out"
+        )
+    name = (
+        options.name
+        if options.name is not None
+        else default_name(socket.gethostname(), options.framework, options.device)
+    )
+    return joining(options.enrol, options.enrolment_secret_file, name, options.advertise or "auto")
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    joined = _joining(options)
+    secret = os.environ.get(SECRET_VARIABLE)
+    source = f"${SECRET_VARIABLE}"
+    if options.secret_file is not None:
+        source = str(options.secret_file)
+        try:
+            secret = options.secret_file.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--secret-file: {error}") from error
+    if not 0 <= options.port <= 65_535:
+        raise UsageError(f"--port {options.port}: a port is between 0 and 65535")
+    shared = {
+        "framework": options.framework,
+        "device": options.device,
+        "host": options.host,
+        "port": options.port,
+        "memory_limit": options.memory_limit,
+        "ready_file": options.ready_file,
+        "joining": joined,
+    }
+    if secret is None:
+        return Settings(**shared)
+    if not secret.strip():
+        raise UsageError(f"{source} is empty; give a secret, or leave it out to have one made")
+    return Settings(**shared, secret=secret.strip(), announce_secret=False)
+
+
+def _use_environment(framework: str, device: str, arguments: Sequence[str]) -> None:
+    """Go on in the framework's own environment if it is not installed in this one."""
+    if frameworks.is_importable(framework):
+        return
+    found = environments.find(framework, device)
+    if found is None:
+        raise UsageError(f"{framework} is not installed here; run: portolan-runner setup {framework} {device}")
+    python = found / "bin" / "python"
+    variables = dict(os.environ) | {"PYTHONPATH": str(environments.importable())}
+    sys.stdout.flush()
+    os.execve(python, [str(python), "-P", "-m", "runners", *arguments], variables)
+
+
+async def _run(options: argparse.Namespace) -> int:
+    from runners.cli.foreground import catalogue_of, run_one
+
+    if options.functions is not None or options.runs is not None:
+        raise UsageError("--functions and --runs go with --out FILE, which runs a suite")
+    if options.case is None:
+        raise UsageError("say which CASE to run, or with --out FILE where to put a whole suite")
+    _check_timeout(options)
+    run = 1 if options.run is None else options.run
+    if run < 1:
+        raise UsageError(f"--run {run}: runs count from 1")
+    async with catalogue_of(options.framework, options.device, options.memory_limit) as (
+        supervisor,
+        log,
+        suites,
+    ):
+        names = [options.suite] if options.suite else list(suites)
+        suite = next((name for name in names if name in suites and options.case in suites[name].functions), None)
+        if suite is None:
+            known = [case for name in names if name in suites for case in suites[name].functions]
+            close = difflib.get_close_matches(options.case, known, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(close)}?" if close else f"see: portolan-runner cases {options.framework}"
+            raise UsageError(f"no case {options.case!r}; {hint}")
+        job = Job(
+            id="1",
+            attempt=1,
+            case=options.case,
+            run=run,
+            timeout_s=options.timeout_s,
+            timing=TimingPolicy(options.timing),
+        )
+        outcome = await run_one(supervisor, log, job, suite, suites[suite].functions[options.case])
+    for line in shown(outcome):
+        print(line)
+    return EXIT_CODES[outcome.verdict]
+
+
+def _check_timeout(options: argparse.Namespace) -> None:
+    if not 0 < options.timeout_s <= MAX_TIMEOUT_S:
+        raise UsageError(f"--timeout-s {options.timeout_s:g}: over 0 and up to {MAX_TIMEOUT_S:g}")
+
+
+async def _chart(options: argparse.Namespace) -> int:
+    from runners.cli.charting import Order, chart
+
+    if options.case is not None or options.run is not None:
+        raise UsageError("--out runs a suite: choose with --functions and --runs, not with CASE and --run")
+    _check_timeout(options)
+    runs = DEFAULT_RUNS if options.runs is None else options.runs
+    if not 1 <= runs <= MAX_RUNS:
+        raise UsageError(f"--runs {runs}: from 1 to {MAX_RUNS}")
+    globs = [part for each in options.functions or ["*"] for part in re.split(r"[\s,]+", each) if part]
+    if not globs:
+        raise UsageError("--functions is empty: leave it out for all functions")
+    await chart(
+        Order(
+            framework=options.framework,
+            device=options.device,
+            suite=options.suite or "paper",
+            functions=globs,
+            runs=runs,
+            timeout_s=options.timeout_s,
+            timing=TimingPolicy(options.timing),
+            memory_limit=options.memory_limit,
+            out=options.out,
+        )
+    )
+    return 0
+
+
+async def _cases(options: argparse.Namespace) -> int:
+    from runners.cli.foreground import catalogue_of
+
+    async with catalogue_of(options.framework, options.device, None) as (_, _, suites):
+        listed = [
+            f"{name}\t{case}"
+            for name, suite in suites.items()
+            for case in suite.functions
+            if fnmatch.fnmatchcase(case, options.match)
+        ]
+    if not listed:
+        raise UsageError(f"no case is like {options.match!r}")
+    print("\n".join(listed))
+    return 0
+
+
+def shown(outcome: Outcome) -> list[str]:
+    """An outcome as a person reads it, most important first."""
+    lines = [f"{outcome.verdict} ({outcome.ending}) in {outcome.duration_s:.3f} s"]
+    fallbacks = ", ".join(f"{name} x{count}" for name, count in outcome.proof.fallbacks.items())
+    devices = ", ".join(outcome.proof.devices)
+    lines.append(f"placement  {outcome.placement}" + (f" on {devices}" if devices else ""))
+    if fallbacks:
+        lines.append(f"fallbacks  {fallbacks}")
+    timing = outcome.timing
+    if timing.init_ms is not None:
+        lines.append(f"priming    {timing.init_ms:.1f} ms")
+    if timing.cold_ms is not None:
+        lines.append(f"cold       {timing.cold_ms:.3f} ms")
+    if timing.samples_ms:
+        median = statistics.median(timing.samples_ms)
+        spread = f"{min(timing.samples_ms):.4f} to {max(timing.samples_ms):.4f}"
+        lines.append(f"steady     {median:.4f} ms median of {len(timing.samples_ms)} samples ({spread})")
+    if outcome.evidence is not None:
+        for name, value in outcome.evidence.model_dump(exclude_none=True, exclude={"frames"}).items():
+            lines.append(f"{name:<10} {value}")
+        lines += [f"  {frame}" for frame in outcome.evidence.frames]
+    if outcome.log_bytes:
+        cut = f" (the last {len(outcome.log_tail)})" if outcome.log_bytes > len(outcome.log_tail.encode()) else ""
+        lines += [f"printed {outcome.log_bytes} bytes{cut}:", outcome.log_tail.rstrip("\n")]
+    return lines

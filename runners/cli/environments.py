@@ -1,0 +1,350 @@
+"""Environments: a framework's own installation, keyed by all that decides its content and set up once.
+
+An environment holds exactly the packages of a lock, by version and by hash. The lock stands beside the
+framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
+machine, and the packages that bring further devices, are in the key too; targets with one key share one
+environment. It holds third-party packages only; the project itself comes by PYTHONPATH.
+Standard library only: this runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from runners.frameworks import DEVICE_GROUP, OURS
+
+PROJECT = Path(__file__).resolve().parents[2]
+COMPLETE = "portolan-complete.json"
+"""Written last: an environment without it was interrupted, and is made again."""
+PROGRESS_EVERY_S = 5.0
+_BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
+"""What comes and goes in a package's folder without being a part of it."""
+ANY_BUILD_VARIABLE = "PORTOLAN_ANY_BUILD"
+ANY_BUILD = "portolan-any-build"
+"""A file in an environment that may hold other builds than its lock: the environment's hash says so too."""
+
+Say = Callable[[str], None]
+
+
+class SetupFailedError(Exception):
+    """The environment could not be set up; the message is one line. The next call starts anew."""
+
+
+def any_build(variables: Mapping[str, str]) -> bool:
+    """Whether a package may be another build of its locked version, such as one of another index."""
+    return variables.get(ANY_BUILD_VARIABLE, "") not in ("", "0")
+
+
+def name(framework: str, device: str = "") -> str:
+    """The environment for a device: the framework's, or the device's own where one is declared."""
+    declared = OURS[framework].devices.get(device) if framework in OURS else None
+    return f"{framework}-{device}" if declared is not None and declared.own_environment else framework
+
+
+def lock(framework: str, device: str = "") -> Path:
+    """The packages of an environment, each with its version and the hashes of its files."""
+    variant = name(framework, device).removeprefix(framework)
+    return PROJECT / "runners" / framework / f"lock{variant}.txt"
+
+
+def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
+    """12 hex digits over all that decides what an environment holds. Raises ``OSError`` if there is no lock."""
+    lines = lock(framework, device).read_text().splitlines()
+    content = {
+        "name": name(framework, device),
+        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "machine": platform.machine(),
+        "lock": [line for line in lines if line and not line.startswith("#")],
+        "added": sorted(map(_content, added)),
+        "any build": any_build(os.environ),
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _content(package: str) -> str:
+    """What a package to add is: its files where it is a folder or a file here, else the requirement as written."""
+    source = Path(package).expanduser()
+    if not source.exists():
+        return package
+    files = [source] if source.is_file() else sorted(each for each in source.rglob("*") if each.is_file())
+    hasher = hashlib.sha256()
+    for file in files:
+        within = file.relative_to(source).as_posix()
+        if not any(part in _BUILT or part.endswith(".egg-info") for part in within.split("/")):
+            content = file.read_bytes()
+            hasher.update(f"{within}:{len(content)}\n".encode() + content)
+    return hasher.hexdigest()
+
+
+def path(framework: str, device: str = "", added: Sequence[str] = ()) -> Path:
+    """Where the environment of the present lock is, or will be."""
+    return _folder() / f"{name(framework, device)}-{key(framework, device, added)}"
+
+
+def find(framework: str, device: str = "") -> Path | None:
+    """The environment for a device of the framework, if it is set up completely.
+
+    For a device that a package brings it is the one with that package, the latest set up of several.
+    """
+    try:
+        found = _bringing(framework, device) or path(framework, device)
+    except OSError:
+        # Without a lock there is no environment that could match it.
+        return None
+    return found if _is_complete(found) else None
+
+
+def _is_complete(environment: Path) -> bool:
+    return (environment / COMPLETE).exists() and (environment / "bin" / "python").exists()
+
+
+def _bringing(framework: str, device: str) -> Path | None:
+    plain = key(framework, device)
+    marks = []
+    for mark in _folder().glob(f"{name(framework, device)}-*/{COMPLETE}"):
+        with contextlib.suppress(ValueError, OSError):
+            said = json.loads(mark.read_text())
+            if said.get("plain") == plain and f"{framework}.{device}" in said["brought"]:
+                marks.append(mark)
+    return max(marks, key=lambda mark: mark.stat().st_mtime).parent if marks else None
+
+
+def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequence[str] = ()) -> Path:
+    """Install the environment for a device of the framework unless it is there; its path.
+
+    ``added`` are packages that bring further devices: requirements, or folders and files of this machine.
+    """
+    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    _require_lock(framework)
+    what = name(framework, device)
+    try:
+        packages = [_requirement(each) for each in added]
+        target = path(framework, device, packages)
+        if _is_complete(target):
+            say(f"{what}: its environment is ready in {target}")
+            # Of several that bring a device, the one asked for last is the one that serves it.
+            (target / COMPLETE).touch()
+            return target
+        uv = _find_uv()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(target.with_name(f"{target.name}.lock"), what, say):
+            if not _is_complete(target):
+                _build(framework, device, packages, target, uv, say)
+    except OSError as error:
+        raise SetupFailedError(
+            f"{what}: {error.filename or _folder()}: {(error.strerror or str(error)).lower()}; "
+            "make room there, or name another place for environments in PORTOLAN_CACHE"
+        ) from error
+    return target
+
+
+def _requirement(package: str) -> str:
+    """As uv is to be told of it: a folder or file of this machine by its whole path."""
+    source = Path(package).expanduser()
+    if package and source.exists():
+        return str(source.resolve())
+    if not package or package.startswith((".", "~", os.sep)):
+        raise SetupFailedError(f"--with {package}: there is no such folder or file; give one, or a requirement")
+    return package
+
+
+def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: str, say: Say) -> None:
+    began = time.monotonic()
+    what = name(framework, device)
+    # In place, not beside it: an environment's scripts hold its path and cannot be moved.
+    if target.exists():
+        say(f"{what}: an earlier set-up was interrupted; starting again")
+        shutil.rmtree(target)
+    variables = index_variables(os.environ)
+    _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, what, began, say)
+    for command in _installing(lock(framework, device), added, any_build(os.environ)):
+        into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
+        _call([uv, "pip", *command[:1], *into, *command[1:]], variables, what, began, say)
+    if any_build(os.environ):
+        (target / ANY_BUILD).touch()
+    _check(framework, target, uv, variables, what, began, say)
+    brought = _brought(framework, target)
+    if added and not brought:
+        raise SetupFailedError(
+            f"{what}: {', '.join(added)} brings no device: it needs an entry point {framework}.NAME "
+            f"in the group {DEVICE_GROUP}"
+        )
+    took = time.monotonic() - began
+    mark = {"name": what, "seconds": round(took, 1), "plain": key(framework, device), "brought": brought}
+    (target / COMPLETE).write_text(json.dumps(mark) + "\n")
+    devices = f" with {', '.join(each.replace('.', '/', 1) for each in brought)}" if brought else ""
+    say(f"{what}: environment ready{devices} after {took:.0f} s in {target}")
+
+
+def _installing(locked: Path, added: Sequence[str], any_build_will_do: bool) -> Iterator[list[str]]:
+    """The commands of uv: one for the packages of the lock, and one for those added among the locked versions."""
+    versions = ["--constraint", str(locked), "--no-verify-hashes"]
+    if any_build_will_do:
+        # Resolved, not synchronised: another build of a package may need fewer packages, as torch for the CPU does.
+        yield ["install", "-r", str(locked.with_name(locked.name.replace("lock", "requirements", 1))), *versions]
+    else:
+        yield ["sync", "--require-hashes", str(locked)]
+    if added:
+        yield ["install", *versions, *(part for package in added for part in (package, *_unseen(Path(package))))]
+
+
+def _unseen(package: Path) -> list[str]:
+    """Has uv build a folder anew: it would take what it built before unless pyproject.toml itself has changed."""
+    try:
+        return ["--refresh-package", tomllib.loads((package / "pyproject.toml").read_text())["project"]["name"]]
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def _brought(framework: str, environment: Path) -> list[str]:
+    """The devices of the framework that packages of the environment bring, as their entry points name them."""
+    packages = [str(each) for each in environment.glob("lib/python*/site-packages")]
+    entries = [entry for each in metadata.distributions(path=packages) for entry in each.entry_points]
+    return sorted(
+        entry.name for entry in entries if entry.group == DEVICE_GROUP and entry.name.startswith(f"{framework}.")
+    )
+
+
+def _check(
+    framework: str, target: Path, uv: str, variables: Mapping[str, str], what: str, began: float, say: Say
+) -> None:
+    """Every requirement is met, and the framework can be imported: better found now than by a runner."""
+    python = str(target / "bin" / "python")
+    _call([uv, "pip", "check", "--python", python], variables, what, began, say)
+    # Not on CUDA's account: what needs a device is asked of it in its own time.
+    _call([python, "-P", "-c", f"import {framework}"], {**variables, "CUDA_VISIBLE_DEVICES": ""}, what, began, say)
+
+
+def _call(command: list[str], variables: Mapping[str, str], what: str, began: float, say: Say) -> None:
+    """Run one step; pass its words on as progress, at most one line every few seconds."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(variables),
+    )
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    words: deque[str] = deque(maxlen=40)
+    said, rest = time.monotonic(), ""
+    doing = "making it" if "venv" in command else "resolving and downloading"
+    try:
+        while process.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+            rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
+            if words and "venv" not in command:
+                doing = words[-1]
+            if time.monotonic() - said >= PROGRESS_EVERY_S:
+                said = time.monotonic()
+                say(f"{what}: {doing} ({said - began:.0f} s)")
+        _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+    if process.returncode != 0:
+        tail = " ".join(" ".join(words).split())[-600:]
+        step = Path(command[0]).name
+        advice = "run setup again to retry"
+        if "hash" in tail.lower():
+            advice = (
+                f"the index has another build than the lock: set {ANY_BUILD_VARIABLE}=1 to take it, "
+                "wherever portolan or portolan-runner is called"
+            )
+        raise SetupFailedError(f"{what}: {step} ended with {process.returncode}: {tail}; {advice}")
+
+
+def _gather(text: str, words: deque[str]) -> str:
+    *lines, rest = text.replace("\r", "\n").split("\n")
+    words.extend(line.strip() for line in lines if line.strip())
+    return rest
+
+
+def index_variables(inherited: Mapping[str, str]) -> dict[str, str]:
+    """uv's environment: what is configured for pip holds for uv, unless uv has its own word on it."""
+    variables = dict(inherited)
+    for ours, theirs in (
+        ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),
+        ("UV_INDEX", "PIP_EXTRA_INDEX_URL"),
+        ("UV_FIND_LINKS", "PIP_FIND_LINKS"),
+        ("SSL_CERT_FILE", "PIP_CERT"),
+    ):
+        if theirs in inherited and not any(name in inherited for name in (ours, f"{ours}_URL")):
+            variables[ours] = inherited[theirs]
+    # Compiled once here, or on every start of every runner.
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV"):
+        variables.pop(name, None)
+    variables["UV_COMPILE_BYTECODE_TIMEOUT"] = variables.get("UV_COMPILE_BYTECODE_TIMEOUT", "300")
+    return variables
+
+
+@contextlib.contextmanager
+def _lock(file: Path, what: str, say: Say) -> Iterator[None]:
+    """One set-up of an environment at a time; the kernel lets go when its process ends."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"{what}: another process is setting it up; waiting for it")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _find_uv() -> str:
+    beside = Path(sys.executable).with_name("uv")
+    found = str(beside) if beside.exists() else shutil.which("uv")
+    if not found:
+        raise SetupFailedError(f"uv is not installed; run: {sys.executable} -m pip install uv")
+    return found
+
+
+def importable() -> Path:
+    """The folder for the PYTHONPATH of an environment: it holds the project's packages and no others.
+
+    That is the checkout. Of an installed wheel it is a folder of links: where the wheel is installed lie the
+    coordinator's packages too, and they would hide the environment's own.
+    """
+    if (PROJECT / "pyproject.toml").exists():
+        return PROJECT
+    folder = _cache() / "portolan" / "installed" / hashlib.sha256(bytes(PROJECT)).hexdigest()[:12]
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in ("protocol", "runners"):
+        with contextlib.suppress(FileExistsError):
+            (folder / package).symlink_to(PROJECT / package)
+    return folder
+
+
+def _require_lock(framework: str) -> None:
+    if not lock(framework).exists():
+        raise SetupFailedError(f"{framework} brings its own environment: install it beside portolan and serve it there")
+
+
+def _folder() -> Path:
+    return _cache() / "portolan" / "environments"
+
+
+def _cache() -> Path:
+    for name in ("PORTOLAN_CACHE", "XDG_CACHE_HOME"):
+        if os.environ.get(name):
+            return Path(os.environ[name]).expanduser().absolute()
+    return Path.home() / ".cache"

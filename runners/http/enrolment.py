@@ -1,0 +1,196 @@
+"""Enrolling: the runner tells a coordinator where it is, and gets a secret of its own.
+
+It asks until the coordinator has spoken to it with that secret. A coordinator that does not
+answer may come later; one that refuses ends the runner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import ipaddress
+import random
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from protocol.enrolment import MAX_URL, NAME, SECRET, Enrolled, Enrolment, web_address
+from protocol.problems import Problem
+from runners.http.access import Access
+from runners.isolation.outcomes import printable
+
+PATH = "/api/v1/runners/enrol"
+MAX_NAME = 64
+MAX_ANSWER = 4 << 20
+ANSWER_S = 60.0
+"""The coordinator probes us, and whoever had the name before, ere it answers."""
+CONFIRMED_WITHIN_S = 60.0
+"""A coordinator that has our secret speaks to us at once, or when it has taken over from a dead one (30 s)."""
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 10.0
+TRY_AGAIN = frozenset({408, 425, 429})
+
+Address = tuple[str, int]
+Value = TypeVar("Value")
+
+
+class RefusedError(Exception):
+    """The runner cannot enrol, now or later; the message is one line that says what to do."""
+
+
+class UnansweredError(Exception):
+    """The coordinator could not do it now."""
+
+
+@dataclass(frozen=True)
+class Joining:
+    """Which coordinator, with what, as whom, and reached where."""
+
+    coordinator: str
+    secret_file: Path
+    name: str
+    advertise: str | None = None
+    """Null: the address from which we reach the coordinator."""
+
+
+def joining(coordinator: str, secret_file: Path, name: str, advertise: str) -> Joining:
+    """Checked before anything is started. Raises ``RefusedError``."""
+    given = _checked("--enrol", coordinator)
+    if re.fullmatch(NAME, name) is None:
+        raise RefusedError(f"--name '{_line(name)}': 1 to {MAX_NAME} of letters, digits, '_', '.' and '-'")
+    read_secret(secret_file)
+    return Joining(given, secret_file, name, None if advertise == "auto" else _checked("--advertise", advertise))
+
+
+def default_name(host: str, framework: str, device: str) -> str:
+    """What stays the same when the runner is started again on this host."""
+    target = f"-{framework}-{device}"
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", host)[: MAX_NAME - len(target)] + target
+
+
+def read_secret(path: Path) -> str:
+    """Read at every try, so that it may be changed while the runner waits."""
+    try:
+        secret = path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RefusedError(f"--enrolment-secret-file: {error}") from error
+    if re.fullmatch(SECRET, secret) is None:
+        raise RefusedError(f"--enrolment-secret-file: {path} must hold one word of printable ASCII, up to 500 letters")
+    return secret
+
+
+def reached_at(listening: Address, local: str) -> str:
+    """Our address for a coordinator that we reach from ``local``. Raises ``RefusedError``."""
+    host, port = listening
+    own, outgoing = ipaddress.ip_address(host.partition("%")[0]), ipaddress.ip_address(local.partition("%")[0])
+    if own.is_loopback and not outgoing.is_loopback:
+        raise RefusedError(
+            f"the runner listens on {host} and the coordinator is on another machine: "
+            "listen where it can reach it, with --host 0.0.0.0, or say where with --advertise URL"
+        )
+    chosen = outgoing if own.is_unspecified else own
+    if own.is_unspecified and own.version < outgoing.version:
+        raise RefusedError(f"the runner listens on {host} and the coordinator is reached over IPv6: use --host ::")
+    if chosen.is_link_local and chosen.version == 6:
+        raise RefusedError(f"{chosen} is an address of one link only: say another with --advertise URL")
+    return f"http://[{chosen}]:{port}" if chosen.version == 6 else f"http://{chosen}:{port}"
+
+
+async def enrol(order: Joining, listening: Address, access: Access, say: Callable[[str], object]) -> None:
+    """Until the coordinator has spoken with the secret that it gave. Raises ``RefusedError``."""
+    said, pause_s = "", FIRST_PAUSE_S
+    while not access.confirmed.is_set():
+        try:
+            enrolled = await _in_thread(partial(_ask, order, listening, access.propose()))
+        except UnansweredError as error:
+            now, wait_s = f"not enrolled yet: {error}; trying again", pause_s * random.uniform(0.5, 1)
+            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+        else:
+            access.adopt(enrolled.secret)
+            now, wait_s = f"enrolled at {order.coordinator} as {order.name}", CONFIRMED_WITHIN_S
+            pause_s = FIRST_PAUSE_S
+        if now != said:
+            say(now)
+            said = now
+        try:
+            async with asyncio.timeout(wait_s):
+                await access.confirmed.wait()
+        except TimeoutError:
+            continue
+
+
+def _ask(order: Joining, listening: Address, provisional: str) -> Enrolled:
+    """One request, blocking."""
+    coordinator = urlsplit(order.coordinator)
+    connect = http.client.HTTPSConnection if coordinator.scheme == "https" else http.client.HTTPConnection
+    connection = connect(coordinator.hostname or "", coordinator.port, timeout=ANSWER_S)
+    try:
+        connection.connect()
+        url = order.advertise or reached_at(listening, connection.sock.getsockname()[0])
+        body = Enrolment(name=order.name, url=url, secret=provisional).model_dump_json()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {read_secret(order.secret_file)}"}
+        connection.request("POST", coordinator.path + PATH, body, headers)
+        response = connection.getresponse()
+        return _answer(order.coordinator, response.status, response.read(MAX_ANSWER))
+    except (OSError, http.client.HTTPException) as error:
+        why = "too slow" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or str(error)
+        why = why or type(error).__name__
+        raise UnansweredError(f"the coordinator at {order.coordinator} does not answer ({_line(why)})") from error
+    finally:
+        connection.close()
+
+
+def _answer(coordinator: str, status: int, body: bytes) -> Enrolled:
+    """What the coordinator's answer means for us."""
+    stranger = RefusedError(f"what answers at {coordinator} does not enrol runners ({status}): check --enrol")
+    try:
+        if status in (200, 201):
+            return Enrolled.model_validate_json(body)
+        problem = _line(Problem.model_validate_json(body).detail.removeprefix("body."))
+    except ValidationError as error:
+        if status >= 500:
+            raise UnansweredError(f"the coordinator at {coordinator} answers {status}") from error
+        raise stranger from error
+    if status >= 500 or status in TRY_AGAIN:
+        raise UnansweredError(problem)
+    if status in (404, 405):
+        raise stranger
+    raise RefusedError(problem)
+
+
+def _checked(option: str, url: str) -> str:
+    try:
+        address = web_address(url)
+        if len(address) > MAX_URL or "?" in address or "#" in address:
+            raise ValueError(f"must be an address like http://host:8642, of at most {MAX_URL} letters")
+    except ValueError as error:
+        raise RefusedError(f"{option} '{_line(url)}': {error}") from error
+    return address
+
+
+async def _in_thread(work: Callable[[], Value]) -> Value:
+    """``asyncio.to_thread``, but for a thread that nobody waits for when the runner stops."""
+    future: Future[Value] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="enrolment", daemon=True).start()
+    return await asyncio.wrap_future(future)
+
+
+def _line(text: str) -> str:
+    """What somebody else said, as part of a line of ours."""
+    return printable(" ".join(text.split()), 500)

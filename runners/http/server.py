@@ -1,0 +1,340 @@
+"""The runner API, version 1, over HTTP. Any ``Executor`` can stand behind it.
+
+``Service`` holds what the calls need; ``build`` makes the ASGI application of it. The two
+calls of the hot path (jobs in, events out) validate and serialise a batch at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import StreamingResponse
+from pydantic import ValidationError
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.routing import Match
+
+from protocol.catalogue import Catalogue
+from protocol.events import EVENT, HEARTBEAT_S, Acknowledgement
+from protocol.jobs import JobBatch, JobReceipts, JobStatus
+from protocol.problems import PROBLEM_JSON, Problem, describe_problems, problem_responses
+from protocol.runner import RunnerInfo
+from runners.http.access import Access
+from runners.isolation.attempts import Attempts, Executor, Task
+from runners.isolation.events import AheadError, EventLog, TrimmedError
+from runners.isolation.outcomes import printable
+
+MAX_BODY = 4 << 20
+NDJSON = "application/x-ndjson"
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+LARGEST = 2**63 - 1
+JobId = Annotated[str, Path(max_length=64)]
+Attempt = Annotated[int, Path(ge=1, le=LARGEST)]
+_Body = TypeVar("_Body", JobBatch, Acknowledgement)
+Receipt = tuple[str, int, JobStatus]
+"""Id, attempt and what became of it: a ``JobReceipt`` of the hot path."""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class SuiteIndex:
+    """What the server must know of a suite: its revision, and the function of every case id."""
+
+    revision: str
+    functions: Mapping[str, str]
+
+
+class Service:
+    """One boot of a runner."""
+
+    def __init__(
+        self,
+        info: RunnerInfo,
+        catalogue: bytes,
+        suites: Mapping[str, SuiteIndex],
+        log: EventLog,
+        executor: Executor,
+        secret: str,
+    ) -> None:
+        if not secret:
+            raise ValueError("the secret is empty; give one, or none to have one made")
+        self.info = info
+        self.catalogue = catalogue
+        self.suites = suites
+        self.log = log
+        self.executor = executor
+        self.access = Access(secret)
+        self.attempts = Attempts(info.queue_limit)
+
+    def post(self, batch: JobBatch) -> list[Receipt]:
+        """Take on the jobs of a batch, or say of each why not."""
+        self.require_boot(batch.boot_id)
+        suite = self.suites.get(batch.suite)
+        if suite is not None and suite.revision != batch.revision:
+            raise ProblemError(
+                409,
+                "Another revision",
+                f"suite {batch.suite!r} is at revision {suite.revision} here, not {printable(batch.revision, 80)}; "
+                "read the catalogue again",
+                boot_id=self.info.boot_id,
+                revision=suite.revision,
+            )
+        accepted: list[Task] = []
+        receipts: list[Receipt] = []
+        queued = self.executor.queued
+        for job in batch.jobs:
+            function = suite.functions.get(job.case) if suite is not None else None
+            if function is None:
+                status = JobStatus.unknown_case
+            else:
+                task = Task(job, batch.suite, function)
+                status = self.attempts.answer(task, queued + len(accepted))
+                if status is JobStatus.queued:
+                    older = self.attempts.add(task)
+                    if older is not None:
+                        self.executor.cancel(*older)
+                    accepted.append(task)
+            receipts.append((job.id, job.attempt, status))
+        self.executor.submit(accepted)
+        return receipts
+
+    def acknowledge(self, acknowledgement: Acknowledgement) -> None:
+        self.require_boot(acknowledgement.boot_id)
+        try:
+            self.attempts.forget(self.log.acknowledge(acknowledgement.n))
+        except AheadError as error:
+            raise ProblemError(422, "Not issued yet", str(error)) from error
+
+    async def events(self, after: int) -> AsyncIterator[bytes]:
+        """Batches of lines from ``after`` on, and a heartbeat whenever there is nothing else to say."""
+        while not self.log.closed:
+            try:
+                last, lines = self.log.after(after)
+            except TrimmedError:
+                # Acknowledged by another stream's reader while this one was not looking.
+                return
+            if lines:
+                after = last
+                yield lines
+                # Let what happens at once gather, so that a burst leaves in few writes.
+                await asyncio.sleep(0)
+            elif not await self.log.wait_for_event(after, HEARTBEAT_S) and not self.log.closed:
+                waiting = self.executor.queued + self.executor.starting
+                yield self.log.heartbeat(after, waiting, self.executor.running())
+
+    def require_boot(self, boot_id: str) -> None:
+        if boot_id != self.info.boot_id:
+            raise ProblemError(
+                409,
+                "Another boot",
+                f"this runner is boot {self.info.boot_id}; every attempt of another boot is lost",
+                boot_id=self.info.boot_id,
+            )
+
+
+class ProblemError(Exception):
+    """An answer that is a problem; ``members`` stand beside the standard ones."""
+
+    def __init__(self, status: int, title: str, detail: str, **members: Any) -> None:
+        super().__init__(detail)
+        self.response = problem(status, title, detail, **members)
+
+
+def problem(status: int, title: str, detail: str, **members: Any) -> Response:
+    body = Problem(title=title, status=status, detail=printable(detail), **members)
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return Response(body.model_dump_json(exclude_none=True), status, headers, PROBLEM_JSON)
+
+
+def build(service: Service) -> FastAPI:
+    """The application. Its OpenAPI document is at ``/openapi.json``."""
+    app = FastAPI(
+        title="Portolan runner API",
+        version=f"{service.info.protocol}",
+        docs_url=None,
+        redoc_url=None,
+    )
+    info = service.info.model_dump_json().encode()
+
+    @app.get("/healthz", tags=["health"], openapi_extra={"security": []})
+    async def healthz() -> dict[str, str]:
+        return {"status": "alive"}
+
+    @app.get("/v1/runner", response_model=RunnerInfo, responses=problem_responses(401))
+    async def runner() -> Response:
+        return Response(info, media_type="application/json")
+
+    @app.get("/v1/catalogue", response_model=Catalogue, responses=problem_responses(401))
+    async def catalogue() -> Response:
+        return Response(service.catalogue, media_type="application/json")
+
+    @app.post(
+        "/v1/jobs",
+        response_model=JobReceipts,
+        openapi_extra=_body(JobBatch),
+        responses=problem_responses(401, 409, 413, 422),
+    )
+    async def jobs(request: Request) -> Response:
+        return Response(shown(service.post(await _read(request, JobBatch))), media_type="application/json")
+
+    @app.get(
+        "/v1/events",
+        response_class=StreamingResponse,
+        responses={
+            200: {"content": {NDJSON: {"schema": _referring("Event")}}, "description": "One event a line."},
+            **problem_responses(401, 409, 410, 422),
+        },
+    )
+    async def events(boot_id: str, after: Annotated[int, Query(ge=0, le=LARGEST)]) -> Response:
+        service.require_boot(boot_id)
+        try:
+            service.log.after(after)
+        except TrimmedError as error:
+            raise ProblemError(410, "Trimmed", str(error), acknowledged=service.log.acknowledged) from error
+        except AheadError as error:
+            raise ProblemError(422, "Not issued yet", str(error)) from error
+        return StreamingResponse(service.events(after), media_type=NDJSON)
+
+    @app.post(
+        "/v1/events/ack",
+        status_code=204,
+        openapi_extra=_body(Acknowledgement),
+        responses=problem_responses(401, 409, 413, 422),
+    )
+    async def acknowledge(request: Request) -> Response:
+        service.acknowledge(await _read(request, Acknowledgement))
+        return Response(status_code=204)
+
+    @app.delete("/v1/jobs/{id}/{attempt}", status_code=204, responses=problem_responses(401, 422))
+    async def cancel(id: JobId, attempt: Attempt) -> Response:
+        service.executor.cancel(id, attempt)
+        return Response(status_code=204)
+
+    _describe_bodies(app)
+    _answer_with_problems(app)
+    app.add_middleware(BearerGate, access=service.access)
+    return app
+
+
+class BearerGate:
+    """Lets a request in only with a secret that opens. ``/healthz`` and the description of the API are open."""
+
+    OPEN = frozenset({"/healthz", "/openapi.json"})
+
+    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in self.OPEN:
+            given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+            if not self._access.opens(given):
+                refusal = problem(
+                    401,
+                    "Not allowed",
+                    "the runner's secret is missing or wrong; send 'Authorization: Bearer SECRET'",
+                )
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+async def _read(request: Request, model: type[_Body]) -> _Body:
+    """The body as one message, validated in one go."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise ProblemError(413, "Too large", f"the body is over {MAX_BODY} bytes; send fewer jobs at once")
+    try:
+        return model.model_validate_json(bytes(body), strict=True)
+    except ValidationError as error:
+        raise ProblemError(422, "Not valid", _told(error.errors()), errors=_brief(error.errors())) from error
+
+
+def shown(receipts: Sequence[Receipt]) -> str:
+    """``JobReceipts`` as JSON. Ids need no escaping (protocol.jobs.Job)."""
+    parts = [f'{{"id":"{id}","attempt":{attempt},"status":"{status}"}}' for id, attempt, status in receipts]
+    return f'{{"jobs":[{",".join(parts)}]}}'
+
+
+def _answer_with_problems(app: FastAPI) -> None:
+    @app.exception_handler(ProblemError)
+    async def known(request: Request, error: ProblemError) -> Response:
+        return error.response
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return problem(422, "Not valid", _told(error.errors()), errors=_brief(error.errors()))
+
+    @app.exception_handler(StarletteHTTPException)
+    async def refused(request: Request, error: StarletteHTTPException) -> Response:
+        where = f"{request.method} {printable(request.url.path, 200)}"
+        answer = problem(error.status_code, str(error.detail), f"{where}: {error.detail}; see /openapi.json")
+        answer.headers.update({"Allow": _allowed(request)} if error.status_code == 405 else error.headers or {})
+        return answer
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        return problem(500, "Runner error", f"the runner failed: {type(error).__name__}: {error}")
+
+
+def _allowed(request: Request) -> str:
+    """Every method that the path knows: the framework names those of the first route of several."""
+    routes, scope = request.app.routes, request.scope
+    return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
+
+
+def _told(errors: Any) -> str:
+    first = errors[0]
+    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}{more}"
+
+
+def _brief(errors: Any) -> list[dict[str, Any]]:
+    """Where and why, without the input: that may be anything, and is the caller's own."""
+    return [
+        {"loc": [part if isinstance(part, int) else printable(str(part), 200) for part in each["loc"]],
+         "msg": printable(str(each["msg"]), 500), "type": each["type"]}
+        for each in errors[:20]
+    ]  # fmt: skip
+
+
+_SCHEMA = "#/components/schemas/{model}"
+
+
+def _body(model: type[JobBatch] | type[Acknowledgement]) -> dict[str, Any]:
+    """The request body for OpenAPI, which FastAPI does not know of because we read it raw."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": _referring(model.__name__)}}}}
+
+
+def _referring(name: str) -> dict[str, str]:
+    return {"$ref": _SCHEMA.format(model=name)}
+
+
+def _describe_bodies(app: FastAPI) -> None:
+    """Add what the framework does not see: the gate, and the schemas of what is read and written raw."""
+    _, definitions = models_json_schema(
+        [(JobBatch, "validation"), (Acknowledgement, "validation")], ref_template=_SCHEMA
+    )
+    event = EVENT.json_schema(ref_template=_SCHEMA, mode="serialization")
+    schemas = {**definitions["$defs"], **event.pop("$defs"), "Event": event}
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = generate()
+        document["components"]["schemas"].update(schemas)
+        document["components"]["securitySchemes"] = {"secret": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"secret": []}]
+        describe_problems(document)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

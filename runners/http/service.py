@@ -1,0 +1,239 @@
+"""The service: a supervisor behind the runner API, from its start to its end.
+
+Binds the port, starts the supervisor, says when it is ready, serves until it is told to
+stop, and leaves no process behind. The command line around it is in ``cli.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from pydantic import ValidationError
+
+from protocol import PROTOCOL_VERSION
+from protocol.model import first_fault
+from protocol.runner import RunnerInfo
+from runners.http.access import Access
+from runners.http.enrolment import Joining, RefusedError, enrol
+from runners.http.fingerprint import fingerprint
+from runners.http.server import Service, SuiteIndex, build
+from runners.isolation import scratch
+from runners.isolation.channel import Message
+from runners.isolation.events import EventLog
+from runners.isolation.fork_server import FrameworkBrokenError
+from runners.isolation.supervisor import Supervisor
+
+QUEUE_LIMIT = 512
+KEPT_IDLE_S = 75
+"""An idle connection is closed after this: long after every client has let go of it, for a request
+that comes at that instant is lost."""
+_BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
+
+
+class UnservableError(Exception):
+    """The service cannot start; the message is one line that says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    framework: str
+    device: str
+    host: str = "127.0.0.1"
+    port: int = 0
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    announce_secret: bool = True
+    """The secret was made here, so the ready line is where the caller learns of it."""
+    memory_limit: int | None = None
+    ready_file: Path | None = None
+    joining: Joining | None = None
+    """The coordinator to enrol with; null: somebody registers the runner."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket, taken before anything slow is started."""
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, number)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
+    except OSError as error:
+        why = _BOUND_ALREADY if isinstance(error, OSError) and error.errno == 98 else "choose another --host or --port"
+        raise UnservableError(f"cannot listen on {host}:{port}: {error.strerror or error}; {why}") from error
+    return listening
+
+
+def index(catalogue: Message) -> dict[str, SuiteIndex]:
+    """What the server looks up, out of a catalogue as the zygote sent it."""
+    return {
+        suite["name"]: SuiteIndex(suite["revision"], {case["id"]: case["function"] for case in suite["cases"]})
+        for suite in catalogue["suites"]
+    }
+
+
+def describe(framework: str, device: str, description: dict[str, Any]) -> RunnerInfo:
+    """Raises ``FrameworkBrokenError`` if the device says of itself what no runner may."""
+    try:
+        return RunnerInfo(
+            boot_id=secrets.token_hex(8),
+            protocol=PROTOCOL_VERSION,
+            framework=framework,
+            version=description["version"],
+            device=device,
+            device_class=description["device_class"],
+            device_count=description["device_count"],
+            queue_limit=QUEUE_LIMIT,
+            simulated=description["simulated"],
+            fingerprint=fingerprint(framework, device, description),
+        )
+    except ValidationError as error:
+        told = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"
+        raise FrameworkBrokenError(f"{told}: mend the describe() of its devices.py") from error
+
+
+async def serve(settings: Settings) -> int:
+    """Serve until a signal; the exit code."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    listening = bind(settings.host, settings.port)
+    scratch.sweep()
+    log = EventLog()
+    supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit)
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        starting = asyncio.create_task(_start(supervisor))
+        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            return 0
+        try:
+            catalogue, description = await starting
+            info = describe(settings.framework, settings.device, description)
+        except FrameworkBrokenError as error:
+            raise UnservableError(str(error)) from error
+        service = Service(info, json.dumps(catalogue).encode(), index(catalogue), log, supervisor, settings.secret)
+        app = build(service)
+        broken = asyncio.create_task(supervisor.broken.wait())
+        async with Listener(app, listening):
+            announce(settings, info, listening)
+            refused = asyncio.create_task(_refusal(settings.joining, listening, service.access))
+            await asyncio.wait({stopped, broken, refused}, return_when=asyncio.FIRST_COMPLETED)
+            log.close()
+        if refused.done():
+            raise UnservableError(refused.result())
+        if supervisor.broken.is_set():
+            raise UnservableError(f"{settings.framework} can no longer be imported; see portolan-runner run")
+        return 0
+    finally:
+        await supervisor.close()
+        listening.close()
+
+
+async def _refusal(joining: Joining | None, listening: socket.socket, access: Access) -> str:
+    """Enrols the runner if it is to; returns only when it is refused, with the reason."""
+    if joining is not None:
+        try:
+            await enrol(joining, listening.getsockname()[:2], access, _say)
+        except RefusedError as error:
+            return str(error)
+    never: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    return await never
+
+
+def _say(line: str) -> None:
+    print(f"portolan-runner: {line}", file=sys.stderr, flush=True)
+
+
+async def _start(supervisor: Supervisor) -> tuple[Message, dict[str, Any]]:
+    return await supervisor.open(), await supervisor.look()
+
+
+class Listener:
+    """The HTTP server, for the time of an ``async with``. Signals stay with the caller."""
+
+    def __init__(self, app: FastAPI, listening: socket.socket) -> None:
+        self._listening = listening
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                log_level="critical",
+                access_log=False,
+                lifespan="off",
+                timeout_keep_alive=KEPT_IDLE_S,
+                timeout_graceful_shutdown=1,
+                ws="none",
+            )
+        )
+
+    async def __aenter__(self) -> Listener:
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._listening]))
+        up = asyncio.create_task(self._server.up.wait())
+        await asyncio.wait({self._task, up}, return_when=asyncio.FIRST_COMPLETED)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        await self._task
+
+
+class _Server(uvicorn.Server):
+    """Says when it is up, and leaves signals alone."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def url_of(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def announce(
+    settings: Settings, info: RunnerInfo, listening: socket.socket, write: Callable[[str], object] = print
+) -> None:
+    """One line of JSON: the service takes jobs from now on."""
+    ready = {
+        "url": url_of(listening),
+        "boot_id": info.boot_id,
+        "framework": info.framework,
+        "version": info.version,
+        "device": info.device,
+        "hardware": info.fingerprint.hardware,
+    }
+    if settings.joining is not None:
+        ready["name"] = settings.joining.name
+    elif settings.announce_secret:
+        ready["secret"] = settings.secret
+    line = json.dumps(ready)
+    if settings.ready_file is not None:
+        # Complete or not there: whoever waits for the file may read it the moment it appears.
+        draft = settings.ready_file.with_name(f".{settings.ready_file.name}.{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_text(line + "\n")
+        draft.replace(settings.ready_file)
+    write(line)
+    sys.stdout.flush()

@@ -1,0 +1,338 @@
+"""The nursery: the supervisor's side of the zygote. Starts it, has children forked, ends them.
+
+A ``Child`` here is the handle of one forked process: its channel, what it printed, and one
+stream of what happened to it. Which case it runs, and what an end means, is the
+supervisor's. The supervisor's process is the nursery's alone: every child of it that is not
+the zygote is taken for an orphan of a case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import math
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from runners.isolation import processes, scratch
+from runners.isolation.attempts import Task
+from runners.isolation.channel import ChannelLostError, LoopChannel, Message, OutputPipe
+
+IMPORT_LIMIT_S = 300.0
+"""A framework that is not imported by then never will be: cold disks took 60 s for torch."""
+FORK_LIMIT_S = 30.0
+KEEP_OUTPUT = 64 << 10
+PROJECT = Path(__file__).absolute().parents[2]
+"""Where the project's packages are imported from. Links stay: what they lead to may lie among other packages."""
+ZYGOTE = "runners.isolation.zygote"
+"""The module that runs as the zygote."""
+NOT_INHERITED = frozenset({"PORTOLAN_RUNNER_SECRET"})
+
+
+class FrameworkBrokenError(Exception):
+    """The framework cannot be imported or forked from; the message is one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that a child did, or that was done to it."""
+
+    kind: Literal["message", "exited", "channel_lost", "cancelled", "out_of_memory"]
+    message: Message | None = None
+    status: int | None = None
+    reason: str = ""
+    turn: int | None = None
+    """At which of the child's cases it is aimed."""
+
+
+class Child:
+    """One forked process."""
+
+    def __init__(self, connection: socket.socket, outputs: Sequence[int], room: str) -> None:
+        self.pid = 0
+        self.room = room
+        self.primed_ms: float | None = None
+        self.turn = -1
+        """Which of its cases it is at; before the first it is primed."""
+        self.ahead: Task | None = None
+        """The case that it was given before its turn."""
+        self.happenings: asyncio.Queue[Happening] = asyncio.Queue()
+        self.gone = asyncio.Event()
+        self.status: int | None = None
+        self.channel = LoopChannel(connection, self._said, self._lost)
+        # Two: what a case given ahead prints is not taken for that of the case before it.
+        self._outputs = [OutputPipe(each, KEEP_OUTPUT) for each in outputs]
+
+    def send(self, message: Message) -> None:
+        self.channel.send(message)
+
+    def give(self, order: Message, turn: int) -> None:
+        """The order to run the case of that turn. What was left in the pipe of its turn is nobody's."""
+        self._outputs[turn % 2].take()
+        self.channel.send(order)
+
+    def is_fit(self, task: Task | None = None) -> bool:
+        """Whether it is there, and at this task already or with nothing to do since its last case."""
+        return not self.gone.is_set() and (self.ahead is task if self.ahead else self.happenings.empty())
+
+    async def next(self, limit_s: float) -> Happening | None:
+        """What happens next to it, or None if nothing does in time."""
+        if not self.happenings.empty():
+            return self.happenings.get_nowait()
+        try:
+            async with asyncio.timeout(None if limit_s == math.inf else max(limit_s, 0.0)):
+                return await self.happenings.get()
+        except TimeoutError:
+            return None
+
+    def take_output(self) -> tuple[bytes, int]:
+        """What was printed in this turn: the tail, and the size of it all."""
+        return self._outputs[self.turn % 2].take()
+
+    def happen(self, kind: Literal["cancelled", "out_of_memory"], reason: str = "") -> None:
+        """Aimed at the case that it is at."""
+        self.happenings.put_nowait(Happening(kind, reason=reason, turn=self.turn))
+
+    def ended(self, status: int | None) -> None:
+        """It is no more. What it had said before comes first."""
+        self.channel.drain()
+        self.channel.close()
+        self.status = status
+        self.gone.set()
+        self.happenings.put_nowait(Happening("exited", status=status))
+
+    def dispose(self) -> None:
+        self.channel.close()
+        for output in self._outputs:
+            output.drain()
+            output.close()
+
+    def _said(self, message: Message) -> None:
+        self.happenings.put_nowait(Happening("message", message))
+
+    def _lost(self, reason: str) -> None:
+        self.happenings.put_nowait(Happening("channel_lost", reason=reason))
+
+
+class Nursery:
+    """A running zygote and the children forked from it."""
+
+    def __init__(self, framework: str, device: str, on_death: Callable[[], None]) -> None:
+        self._framework = framework
+        self._device = device
+        self._on_death = on_death
+        self._children: dict[int, Child] = {}
+        self._waiting: dict[int, tuple[Child, asyncio.Future[None]]] = {}
+        self._requests = itertools.count(1)
+        # Held while forking and while killing: a child whose pid is not known yet is no orphan.
+        self._forking = asyncio.Lock()
+        self._closing = False
+        self._started = False
+        self.alive = False
+
+    async def start(self) -> Message:
+        """Start the zygote and import the framework; returns the catalogue as it was sent."""
+        processes.become_subreaper()
+        try:
+            self._scratch = scratch.Scratch()
+        except OSError as error:
+            raise FrameworkBrokenError(
+                f"there is no room for temporary files ({error}); make some, or set {scratch.VARIABLE}"
+            ) from error
+        self._started = True
+        ours, theirs = socket.socketpair()
+        log_read, log_write = os.pipe()
+        self._log = OutputPipe(log_read, 16 << 10)
+        ready: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._ready = ready
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-m",
+            ZYGOTE,
+            self._framework,
+            self._device,
+            str(theirs.fileno()),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log_write,
+            stderr=log_write,
+            pass_fds=[theirs.fileno()],
+            env=environment(os.environ) | {scratch.VARIABLE: self._scratch.folder},
+            # A Ctrl-C in the terminal is for the supervisor, which then ends us in order.
+            start_new_session=True,
+        )
+        self.alive = True
+        theirs.close()
+        os.close(log_write)
+        self._channel = LoopChannel(ours, self._said, self._lost)
+        self._watcher = asyncio.create_task(self._watch())
+        try:
+            async with asyncio.timeout(IMPORT_LIMIT_S):
+                return await ready
+        except TimeoutError:
+            raise FrameworkBrokenError(
+                f"{self._framework} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
+            ) from None
+
+    async def fork(self) -> Child:
+        """A new child, which has done nothing yet."""
+        async with self._forking:
+            if not self.alive:
+                raise FrameworkBrokenError("the zygote is gone")
+            connection, theirs = socket.socketpair()
+            pipes = [os.pipe(), os.pipe()]
+            ends = [theirs.fileno(), *(writing for _, writing in pipes)]
+            request = next(self._requests)
+            child = Child(connection, [reading for reading, _ in pipes], self._scratch.room(str(request)))
+            forked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting[request] = child, forked
+            try:
+                asked = {"type": "fork", "request": request, "room": child.room}
+                self._channel.send(asked, ends)
+                async with asyncio.timeout(FORK_LIMIT_S):
+                    await forked
+            except (TimeoutError, ChannelLostError) as error:
+                child.dispose()
+                self._process.kill()
+                raise FrameworkBrokenError(f"the zygote forks no more ({error or 'no answer'})") from error
+            finally:
+                self._waiting.pop(request, None)
+                theirs.close()
+                for _, writing in pipes:
+                    os.close(writing)
+            return child
+
+    async def end(self, child: Child) -> None:
+        """Kill a child and all that it started; returns when they are gone."""
+        if not child.gone.is_set() and child.pid:
+            # The quick way: almost every child is alone, and idle or just finished.
+            seen = processes.look(child.pid)
+            if seen and not processes.children(child.pid):
+                processes.send(seen, signal.SIGKILL)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(1.0):
+                        await child.gone.wait()
+        await self._kill_others(child.pid)
+        if self.alive:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(processes.KILL_LIMIT_S):
+                    await child.gone.wait()
+        self._children.pop(child.pid, None)
+        child.dispose()
+        await self._scratch.clear(child.room)
+
+    async def has_orphans(self, child: Child) -> bool:
+        """Whether a case left processes behind, below its child or already reparented to the zygote."""
+        if processes.children(child.pid):
+            return True
+        if not self._strangers():
+            return False
+        # A child that is being forked right now is a stranger too, until the zygote has named it.
+        async with self._forking:
+            return bool(self._strangers())
+
+    def _strangers(self) -> set[int]:
+        return processes.children(self._process.pid) - self._children.keys()
+
+    async def close(self) -> None:
+        """Kill the zygote, its children and everything else below us that is marked as ours."""
+        self._closing = True
+        if not self._started:
+            return
+        if self.alive:
+            await self._kill_others(self._process.pid)
+            await self._watcher
+        for child in self._children.values():
+            child.dispose()
+        self._children.clear()
+        self._channel.close()
+        self._log.close()
+        await self._scratch.close()
+
+    def log_tail(self) -> str:
+        """What the zygote printed since the last call: the traceback of a broken import."""
+        return self._log.take()[0].decode("utf-8", "replace")
+
+    async def _kill_others(self, aim: int) -> None:
+        """Kill ``aim`` and every orphan; the zygote and its other children live on unless it is the aim."""
+        zygote, me = self._process.pid, os.getpid()
+
+        def find(table: Mapping[int, processes.Process]) -> list[processes.Process]:
+            roots = {pid for pid, each in table.items() if each.parent in (zygote, me) and pid not in keep}
+            return processes.descendants(roots, table)
+
+        async with self._forking:
+            keep = set() if aim == zygote else {zygote, *self._children} - {aim}
+            if self.alive and aim != zygote and not processes.children(zygote) - keep:
+                return
+            await self._kill(find)
+
+    async def _kill(self, find: Callable[[Mapping[int, processes.Process]], list[processes.Process]]) -> None:
+        await asyncio.to_thread(processes.kill, find)
+        processes.bury(spared=self._process.pid)
+
+    async def _watch(self) -> None:
+        await self._process.wait()
+        self.alive = False
+        self._lost("the zygote ended")
+        if not self._closing:
+            await self._kill(self._left_by_zygote)
+        for child in list(self._children.values()):
+            child.ended(None)
+        if not self._closing and self._ready.done():
+            self._on_death()
+
+    def _left_by_zygote(self, table: Mapping[int, processes.Process]) -> list[processes.Process]:
+        me = os.getpid()
+        roots = [each.pid for each in table.values() if each.parent == me]
+        return processes.descendants(roots, table)
+
+    def _said(self, message: Message) -> None:
+        match message["type"]:
+            case "ready":
+                self._ready.set_result(message["catalogue"])
+            case "broken":
+                self._ready.set_exception(FrameworkBrokenError(one_line(message["reason"])))
+            case "forked":
+                child, forked = self._waiting[message["request"]]
+                child.pid = message["pid"]
+                self._children[child.pid] = child
+                if not forked.done():
+                    forked.set_result(None)
+            case "exited":
+                child_gone = self._children.pop(message["pid"], None)
+                if child_gone:
+                    child_gone.ended(message["status"])
+
+    def _lost(self, reason: str) -> None:
+        if not self._ready.done():
+            tail = self.log_tail().strip().splitlines()
+            self._ready.set_exception(
+                FrameworkBrokenError(f"{self._framework} cannot be imported: {tail[-1] if tail else reason}")
+            )
+        for _, forked in self._waiting.values():
+            if not forked.done():
+                forked.set_exception(ChannelLostError(reason))
+
+
+def environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The zygote's environment: ours, marked, with the project importable and no secret."""
+    kept = {name: value for name, value in inherited.items() if name not in NOT_INHERITED}
+    paths = [str(PROJECT), *filter(None, kept.get("PYTHONPATH", "").split(os.pathsep))]
+    return kept | {
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+        processes.MARK: processes.mark(),
+    }
+
+
+def one_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines)[:1_000] if lines else json.dumps(text)

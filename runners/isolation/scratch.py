@@ -1,0 +1,62 @@
+"""Scratch: where temporary files of a runner's processes stand, so that they go when the processes go.
+
+Frameworks clean up as they exit, and a runner's processes do not exit: they are killed. Left in the
+host's own temporary folder, what they wrote would fill it, and the next case would fail for lack of
+room, which is no fault of its device.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from runners.isolation import processes
+
+PREFIX = "portolan-runner-"
+VARIABLE = "TMPDIR"
+
+
+class Scratch:
+    """One runner's folder, with a room in it for each child."""
+
+    def __init__(self) -> None:
+        """Raises ``OSError`` if no folder can be made."""
+        self.folder = tempfile.mkdtemp(prefix=f"{PREFIX}{processes.mark()}-")
+
+    def room(self, name: str) -> str:
+        """A folder of its own for a child; the runner's, where there is no more room for folders."""
+        path = os.path.join(self.folder, name)
+        try:
+            os.mkdir(path, 0o700)
+        except OSError:
+            return self.folder
+        return path
+
+    async def clear(self, room: str) -> None:
+        """Delete what a child left in its room, once nothing of it lives."""
+        if room != self.folder:
+            await asyncio.to_thread(shutil.rmtree, room, ignore_errors=True)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+def move_in(room: str) -> None:
+    """From here on this process and what it starts have their temporary files there."""
+    os.environ[VARIABLE] = room
+    tempfile.tempdir = room
+
+
+def sweep() -> None:
+    """Take away what dead runners of this machine left behind: their processes, then their folders."""
+    processes.kill_orphans()
+    table = processes.snapshot()
+    with contextlib.suppress(OSError):
+        for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+            mark = path.name.removeprefix(PREFIX).partition("-")[0]
+            if processes.is_abandoned(mark, table):
+                shutil.rmtree(path, ignore_errors=True)

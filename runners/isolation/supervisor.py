@@ -1,0 +1,407 @@
+"""The supervisor: runs tasks one after another, each function and run in a process of its own.
+
+It holds the clock and the memory limit, kills, and says how every attempt ended. It never
+imports a framework; forking is the nursery's, serving the outcomes is the server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from protocol.enums import DeviceClass, TimingPolicy
+from protocol.events import Running
+from protocol.outcomes import Outcome
+from runners.isolation import memory, processes
+from runners.isolation.attempts import Task
+from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
+from runners.isolation.deadline import Clock
+from runners.isolation.events import EventLog
+from runners.isolation.fork_server import Child, FrameworkBrokenError, Happening, Nursery
+from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
+
+PRIME_LIMIT_S = 120.0
+MEMORY_POLL_S = 0.25
+EXIT_GRACE_S = 1.0
+"""A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
+
+THREADS = 4
+"""Of the loop: memory is measured in one while another kills; name look-ups may take the rest."""
+
+CLOSED = "the case closed the channel to its runner"
+
+
+@dataclass
+class Current:
+    """The task that runs now."""
+
+    task: Task
+    child: Child | None = None
+    clock: Clock | None = None
+    cancelled: bool = False
+
+
+class Supervisor:
+    """An ``Executor`` that runs cases in forked children."""
+
+    def __init__(self, framework: str, device: str, log: EventLog, memory_limit: int | None = None) -> None:
+        self._framework = framework
+        self._device = device
+        self._log = log
+        self._memory_limit = memory_limit or memory.default_limit()
+        self._queue: deque[Task] = deque()
+        self._arrived = asyncio.Event()
+        self._current: Current | None = None
+        self._child: Child | None = None
+        self._child_group: tuple[str, str, int] | None = None
+        self._cancelled_ahead: Task | None = None
+        self._spare: asyncio.Task[Child] | None = None
+        self._left: list[Child] = []
+        self._ending: set[asyncio.Task[None]] = set()
+        self._overlaps = False
+        self._nursery = Nursery(framework, device, self._zygote_died)
+        self.broken = asyncio.Event()
+        """Set when no child can be forked any more: the service should stop."""
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def open(self) -> Message:
+        """Import the framework; returns its catalogue. The device is not touched."""
+        await _start_threads()
+        return await self._nursery.start()
+
+    async def look(self) -> dict[str, Any]:
+        """Look at the device and begin to execute; returns what it says of itself."""
+        description = await self._describe()
+        # On the host a second process can be primed beside the first; an accelerator may be exclusive.
+        self._overlaps = description["device_class"] == DeviceClass.cpu
+        self._tasks = [asyncio.create_task(self._work()), asyncio.create_task(self._watch_memory())]
+        return description
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    @property
+    def starting(self) -> int:
+        return int(self._current is not None and self._current.clock is None)
+
+    def running(self) -> list[Running]:
+        current = self._current
+        if current is None or current.clock is None:
+            return []
+        now, (id, attempt) = time.monotonic(), current.task.key
+        clock = current.clock
+        return [Running(id=id, attempt=attempt, elapsed_s=clock.elapsed(now), waited_s=clock.waited(now))]
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._queue.extend(tasks)
+        self._arrived.set()
+
+    def cancel(self, id: str, attempt: int) -> None:
+        current = self._current
+        if current is not None and current.task.key == (id, attempt):
+            current.cancelled = True
+            if current.child is not None:
+                current.child.happen("cancelled")
+            return
+        for task in self._queue:
+            if task.key == (id, attempt):
+                if self._child is not None and self._child.ahead is task:
+                    # Its child may be at it by now, and is ended when its turn comes.
+                    self._cancelled_ahead = task
+                    return
+                self._queue.remove(task)
+                self._log.finished(id, attempt, cancelled())
+                return
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        if self._spare is not None:
+            self._spare.cancel()
+        await self._nursery.close()
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    async def _work(self) -> None:
+        while True:
+            await self._log.room()
+            while not self._queue:
+                self._end_left()
+                self._arrived.clear()
+                await self._arrived.wait()
+            task = self._queue.popleft()
+            self._current = Current(task, cancelled=task is self._cancelled_ahead)
+            outcome = await self._attempt(self._current)
+            if self._current.clock is None:
+                self._log.started(*task.key)
+            self._current = None
+            self._log.finished(*task.key, outcome)
+
+    async def _attempt(self, current: Current) -> Outcome:
+        """One task to its outcome. Whatever fails here fails this task only."""
+        if current.cancelled:
+            await self._leave_child(wait=True)
+            return cancelled()
+        try:
+            child = await self._child_for(current)
+            if isinstance(child, Outcome):
+                return child
+            outcome = await self._run(child, current)
+        except FrameworkBrokenError as error:
+            await self._restart()
+            return harness_failed(f"{error}; the framework is being imported again")
+        tail, size = child.take_output()
+        paper = current.task.job.timing is TimingPolicy.paper
+        if child is self._child and (paper or await self._nursery.has_orphans(child)):
+            await self._leave_child(wait=True)
+        return with_log(outcome, tail, size)
+
+    async def _run(self, child: Child, current: Current) -> Outcome:
+        """Have the child run the case; on any end but a reported one the child is killed."""
+        job = current.task.job
+        child.turn += 1
+        if child.ahead is None:
+            child.give(_order(current.task), child.turn)
+        child.ahead = None
+        clock = current.clock = Clock(job.timeout_s, time.monotonic())
+        self._log.started(*current.task.key)
+        self._give_ahead(child, current.task)
+        # In a function's first case its threads start, and what goes on beside it takes a core from them.
+        if child.turn > 0 or not any(task.group == current.task.group for task in self._queue):
+            self._end_left()
+            self._prepare_spare()
+        kills_before = memory.kernel_kills()
+        try:
+            while True:
+                happening = await child.next(clock.left(time.monotonic()))
+                if happening is None:
+                    # Until the kill: that a fork bomb takes long to die is no time of the case.
+                    elapsed_s = clock.elapsed(time.monotonic())
+                    await self._leave_child(wait=True)
+                    return timed_out(job.timeout_s, elapsed_s)
+                if happening.turn not in (None, child.turn):
+                    # It was meant for the case before, which had finished by then.
+                    continue
+                if happening.message is None:
+                    return await self._unreported(child, happening, clock, kills_before)
+                said = happening.message
+                match said["type"]:
+                    case "begun":
+                        clock.begin(_moment(said))
+                    case "waiting":
+                        clock.pause(_moment(said))
+                    case "resumed":
+                        clock.resume(_moment(said))
+                    case "finished":
+                        return Outcome.model_validate(said["outcome"])
+        except ValidationError as error:
+            await self._leave_child(wait=True)
+            return unkept(error, duration_s=clock.elapsed(time.monotonic()))
+        except (KeyError, TypeError, ValueError) as error:
+            await self._leave_child(wait=True)
+            reason = f"the report of the case makes no sense: {type(error).__name__}: {error}"
+            return harness_failed(reason, duration_s=clock.elapsed(time.monotonic()))
+
+    def _give_ahead(self, child: Child, task: Task) -> None:
+        """The next case goes to its child before its turn, so that a child need not wait for us between cases.
+
+        If the turn never comes, because the case before it took the child along, nobody hears of it.
+        """
+        following = next(iter(self._queue), None)
+        if following is None or following.group != task.group or not self._log.has_room:
+            return
+        if all(each.job.timing is TimingPolicy.off for each in (task, following)):
+            child.ahead = following
+            child.give(_order(following), child.turn + 1)
+
+    async def _unreported(self, child: Child, happening: Happening, clock: Clock, kills_before: int) -> Outcome:
+        """The case will not report any more: tell from what happened how it ended."""
+        elapsed = clock.elapsed(time.monotonic())
+        if happening.kind == "channel_lost":
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(EXIT_GRACE_S):
+                    await child.gone.wait()
+        ended_alone, status = child.gone.is_set(), child.status
+        await self._leave_child(wait=True)
+        match happening.kind:
+            case "cancelled":
+                return cancelled(elapsed)
+            case "out_of_memory":
+                return out_of_memory(happening.reason, elapsed)
+            case _ if status is None and ended_alone:
+                return harness_failed("the zygote ended while the case ran", duration_s=elapsed)
+            case "channel_lost" if happening.reason in UNREADABLE:
+                return harness_failed(f"what came from the case cannot be read: {happening.reason}", duration_s=elapsed)
+            case _ if not ended_alone:
+                return died(None, elapsed, CLOSED)
+        if memory.kernel_kills() > kills_before and status == 9:
+            return out_of_memory("the kernel killed the process for lack of memory", elapsed)
+        lost = status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == CHANNEL_LOST
+        return died(status, elapsed, CLOSED if lost else None)
+
+    async def _child_for(self, current: Current) -> Child | Outcome:
+        """A primed child for the task: the last one, the spare, or a new one."""
+        task = current.task
+        timed = task.job.timing is not TimingPolicy.off
+        if not self._nursery.alive:
+            await self._restart()
+        child = self._child
+        if child is None or self._child_group != task.group or not child.is_fit(task):
+            await self._leave_child(wait=timed or not self._overlaps)
+            child = await self._take_spare() or await self._nursery.fork()
+            self._child, self._child_group = child, task.group
+        if timed:
+            await self._quiet()
+        current.child = child
+        if not current.cancelled and child.primed_ms is None and (failure := await self._prime(child)) is not None:
+            await self._leave_child(wait=True)
+            tail, size = child.take_output()
+            return with_log(failure, tail, size)
+        return cancelled() if current.cancelled else child
+
+    async def _take_spare(self) -> Child | None:
+        making, self._spare = self._spare, None
+        if making is None:
+            return None
+        try:
+            child = await making
+        except FrameworkBrokenError:
+            return None
+        if child.is_fit():
+            return child
+        await self._nursery.end(child)
+        return None
+
+    async def _quiet(self) -> None:
+        """No fork, priming or killing may go on beside a timed case."""
+        self._end_left()
+        busy: list[asyncio.Task[Any]] = [*self._ending, *([self._spare] if self._spare else [])]
+        if busy:
+            await asyncio.wait(busy)
+
+    async def _prime(self, child: Child) -> Outcome | None:
+        """Prime the device in a child; an outcome says that it could not be done."""
+        child.send({"type": "prime"})
+        happening = await child.next(PRIME_LIMIT_S)
+        if happening is None:
+            return harness_failed(f"the device was not primed within {PRIME_LIMIT_S:g} s", stage="prime")
+        if happening.kind == "cancelled":
+            return cancelled()
+        if happening.message is None:
+            status = "" if happening.status is None else f" (wait status {happening.status})"
+            return harness_failed(f"the process ended while its device was primed{status}", stage="prime")
+        if happening.message["type"] != "primed":
+            return harness_failed(str(happening.message.get("reason")), stage="prime")
+        child.primed_ms = happening.message["ms"]
+        return None
+
+    async def _describe(self) -> dict[str, Any]:
+        """Ask for the device in a throwaway child: asking may initialise it."""
+        child = await self._nursery.fork()
+        try:
+            child.send({"type": "describe"})
+            happening = await child.next(PRIME_LIMIT_S)
+        finally:
+            await self._nursery.end(child)
+        name = f"{self._framework}/{self._device}"
+        if happening is None:
+            raise FrameworkBrokenError(f"{name}: the device did not answer within {PRIME_LIMIT_S:g} s")
+        said = happening.message
+        if said is None:
+            raise FrameworkBrokenError(f"{name}: the process that looked for the device ended ({happening.kind})")
+        if said["type"] == "unavailable":
+            raise FrameworkBrokenError(f"{name} is not available here: {said['reason']}")
+        description: dict[str, Any] = said["description"]
+        return description
+
+    def _prepare_spare(self) -> None:
+        """Fork the next function's child while this one's runs, unless that could disturb a clock."""
+        current = self._current
+        assert current is not None
+        in_sight = [current.task, *self._queue]
+        if self._spare is not None or any(task.job.timing is not TimingPolicy.off for task in in_sight):
+            return
+        if any(task.group != current.task.group for task in self._queue):
+            self._spare = asyncio.create_task(self._make_spare())
+
+    async def _make_spare(self) -> Child:
+        child = await self._nursery.fork()
+        if self._overlaps:
+            # If this fails it is found again, and reported, when the child's first case primes it.
+            await self._prime(child)
+        return child
+
+    async def _leave_child(self, *, wait: bool) -> None:
+        """The present child has had its turn: end it, with everything it started, at once or soon."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        if wait:
+            await self._nursery.end(child)
+        else:
+            self._left.append(child)
+
+    def _end_left(self) -> None:
+        """End the children whose turn is over, beside whatever runs now."""
+        for child in self._left:
+            ending = asyncio.create_task(self._nursery.end(child))
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+        self._left.clear()
+
+    async def _watch_memory(self) -> None:
+        limit = self._memory_limit
+        while True:
+            await asyncio.sleep(MEMORY_POLL_S)
+            current = self._current
+            if current is None or current.child is None or current.clock is None:
+                continue
+            child, turn = current.child, current.child.turn
+            if await asyncio.to_thread(processes.hold_more_than, limit, child.pid) and child.turn == turn:
+                child.happen("out_of_memory", f"its processes held more than {limit / (1 << 20):.0f} MiB")
+
+    async def _restart(self) -> None:
+        """Start over with a new zygote; if that fails too, nothing can be executed any more."""
+        self._child = self._spare = None
+        self._left.clear()
+        await self._nursery.close()
+        self._nursery = Nursery(self._framework, self._device, self._zygote_died)
+        try:
+            await self._nursery.start()
+        except FrameworkBrokenError:
+            self.broken.set()
+            await asyncio.Event().wait()
+
+    def _zygote_died(self) -> None:
+        """Found by the next task, which starts it anew; the child of this one has ended already."""
+        self._child = None
+
+
+async def _start_threads() -> None:
+    """Every thread that the loop will need: a case that forks without end leaves room for none, and must be killed."""
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, "loop"))
+    together = threading.Barrier(THREADS)
+    await asyncio.gather(*(loop.run_in_executor(None, together.wait) for _ in range(THREADS)))
+
+
+def _moment(said: Message) -> float:
+    """When the child says that it happened: not after now, or a clock that ran ahead would put off the deadline."""
+    return min(float(said["at"]), time.monotonic())
+
+
+def _order(task: Task) -> Message:
+    return {"type": "case", "suite": task.suite, "case": task.job.case, "timing": task.job.timing}

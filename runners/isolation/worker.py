@@ -1,0 +1,224 @@
+"""The worker: a forked child that primes its device and runs cases one by one, as it is told.
+
+Runs in the child only. It is the one place where a framework's device is touched; all it
+says goes over its channel, all it prints over a pipe to the supervisor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import faulthandler
+import fcntl
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from time import monotonic, perf_counter  # ours, whatever a case puts in their place
+from typing import NoReturn
+
+from pydantic import ValidationError
+
+from protocol.enums import Ending, TimingPolicy, Verdict
+from protocol.outcomes import Outcome
+from runners.isolation import processes, scratch
+from runners.isolation.channel import CHANNEL_LOST, Channel, ChannelLostError, Message, encode
+from runners.isolation.harness import run_case
+from runners.isolation.outcomes import harness_failed, make_evidence, printable, unkept
+from runners.isolation.warm_up import rehearse
+from runners.suite.cases import Case
+from runners.suite.device import Device, DeviceUnavailableError
+
+LOCK_VARIABLE = "PORTOLAN_TIMING_LOCK"
+DEFAULT_LOCK = "/tmp/portolan-timing.lock"
+
+_libc = ctypes.CDLL(None)
+
+
+class Reporter:
+    """What a case's harness may ask for while it runs."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    @contextlib.contextmanager
+    def timing_lock(self) -> Iterator[float]:
+        """Hold the host's timing lock; gives the milliseconds waited, which nobody is charged for."""
+        descriptor = _open_lock(Path(os.environ.get(LOCK_VARIABLE, DEFAULT_LOCK)))
+        try:
+            waited = 0.0
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                began = monotonic()
+                self._channel.send({"type": "waiting", "at": began})
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                now = monotonic()
+                self._channel.send({"type": "resumed", "at": now})
+                waited = (now - began) * 1_000
+            yield waited
+        finally:
+            os.close(descriptor)
+
+
+def _open_lock(path: Path) -> int:
+    # Without O_CREAT first: in a sticky folder Linux refuses it for another user's file.
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, 0o666)
+        return descriptor
+
+
+class Worker:
+    """One child's life: describe, prime, and case after case until it is killed."""
+
+    def __init__(
+        self, channel: Channel, outputs: Sequence[int], device: Device, cases: Mapping[tuple[str, str], Case]
+    ) -> None:
+        self._channel = channel
+        self._outputs = outputs
+        self._device = device
+        self._cases = cases
+        self._position = 0
+        self._init_ms = 0.0
+
+    def serve(self) -> None:
+        while (message := self._channel.receive()) is not None:
+            match message["type"]:
+                case "describe":
+                    self._channel.send(self._describe())
+                case "prime":
+                    self._channel.send(self._prime())
+                case "case":
+                    print_to(self._outputs[self._position % 2])
+                    self._channel.send({"type": "begun", "at": monotonic()})
+                    outcome = self._run(message)
+                    _flush()
+                    self._channel.send(
+                        {
+                            "type": "finished",
+                            "at": monotonic(),
+                            "outcome": outcome.model_dump(mode="json", exclude_defaults=True),
+                        }
+                    )
+                    self._position += 1
+
+    def _describe(self) -> Message:
+        try:
+            told = {"type": "described", "description": dataclasses.asdict(self._device.describe())}
+            encode(told)  # what is no number of JSON is found here, where it can be said
+        except DeviceUnavailableError as error:
+            return {"type": "unavailable", "reason": printable(str(error))}
+        except Exception as error:
+            return {"type": "unavailable", "reason": printable(f"{type(error).__name__}: {error}")}
+        return told
+
+    def _prime(self) -> Message:
+        began = perf_counter()
+        try:
+            self._device.prime()
+        except Exception as error:
+            traceback.print_exc()
+            _flush()
+            return {
+                "type": "unprimed",
+                "reason": printable(f"the device could not be primed: {type(error).__name__}: {error}"),
+            }
+        self._init_ms = (perf_counter() - began) * 1_000
+        rehearse(self._device)
+        return {"type": "primed", "ms": self._init_ms}
+
+    def _run(self, message: Message) -> Outcome:
+        case = self._cases[message["suite"], message["case"]]
+        began = monotonic()
+        try:
+            return run_case(
+                self._device,
+                case,
+                TimingPolicy(message["timing"]),
+                Reporter(self._channel),
+                position=self._position,
+                init_ms=self._init_ms,
+            )
+        except ChannelLostError:
+            raise
+        except ValidationError as error:
+            traceback.print_exc()
+            return unkept(error, duration_s=monotonic() - began)
+        except Exception as error:
+            # The harness reports what a case raises; what reaches us is the harness's own.
+            traceback.print_exc()
+            return harness_failed(
+                f"the harness failed: {type(error).__name__}: {error}", duration_s=monotonic() - began
+            )
+        except BaseException as error:
+            kind = type(error)
+            return Outcome(
+                verdict=Verdict.failed,
+                ending=Ending.raised,
+                duration_s=monotonic() - began,
+                evidence=make_evidence(
+                    exception=f"{kind.__module__}.{kind.__qualname__}", message=str(error), stage="call"
+                ),
+            )
+
+
+def print_to(output: int) -> None:
+    """Have everything that is printed from now on go there."""
+    # A case may have closed it; its channel is then closed too, and the next report says so.
+    with contextlib.suppress(OSError):
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+
+
+def _flush() -> None:
+    """What was printed must stand in the pipe before the outcome is sent."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    _libc.fflush(None)
+
+
+def live(
+    connection: socket.socket,
+    outputs: Sequence[int],
+    room: str,
+    parent: int,
+    device: Device,
+    cases: Mapping[tuple[str, str], Case],
+) -> NoReturn:
+    """Everything a child does after the fork. Leaves by ``os._exit`` only: the zygote's own
+    exit handlers must not run here."""
+    code = 1
+    try:
+        processes.die_with_parent(signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, signal.SIG_DFL)
+        for output in outputs:
+            os.set_inheritable(output, False)
+        # What priming prints goes to the pipe that the first case does not use.
+        print_to(outputs[-1])
+        # Standard error may be a file object of the zygote's own making; native code writes to 2.
+        faulthandler.enable(file=2)
+        scratch.move_in(room)
+        Worker(Channel(connection), outputs, device, cases).serve()
+        code = 0
+    except ChannelLostError:
+        code = CHANNEL_LOST
+    except BaseException:
+        with contextlib.suppress(BaseException):
+            traceback.print_exc()
+            _flush()
+    finally:
+        os._exit(code)

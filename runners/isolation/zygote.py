@@ -1,0 +1,131 @@
+"""The zygote: imports the framework once, never touches its device, and forks children.
+
+``python -m runners.isolation.zygote FRAMEWORK DEVICE FD`` is started by the supervisor with one end of
+a channel. It sends the catalogue, then forks a child for every request, reaps what ends and
+says so. When the supervisor dies, it kills everything below itself and leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+import warnings
+
+from runners import frameworks
+from runners.isolation import numpy_threads, pages, processes
+from runners.isolation.channel import Channel, Message
+from runners.isolation.outcomes import printable
+from runners.suite import catalogue
+from runners.suite.framework import Framework
+
+
+def main(arguments: list[str]) -> int:
+    framework, device, descriptor = arguments
+    # While importing nobody listens to the channel, and nobody has been forked: just die.
+    processes.die_with_parent(signal.SIGKILL)
+    processes.become_subreaper()
+    channel = Channel(socket.socket(fileno=int(descriptor)))
+    try:
+        declared = frameworks.load(framework)
+        os.environ.update(frameworks.variables(declared, device))
+        zygote = Zygote(channel, declared, device)
+    except BaseException as error:
+        traceback.print_exc()
+        known = isinstance(error, frameworks.UnknownFrameworkError)
+        reason = str(error) if known else f"{framework} cannot be imported: {type(error).__name__}: {error}"
+        channel.send({"type": "broken", "reason": printable(reason)})
+        return 1
+    processes.die_with_parent(0)
+    zygote.serve()
+    return 0
+
+
+class Zygote:
+    """Holds the imported framework, its device object (untouched) and all cases."""
+
+    def __init__(self, channel: Channel, framework: Framework, device: str) -> None:
+        self._channel = channel
+        self._device = frameworks.load_device(framework, device)
+        suites = catalogue.suites_of(framework)
+        self._cases = catalogue.by_id(suites)
+        offer = catalogue.offer(suites, catalogue.revision(framework))
+        # Imported here, so that no child pays for it.
+        from runners.isolation import worker
+
+        numpy_threads.compute_on_one_thread()
+        self._live = worker.live
+        self._children: set[int] = set()
+        self._wakeup, signal_end = os.pipe()
+        os.set_blocking(self._wakeup, False)
+        os.set_blocking(signal_end, False)
+        signal.set_wakeup_fd(signal_end, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        # Python 3.12 warns of threads at fork. Only threads of native pools are here, idle.
+        warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
+        # What is alive now stays: the collector would only copy its pages in every child.
+        gc.collect()
+        gc.freeze()
+        pages.make_huge()
+        channel.send({"type": "ready", "pid": os.getpid(), "catalogue": offer.model_dump(mode="json")})
+
+    def serve(self) -> None:
+        """Until the supervisor is gone."""
+        watched: list[int] = [self._channel.fileno(), self._wakeup]
+        while True:
+            if not self._channel.has_message:
+                readable, _, _ = select.select(watched, [], [])
+                if self._wakeup in readable:
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(self._wakeup, 4_096)
+                    self._reap()
+                if self._channel.fileno() not in readable:
+                    continue
+            message = self._channel.receive()
+            if message is None:
+                self._kill_all()
+                return
+            self._fork(message)
+
+    def _fork(self, message: Message) -> None:
+        connection_end, *output_ends = self._channel.take_descriptors(3)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._channel.close()
+            os.close(self._wakeup)
+            connection = socket.socket(fileno=connection_end)
+            self._live(connection, output_ends, message["room"], parent, self._device, self._cases)
+        for end in (connection_end, *output_ends):
+            os.close(end)
+        self._children.add(pid)
+        self._channel.send({"type": "forked", "request": message["request"], "pid": pid})
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            # Others are orphans of a case, which end here because we are their subreaper.
+            if pid in self._children:
+                self._children.discard(pid)
+                self._channel.send({"type": "exited", "pid": pid, "status": status})
+
+    def _kill_all(self) -> None:
+        me = os.getpid()
+        signal.set_wakeup_fd(-1)
+        processes.kill(lambda table: processes.descendants([me], table))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,141 @@
+"""Keys of random numbers: ``random.PRNGKey``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from runners.suite.cases import Function, On, Prepare
+
+DEVIATIONS = 5.5
+"""Standard deviations by which chance strays 4 times in 100 million."""
+MANY = 20000
+
+
+def words(seed: int) -> Any:
+    """The seed's two halves, the upper first; without 64 bits a seed is its lower half."""
+    return np.array([0, seed % 2**32], "uint32")
+
+
+def wide_words(seed: int) -> Any:
+    return np.array([seed % 2**64 // 2**32, seed % 2**32], "uint32")
+
+
+def compiled_from(on: On, seed: int) -> Callable[[], Any]:
+    """The seed is known only when the compiled program runs."""
+    compiled = jax.jit(on.function)
+    given = on.put(np.array(seed, "int32"))
+    return on.compiled(lambda: compiled(given))
+
+
+def for_each(on: On, seeds: Any) -> Callable[[], Any]:
+    mapped = jax.vmap(on.function)
+    return on.compiled(lambda: mapped(seeds))
+
+
+key = Function("jax.random.PRNGKey", words)
+key.value("seed", lambda make: [1234567])
+key.value("zero", lambda make: [0])
+key.value("largest", lambda make: [2**31 - 1])
+key.value("negative", lambda make: [-5])
+key.value("array", lambda make: [np.array(77, "int32")], reference=lambda seed: words(int(seed)))
+key.value("past-32-bits", lambda make: [2**40 + 5], dtype="int64", reference=wide_words)
+key.value("negative-past-32-bits", lambda make: [-(2**40) + 5], dtype="int64", reference=wide_words)
+key.value("rbg", lambda make: [42], reference=lambda seed, impl: np.tile(words(seed), 2), impl="rbg")
+key.value("unsafe-rbg", lambda make: [43], reference=lambda seed, impl: np.tile(words(seed), 2), impl="unsafe_rbg")
+key.value("threefry", lambda make: [44], reference=lambda seed, impl: words(seed), impl="threefry2x32")
+key.value("jitted", lambda make: [271828], prepare=compiled_from)
+key.value(
+    "vmap",
+    lambda make: [np.arange(5, 21).astype("int32")],
+    prepare=for_each,
+    reference=lambda seeds: np.stack([words(int(each)) for each in seeds]),
+)
+
+
+def threefry(key: Any, first: Any, second: Any) -> Any:
+    """Salmon and others' Threefry-2x32 with 20 rounds (Parallel random numbers: as easy as 1, 2, 3; 2011)."""
+    parity = key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)
+    schedule = (key[0], key[1], parity)
+    x, y = first + key[0], second + key[1]
+    for group in range(5):
+        for rotation in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+            x = x + y
+            y = ((y << np.uint32(rotation)) | (y >> np.uint32(32 - rotation))) ^ x
+        x = x + schedule[(group + 1) % 3]
+        y = y + schedule[(group + 2) % 3] + np.uint32(group + 1)
+    return x, y
+
+
+def bits_of(on: On, seed: int, count: int) -> Callable[[], Any]:
+    return on.compiled(lambda: jax.random.bits(on.function(seed, impl="threefry2x32"), (count,)))
+
+
+def counted_bits(seed: int, count: int) -> Any:
+    """Each number is the cipher of its own place, the halves of a block mixed."""
+    x, y = threefry(words(seed), np.zeros(count, "uint32"), np.arange(count, dtype="uint32"))
+    return x ^ y
+
+
+key.value("its-bits-are-threefry's", lambda make: [2024, 1000], prepare=bits_of, reference=counted_bits)
+
+
+def uniform_of(*seeds: int) -> Prepare:
+    """Numbers drawn with the key of each seed, which says itself by what algorithm."""
+
+    def prepare(on: On, impl: str = "threefry2x32") -> Callable[[], Any]:
+        def drawn(seed: int) -> Any:
+            key = jax.random.wrap_key_data(on.function(seed, impl=impl), impl=impl)
+            return jax.random.uniform(key, (MANY,))
+
+        return on.compiled(lambda: [drawn(each) for each in seeds])
+
+    return prepare
+
+
+def assert_uniform(drawn: Any, **options: Any) -> None:
+    """Kolmogorov and Smirnov's distance, and the mean."""
+    values = np.sort(drawn[0].values.astype("float64"))
+    assert 0 <= values[0] <= values[-1] < 1, f"drawn from {values[0]} to {values[-1]}"
+    distance = np.max(np.abs(np.arange(MANY) / MANY - values))
+    margin = math.sqrt(math.log(2 / 4e-8) / (2 * MANY))
+    assert distance <= margin, f"{distance:.4g} away from uniform, at most {margin:.4g} by chance"
+    off = abs(values.mean() - 0.5)
+    assert off <= DEVIATIONS / math.sqrt(12 * MANY), f"the mean is {off:.3g} off"
+
+
+def assert_repeats(drawn: Any, **options: Any) -> None:
+    assert np.array_equal(drawn[0].values, drawn[1].values), "the same seed drew other numbers"
+    assert len(np.unique(drawn[0].values)) > MANY // 2, "its numbers are few"
+
+
+def assert_unrelated(drawn: Any, **options: Any) -> None:
+    correlation = float(np.corrcoef(drawn[0].values, drawn[1].values)[0, 1])
+    assert abs(correlation) <= DEVIATIONS / math.sqrt(MANY), f"correlation {correlation:.3g}"
+    assert np.mean(drawn[0].values == drawn[1].values) < 0.01, "two seeds drew the same numbers"
+
+
+key.statistics("uniform", lambda make: [], assert_uniform, prepare=uniform_of(17))
+key.statistics("uniform-rbg", lambda make: [], assert_uniform, prepare=uniform_of(17), impl="rbg")
+key.statistics("same-seed-repeats", lambda make: [], assert_repeats, prepare=uniform_of(18, 18))
+key.statistics("other-seed-differs", lambda make: [], assert_unrelated, prepare=uniform_of(19, 20))
+
+
+def normal_of(on: On, seed: int) -> Callable[[], Any]:
+    return on.compiled(lambda: jax.random.normal(on.function(seed), (MANY,)))
+
+
+def assert_normal(drawn: Any, seed: int) -> None:
+    values = drawn.values.astype("float64")
+    assert abs(values.mean()) <= DEVIATIONS / math.sqrt(MANY), f"mean {values.mean():.3g}"
+    # The fourth moment is 3, so a square's variance is 2.
+    assert abs(np.mean(values**2) - 1) <= DEVIATIONS * math.sqrt(2 / MANY), f"variance {values.var():.4g}"
+
+
+key.statistics("normal", lambda make: [21], assert_normal, prepare=normal_of)
+
+FUNCTIONS: list[Function] = [key]

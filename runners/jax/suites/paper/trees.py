@@ -1,0 +1,290 @@
+"""Trees of containers, and functions that are trees: ``tree_util.tree_map``, ``tree_unflatten``, ``Partial``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.suite.cases import Function, On, Prepare
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+def with_function(function: Callable[..., Any], **fixed: Any) -> Prepare:
+    """The function to map comes first; a case's arguments are the trees."""
+    return lambda on, *trees, **options: lambda: on.function(function, *trees, **fixed, **options)
+
+
+def params(make: Any) -> Any:
+    return {"dense": [make.normal(4, 3), make.normal(3)], "scale": (make.normal(), {"deep": make.normal(2, 2)})}
+
+
+def doubled(tree: Any) -> Any:
+    """By hand, container by container."""
+    dense, (scale, deep) = tree["dense"], tree["scale"]
+    return {"dense": [2 * each for each in dense], "scale": (2 * scale, {"deep": 2 * deep["deep"]})}
+
+
+tree_map = Function(
+    "jax.tree_util.tree_map",
+    prepare=with_function(lambda x: 2 * x),
+    host_only="it walks Python's containers; what is computed is the mapped function's",
+)
+tree_map.value("nested", lambda make: [params(make)], reference=doubled)
+tree_map.value("one-array", lambda make: [make.normal(64, 128)], reference=lambda x: 2 * x)
+tree_map.value(
+    "two-trees",
+    lambda make: [params(make), params(make)],
+    prepare=with_function(lambda x, y: x - 0.1 * y),
+    reference=lambda one, other: {
+        "dense": [x - 0.1 * y for x, y in zip(one["dense"], other["dense"], strict=True)],
+        "scale": (
+            one["scale"][0] - 0.1 * other["scale"][0],
+            {"deep": one["scale"][1]["deep"] - 0.1 * other["scale"][1]["deep"]},
+        ),
+    },
+)
+tree_map.value(
+    "python-numbers", lambda make: [{"a": [1, 2.5], "b": ()}], reference=lambda tree: {"a": [2, 5.0], "b": ()}
+)
+tree_map.value(
+    "none-is-no-leaf", lambda make: [[None, make.normal(5), None]], reference=lambda tree: [None, 2 * tree[1], None]
+)
+tree_map.value(
+    "lists-as-leaves",
+    lambda make: [{"a": [make.normal(3), make.normal(3)], "b": [make.normal(4)]}],
+    prepare=with_function(lambda each: each[::-1], is_leaf=lambda each: isinstance(each, list)),
+    reference=lambda tree: {"a": tree["a"][::-1], "b": tree["b"]},
+)
+
+
+def of_named(on: On, *arrays: Any) -> Callable[[], Any]:
+    return lambda: on.function(lambda x: x + 1, Pair(*arrays))._asdict()
+
+
+tree_map.value(
+    "named-tuple",
+    lambda make: [make.normal(3), make.normal(4)],
+    prepare=of_named,
+    reference=lambda left, right: {"left": left + 1, "right": right + 1},
+)
+
+
+def within_jit(on: On, tree: Any) -> Callable[[], Any]:
+    """The containers go in and out of a compiled function; no array is walked."""
+    compiled = jax.jit(lambda given: on.function(lambda x: 2 * x, given))
+    return lambda: compiled(tree)
+
+
+tree_map.value("jitted", lambda make: [params(make)], prepare=within_jit, reference=doubled)
+
+
+def refusal(on: On, *arguments: Any) -> Callable[[], Any]:
+    """The name of the error with which trees of two structures are refused."""
+
+    def call() -> Any:
+        try:
+            on.function(lambda *leaves: leaves, *arguments)
+        except Exception as error:
+            return type(error).__name__
+        return None
+
+    return call
+
+
+def assert_refused(error: Any, *arguments: Any) -> None:
+    assert error in ("ValueError", "TypeError"), f"ended with {error}"
+
+
+tree_map.behaviour(
+    "unlike-trees-are-refused",
+    lambda make: [{"a": make.normal(2), "b": 1.0}, {"a": make.normal(2)}],
+    assert_refused,
+    prepare=refusal,
+)
+
+
+def rebuilt_as(template: Any) -> Prepare:
+    """The structure is that of ``template``; a case's arguments are the leaves."""
+
+    def prepare(on: On, *leaves: Any) -> Callable[[], Any]:
+        structure = jax.tree_util.tree_structure(template)
+        return lambda: on.function(structure, list(leaves))
+
+    return prepare
+
+
+def three(make: Any) -> Any:
+    return [make.normal(4, 3), make.normal(3), make.normal()]
+
+
+tree_unflatten = Function(
+    "jax.tree_util.tree_unflatten", host_only="it puts Python's containers together; no value is computed"
+)
+# The leaves of a dictionary stand in the order of its keys, whatever the order in which it was written.
+tree_unflatten.value(
+    "dictionary-by-its-keys",
+    three,
+    prepare=rebuilt_as({"c": 0, "a": 0, "b": 0}),
+    reference=lambda x, y, z: {"a": x, "b": y, "c": z},
+)
+tree_unflatten.value(
+    "nested",
+    three,
+    prepare=rebuilt_as([(0, {"k": 0}), [], 0]),
+    reference=lambda x, y, z: [(x, {"k": y}), [], z],
+)
+tree_unflatten.value(
+    "none-stays",
+    lambda make: [make.normal(4)],
+    prepare=rebuilt_as((None, [0, None])),
+    reference=lambda x: (None, [x, None]),
+)
+tree_unflatten.value(
+    "python-leaves",
+    lambda make: [1, 2.5],
+    prepare=rebuilt_as({"x": 0, "y": [0]}),
+    reference=lambda x, y: {"x": x, "y": [y]},
+)
+
+
+def kept_type(on: On, *leaves: Any) -> Callable[[], Any]:
+    structure = jax.tree_util.tree_structure(Pair(0, [0]))
+
+    def call() -> Any:
+        pair = on.function(structure, leaves)
+        return [type(pair).__name__, pair.left, pair.right]
+
+    return call
+
+
+tree_unflatten.value(
+    "named-tuple-keeps-its-type",
+    lambda make: [make.normal(3), make.normal(4)],
+    prepare=kept_type,
+    reference=lambda left, right: ["Pair", left, [right]],
+)
+
+
+def with_leaves(on: On, *leaves: Any) -> Callable[[], Any]:
+    structure = jax.tree_util.tree_structure((0, 0))
+
+    def call() -> Any:
+        try:
+            on.function(structure, list(leaves))
+        except Exception as error:
+            return type(error).__name__
+        return None
+
+    return call
+
+
+tree_unflatten.behaviour("too-many-leaves-are-refused", three, assert_refused, prepare=with_leaves)
+
+
+def affine(scale: Any, offset: Any, x: Any) -> Any:
+    return scale * x + offset
+
+
+def held(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    return lambda: on.function(affine, scale, offset)(x)
+
+
+def held_by_name(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    return lambda: on.function(affine, offset=offset, scale=scale)(x=x)
+
+
+def held_twice(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    return lambda: on.function(on.function(affine, scale), offset)(x)
+
+
+def passed_to_jit(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    """A function as an argument of a compiled one: no compilation anew for other values that it holds."""
+    compiled = jax.jit(lambda function, x: function(x))
+    return lambda: compiled(on.function(affine, scale, offset), x)
+
+
+def mapped_over(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    """The held arrays are its leaves: doubled in them, doubled in its result."""
+    return lambda: jax.tree_util.tree_map(lambda each: 2 * each, on.function(affine, scale, offset))(x)
+
+
+def derived(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    """The derivative by what it holds has its own structure."""
+
+    def call() -> Any:
+        function = on.function(affine, scale, offset)
+        return list(jax.tree_util.tree_leaves(jax.grad(lambda held: jnp.sum(held(x)))(function)))
+
+    return call
+
+
+def triple(make: Any) -> Any:
+    return [make.normal(64, 32), make.normal(64, 32), make.normal(64, 32)]
+
+
+partial = Function(
+    "jax.tree_util.Partial",
+    affine,
+    prepare=held,
+    host_only="it holds a function and its arguments; what is computed is the held function's",
+)
+partial.value("positional", triple)
+partial.value("by-name", triple, prepare=held_by_name)
+partial.value("of-a-partial", triple, prepare=held_twice)
+partial.value("argument-of-jit", triple, prepare=passed_to_jit)
+partial.value("mapped-over", triple, prepare=mapped_over, reference=lambda a, b, x: 2 * (a * x + b))
+partial.value("float64", triple, dtype="float64")
+
+
+def assert_leaves(leaves: Any, scale: Any, offset: Any, x: Any) -> None:
+    assert len(leaves) == 2, f"{len(leaves)} leaves"
+    for leaf, wanted in zip(leaves, (scale, offset), strict=True):
+        assert np.array_equal(leaf.values, wanted.astype(leaf.values.dtype))
+
+
+def assert_derivatives(leaves: Any, scale: Any, offset: Any, x: Any) -> None:
+    assert len(leaves) == 2, f"{len(leaves)} leaves"
+    for leaf, wanted in zip(leaves, (x, np.ones_like(x)), strict=True):
+        assert np.allclose(leaf.values, wanted, rtol=1e-5)
+
+
+partial.behaviour(
+    "its-leaves-are-what-it-holds",
+    triple,
+    assert_leaves,
+    prepare=lambda on, *arrays: lambda: jax.tree_util.tree_leaves(on.function(affine, *arrays[:2])),
+)
+partial.behaviour("derivative-by-what-it-holds", triple, assert_derivatives, prepare=derived)
+
+
+def compiled_once(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        traced: list[None] = []
+
+        def applied(function: Any, x: Any) -> Any:
+            traced.append(None)
+            return function(x)
+
+        compiled = jax.jit(applied)
+        for factor in (1, 2, 3):
+            compiled(on.function(affine, factor * scale, offset), x)
+        return len(traced)
+
+    return call
+
+
+def assert_once(count: Any, *arrays: Any) -> None:
+    assert count == 1, f"traced {count} times"
+
+
+partial.behaviour("other-values-need-no-new-compilation", triple, assert_once, prepare=compiled_once)
+
+FUNCTIONS: list[Function] = [tree_map, tree_unflatten, partial]

@@ -1,0 +1,226 @@
+"""What a case is, and the few words to write one with: ``Function``, ``Make``, ``On``.
+
+A framework's cases stand in its ``cases/`` folder and are written with these. Nothing here
+imports a framework; how a case is executed is in ``harness.py``, how results are compared
+in ``checks.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+
+from runners.suite.checks import TOLERANCES, Tolerance
+
+Inputs = Callable[["Make"], Sequence[Any]]
+"""Makes a case's positional arguments: NumPy arrays (moved to the device), or plain values."""
+Prepare = Callable[..., Callable[[], Any]]
+"""``prepare(on, *arguments, **options)``: everything before the clock; returns what is timed."""
+Check = Callable[..., None]
+"""``check(observed, *arguments, **options)``: raises ``checks.Mismatch`` if the result is wrong."""
+Kind = Literal["value", "statistics", "behaviour"]
+
+
+@dataclass(frozen=True)
+class On:
+    """Where a case runs: the function under test (already looked up) and the device it is forced to."""
+
+    function: Any
+    device: Any
+    """The framework's own device object (``torch.device('xla:0')``)."""
+    target: str
+    """The device's word in a target: ``cpu``, ``cuda``, ``xla``, …"""
+    dtype: Any
+    """The framework's own dtype object for the case's dtype."""
+    put: Callable[[Any], Any]
+    """Moves a NumPy array (or a tree of them) to the device in the case's dtype."""
+    compiled: Callable[[Callable[[], Any]], Callable[[], Any]] = lambda call: call
+    """The call as the device demands it (``Device.compiled``); a ``prepare`` of a case's own may leave it out
+    where what is tested is no computation."""
+
+
+@dataclass(frozen=True)
+class Make:
+    """A case's source of inputs: a NumPy generator seeded from the case id, with short words.
+
+    Floating arrays are made in float64 and rounded to the case's dtype before both the device
+    and the reference see them, so the reference works on exactly the values that were moved.
+    """
+
+    rng: np.random.Generator
+    seed: int
+
+    def normal(self, *shape: int) -> np.ndarray[Any, Any]:
+        return self.rng.standard_normal(shape)
+
+    def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0) -> np.ndarray[Any, Any]:
+        return self.rng.uniform(low, high, shape)
+
+    def integers(self, *shape: int, low: int = -10, high: int = 10, dtype: str = "int64") -> np.ndarray[Any, Any]:
+        return self.rng.integers(low, high, shape).astype(dtype)
+
+    def booleans(self, *shape: int) -> np.ndarray[Any, Any]:
+        return self.rng.random(shape) < 0.5
+
+    def distinct(self, *shape: int) -> np.ndarray[Any, Any]:
+        """Values in random order whose neighbours in size stay apart in every float type."""
+        count = int(np.prod(shape, dtype=np.int64))
+        return (self.rng.permutation(count).astype(np.float64) - count // 2).reshape(shape) / 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test of one function. Exactly one of ``reference`` and ``check`` is given.
+
+    ``reference`` gets the host arguments (floating arrays as float64, rounded to ``dtype``)
+    and returns what the call must return, as a tree of NumPy values; ``check`` gets the host
+    copy of what the call returned, then the same arguments.
+    """
+
+    id: str
+    function: str
+    kind: Kind
+    dtype: str
+    inputs: Inputs
+    prepare: Prepare
+    options: Mapping[str, Any]
+    tolerance: Tolerance
+    reference: Callable[..., Any] | None = None
+    check: Check | None = None
+    host_only: str | None = None
+    tags: tuple[str, ...] = ()
+    looked_up: str = ""
+    """The name under which the framework has the function: ``function``, unless that is an alias."""
+    given: Callable[..., Any] | None = None
+    """The function itself, where no framework has it."""
+    not_applicable: Callable[[On], str | None] | None = None
+    """Says why there is nothing to test here (fewer devices than a collective needs), or None."""
+
+    @property
+    def seed(self) -> int:
+        """The same on every target, run and machine: it comes from the id alone."""
+        return int.from_bytes(hashlib.sha256(self.id.encode()).digest()[:4], "big")
+
+    def make(self) -> Make:
+        return Make(np.random.default_rng(self.seed), self.seed)
+
+
+def just_call(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+    return on.compiled(partial(on.function, *arguments, **options))
+
+
+@dataclass
+class Function:
+    """One charted function and its cases: ``value``, ``statistics`` and ``behaviour`` each add one.
+
+    ``prepare`` and ``reference`` given here serve all its cases unless a case brings its own.
+    """
+
+    name: str
+    reference: Callable[..., Any] | None = None
+    prepare: Prepare = just_call
+    host_only: str | None = None
+    alias_of: str | None = None
+    """The name under which the framework has it, where the paper printed it misspelled. A function
+    that has moved, or is gone, is no alias: it is removed under its own name."""
+    given: Callable[..., Any] | None = None
+    """The function itself, where no framework has it: the runner's own (``conformance.py``)."""
+    cases: list[Case] = field(default_factory=list)
+
+    def value(
+        self,
+        name: str,
+        inputs: Inputs,
+        *,
+        dtype: str = "float32",
+        reference: Callable[..., Any] | None = None,
+        prepare: Prepare | None = None,
+        tolerance: Tolerance | None = None,
+        tags: Iterable[str] = (),
+        **options: Any,
+    ) -> None:
+        """A case whose every returned value is compared with a reference. ``options`` are keyword arguments."""
+        chosen = reference or self.reference
+        if chosen is None:
+            raise TypeError(f"{self.name}/{name}: a value case needs a reference")
+        self._add(name, "value", inputs, dtype, prepare, tolerance, tags, options, reference=chosen)
+
+    def statistics(
+        self,
+        name: str,
+        inputs: Inputs,
+        check: Check,
+        *,
+        dtype: str = "float32",
+        prepare: Prepare | None = None,
+        tags: Iterable[str] = (),
+        **options: Any,
+    ) -> None:
+        """A case about random numbers: the device's own generator, judged by its statistics."""
+        self._add(name, "statistics", inputs, dtype, prepare, None, tags, options, check=check)
+
+    def behaviour(
+        self,
+        name: str,
+        inputs: Inputs,
+        check: Check,
+        *,
+        dtype: str = "float32",
+        prepare: Prepare | None = None,
+        tags: Iterable[str] = (),
+        **options: Any,
+    ) -> None:
+        """A case about something else that the function promises: identity, state, an error."""
+        self._add(name, "behaviour", inputs, dtype, prepare, None, tags, options, check=check)
+
+    def _add(
+        self,
+        name: str,
+        kind: Kind,
+        inputs: Inputs,
+        dtype: str,
+        prepare: Prepare | None,
+        tolerance: Tolerance | None,
+        tags: Iterable[str],
+        options: Mapping[str, Any],
+        *,
+        reference: Callable[..., Any] | None = None,
+        check: Check | None = None,
+    ) -> None:
+        identifier = f"{self.name}/{name}"
+        if any(case.id == identifier for case in self.cases):
+            raise TypeError(f"{identifier}: a case of this name exists already")
+        self.cases.append(
+            Case(
+                id=identifier,
+                function=self.name,
+                kind=kind,
+                dtype=dtype,
+                inputs=inputs,
+                prepare=prepare or self.prepare,
+                options=dict(options),
+                tolerance=tolerance or TOLERANCES[dtype],
+                reference=reference,
+                check=check,
+                host_only=self.host_only,
+                looked_up=self.alias_of or self.name,
+                given=self.given,
+                tags=(kind, dtype, *tags),
+            )
+        )
+
+
+def collected(package: ModuleType) -> list[Function]:
+    """The ``FUNCTIONS`` of a module of cases, or of every module of a package of them in the order of their names."""
+    functions: list[Function] = list(getattr(package, "FUNCTIONS", []))
+    for module in sorted(pkgutil.iter_modules(getattr(package, "__path__", [])), key=lambda found: found.name):
+        functions += getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "FUNCTIONS", [])
+    return functions

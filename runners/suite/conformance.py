@@ -1,0 +1,65 @@
+"""The conformance suite: cases of which it is known beforehand what they do.
+
+Every runner of ours offers it beside its framework's suites, so that ``portolan runner check``
+can hold it to the runner API: that it kills what hangs, counts what is printed, and so on.
+Nothing here touches a framework or a device, and no campaign runs it unless it asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, NoReturn
+
+from protocol.enums import ConformanceTag
+from runners.suite.cases import Function
+
+SLOW_S = 1.2
+"""A case calls its function twice: once, and once more to see where it runs."""
+PRINTED = 1_280 << 10
+LAST_LINE = b"conformance: the end\n"
+
+
+def return_at_once() -> None:
+    """What every runner can do."""
+
+
+def take_seconds() -> None:
+    time.sleep(SLOW_S)
+
+
+def hang() -> NoReturn:
+    while True:
+        time.sleep(3_600)
+
+
+def print_much() -> None:
+    left = PRINTED
+    line = b"." * 1_023 + b"\n"
+    while left > 0:
+        left -= os.write(1, line)
+    os.write(1, LAST_LINE)
+
+
+def _returned_nothing(observed: Any) -> None:
+    assert observed is None
+
+
+def _function(name: ConformanceTag, function: Any) -> Function:
+    made = Function(
+        f"conformance.{name.name}",
+        given=function,
+        # Not compiled, where a device demands that of every call: what is tested is no computation.
+        prepare=lambda on: on.function,
+        host_only="it is the runner's own and touches no device",
+    )
+    made.behaviour("0", lambda make: [], _returned_nothing, tags=[name])
+    return made
+
+
+FUNCTIONS = [
+    _function(ConformanceTag.passes, return_at_once),
+    _function(ConformanceTag.slow, take_seconds),
+    _function(ConformanceTag.hangs, hang),
+    _function(ConformanceTag.prints, print_much),
+]

@@ -1,0 +1,122 @@
+"""Assertions about values: ``tf.debugging.assert_less``. What is charted is whether it speaks up, and about what.
+
+XLA leaves assertions out of what it compiles: what should be refused is then let pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, Make, On
+
+NAN, INF = float("nan"), float("inf")
+
+
+def judged(on: On, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
+    """The text of the error, or that there was none; ``traced``: from within a ``tf.function``."""
+
+    def body(*arrays: Any) -> None:
+        on.function(*arrays, **options)
+
+    # Arrays that come as arguments are not known while it is traced: TensorFlow would judge them then and there.
+    within = tf.function(body) if traced or on.target in ("xla", "tpu") else body
+    compare = on.compiled(lambda: within(*arguments))
+
+    def call() -> str:
+        try:
+            compare()
+        except tf.errors.InvalidArgumentError as error:
+            return str(error.message)
+        return "no error"
+
+    return call
+
+
+def holds(observed: Any, *_: Any, **__: Any) -> None:
+    assert observed == "no error", f"it refused what is less: {observed}"
+
+
+def refused(observed: Any, *_: Any, message: str = "", **__: Any) -> None:
+    assert observed != "no error", "it let pass what is not less"
+    assert "Condition x < y did not hold" in observed, f"another error: {observed}"
+    assert message in observed, f"the message is not told: {observed}"
+
+
+def apart(*shape: int) -> Callable[[Make], Any]:
+    def inputs(make: Make) -> Any:
+        low = make.integers(*shape, low=-40, high=40) / 4
+        return [low, low + 0.5]
+
+    return inputs
+
+
+def one_not_less(*shape: int) -> Callable[[Make], Any]:
+    """Less everywhere but in the last element, where both are equal."""
+
+    def inputs(make: Make) -> Any:
+        low, high = apart(*shape)(make)
+        high[(-1,) * len(shape)] = low[(-1,) * len(shape)]
+        return [low, high]
+
+    return inputs
+
+
+less = Function("tf.debugging.assert_less", prepare=judged)
+for name, traced in (("", False), ("-in-a-function", True)):
+    less.behaviour(f"float32-less-256x128{name}", apart(256, 128), holds, traced=traced)
+    less.behaviour(f"float32-one-equal-256x128{name}", one_not_less(256, 128), refused, traced=traced)
+for dtype in ("float64", "float16", "bfloat16"):
+    less.behaviour(f"{dtype}-less", apart(6, 7), holds, dtype=dtype)
+    less.behaviour(f"{dtype}-one-equal", one_not_less(6, 7), refused, dtype=dtype)
+for dtype in ("int32", "int64", "uint8"):
+    less.behaviour(
+        f"{dtype}-less",
+        lambda make, dtype=dtype: [make.integers(9, low=0, dtype=dtype), np.full(9, 10, dtype)],  # type: ignore[misc]
+        holds,
+        dtype=dtype,
+    )
+    less.behaviour(
+        f"{dtype}-one-equal",
+        lambda make, dtype=dtype: [np.arange(9, dtype=dtype), np.full(9, 8, dtype)],  # type: ignore[misc]
+        refused,
+        dtype=dtype,
+    )
+less.behaviour("broadcast", lambda make: [make.uniform(5, 1), make.uniform(4, low=1.0, high=2.0)], holds)
+less.behaviour("broadcast-not-less", lambda make: [np.array([[0.5], [1.5]]), np.array([1.0, 2.0])], refused)
+less.behaviour("against-a-number", lambda make: [make.uniform(12), 1.0], holds)
+less.behaviour("scalars", lambda make: [np.asarray(1.0), np.asarray(1.5)], holds)
+less.behaviour("nothing-is-less-than-nothing", lambda make: [make.normal(0, 3), make.normal(0, 3)], holds)
+less.behaviour("infinities", lambda make: [np.array([-INF, -INF, 1.0]), np.array([0.0, INF, INF])], holds)
+less.behaviour("nan-is-not-less", lambda make: [np.array([0.0, NAN]), np.array([1.0, 1.0])], refused)
+less.behaviour("nothing-is-less-than-nan", lambda make: [np.array([0.0, 1.0]), np.array([1.0, NAN])], refused)
+less.behaviour("message", one_not_less(4), refused, message="the keel is aground")
+less.behaviour("message-in-a-function", one_not_less(4), refused, message="the keel is aground", traced=True)
+less.behaviour("shows-all-of-it", lambda make: [np.arange(9.0), np.full(9, 8.0)], refused, summarize=9, message="")
+
+
+def guarding(on: On, low: Any, high: Any) -> Callable[[], Any]:
+    """What depends on the assertion is computed after it."""
+
+    def body() -> Any:
+        with tf.control_dependencies([on.function(low, high)]):
+            return tf.math.log(high - low)
+
+    return on.compiled(body) if on.target in ("xla", "tpu") else tf.function(body)
+
+
+def guarded(observed: Any, low: Any, high: Any) -> None:
+    np.testing.assert_allclose(observed.values, np.log(high - low), rtol=1e-5, atol=1e-5)
+
+
+less.behaviour(
+    "guards-a-logarithm",
+    lambda make: [make.uniform(64, 128), make.uniform(64, 128, low=1.5, high=3.0)],
+    guarded,
+    prepare=guarding,
+)
+
+FUNCTIONS: list[Function] = [less]

@@ -1,0 +1,208 @@
+"""Conditions and assertions: the module ``smart_cond``, and ``TestCase.assertEqual``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, On, Prepare
+from runners.tensorflow.placement import fetched
+from runners.tensorflow.suites.paper.graphing import compiled, matching, own_graph, refusal, session_of, stand_ins, v1
+
+Array = np.ndarray[Any, Any]
+
+# The name is a module's. What it promises is that of its main entry, the function of the same name: a
+# condition that is known takes its branch at once, and any other becomes a condition of the graph.
+smart_cond = Function("tf.python.framework.smart_cond")
+
+
+def taken(on: On, x: Any, *, known: Any) -> Callable[[], Any]:
+    """By a Python value; the other branch is not even built."""
+    built: list[str] = []
+
+    def branch(name: str, factor: int) -> Callable[[], Any]:
+        def build() -> Any:
+            built.append(name)
+            return x * factor
+
+        return build
+
+    def call() -> Any:
+        return on.function.smart_cond(known, branch("true", 2), branch("false", -3))
+
+    calling = on.compiled(tf.autograph.experimental.do_not_convert(call))
+    return lambda: (calling(), sorted(set(built)))
+
+
+def taken_reference(x: Array, *, known: Any) -> Any:
+    return (2 * x, ["true"]) if known else (-3 * x, ["false"])
+
+
+for name, known in (("true", True), ("false", False), ("one", 1), ("zero", 0)):
+    smart_cond.behaviour(
+        f"python-{name}",
+        lambda make: [make.normal(64, 64)],
+        matching(taken_reference),
+        prepare=taken,
+        known=known,
+    )
+
+
+def by_a_tensor(on: On, x: Any, y: Any) -> Callable[[], Any]:
+    """In a graph a fed condition becomes an operation, and a constant one does not."""
+    with own_graph(on) as graph:
+        (start, other), feeds = stand_ins([x, y])
+        condition = v1.placeholder(tf.bool, [])
+
+        def chosen() -> Any:
+            return on.function.smart_cond(condition, lambda: start * other, lambda: start - other)
+
+        fed = compiled(on, chosen)
+        before = len(graph.get_operations())
+        constant = on.function.smart_cond(tf.constant(True), lambda: start, lambda: start - other)
+        built = [each.type for each in graph.get_operations()[before:]]
+    session = session_of(graph)
+
+    def call() -> Any:
+        values = [fetched(session.run(fed, {**feeds, condition: each}), fed) for each in (True, False)]
+        return values, constant is start, built
+
+    return call
+
+
+smart_cond.behaviour(
+    "fed-in-a-graph",
+    lambda make: [make.normal(32, 16), make.normal(16)],
+    matching(lambda x, y: ([x * y, x - y], True, ["Const"])),
+    prepare=by_a_tensor,
+)
+
+
+def in_a_function(on: On, x: Any) -> Callable[[], Any]:
+    """Traced once, the function takes either branch by what its argument holds."""
+
+    def follow(rows: Any) -> Any:
+        return on.function.smart_cond(tf.reduce_sum(rows) > 0, lambda: rows * 2, lambda: rows - 1)
+
+    traced = tf.function(follow, autograph=False)
+    return on.compiled(lambda: [traced(x), traced(-x)])
+
+
+smart_cond.behaviour(
+    "in-a-function",
+    lambda make: [make.uniform(5, 4, low=0.5)],
+    matching(lambda x: [2 * x, -x - 1]),
+    prepare=in_a_function,
+)
+
+
+def constants_and_errors(on: On, x: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        module = on.function
+        known = [module.smart_constant_value(each) for each in (True, False, 1, 0)]
+        with own_graph(on):
+            of_tensors = [module.smart_constant_value(tf.constant(False)) is not None]
+            of_tensors.append(module.smart_constant_value(v1.placeholder(tf.bool, [])) is None)
+        errors = [
+            refusal(lambda: module.smart_cond(True, 1, lambda: x)),
+            refusal(lambda: module.smart_cond(True, lambda: x)),
+            refusal(lambda: module.smart_constant_value("true")),
+        ]
+        case = module.smart_case([(False, lambda: x), (True, lambda: x * 3)], default=lambda: x, exclusive=True)
+        return [bool(each) for each in known], of_tensors, errors, case
+
+    return call
+
+
+smart_cond.behaviour(
+    "constants-cases-and-errors",
+    lambda make: [make.normal(6)],
+    matching(lambda x: ([True, False, True, False], [True, True], ["TypeError"] * 3, 3 * x)),
+    prepare=constants_and_errors,
+)
+
+
+# TensorFlow never had the name as printed: every TestCase has unittest's, in the other spelling.
+assert_equal = Function("tf.test.TestCase.assert_equal", alias_of="tf.test.TestCase.assertEqual")
+
+
+def asserting(*pairs: Callable[..., tuple[Any, Any]]) -> Prepare:
+    """For each pair that is made of the arrays: what the assertion raises."""
+
+    def prepare(on: On, *arrays: Any) -> Callable[[], Any]:
+        tester = tf.test.TestCase()
+
+        def outcome(pair: Callable[..., tuple[Any, Any]]) -> str:
+            return refusal(lambda: on.function(tester, *pair(*arrays)))
+
+        return lambda: ([outcome(each) for each in pairs], *arrays)
+
+    return prepare
+
+
+def raising(*expected: str) -> Callable[..., None]:
+    return matching(lambda *arrays: (list(expected), *arrays))
+
+
+assert_equal.behaviour(
+    "computed-scalars",
+    lambda make: [make.normal(64, 64)],
+    raising("nothing", "AssertionError", "nothing"),
+    prepare=asserting(
+        lambda x: (tf.reduce_max(x), -tf.reduce_min(-x)),
+        lambda x: (tf.reduce_max(x), tf.reduce_min(x)),
+        lambda x: (tf.reduce_sum(x * 0), 0.0),
+    ),
+)
+assert_equal.behaviour(
+    "int64-scalars",
+    lambda make: [make.integers(30)],
+    raising("nothing", "AssertionError"),
+    dtype="int64",
+    prepare=asserting(
+        lambda x: (tf.reduce_sum(x + 1), tf.reduce_sum(x) + 30),
+        lambda x: (tf.reduce_sum(x), tf.reduce_sum(x) + 1),
+    ),
+)
+assert_equal.behaviour(
+    "shapes-and-dtypes",
+    lambda make: [make.normal(4, 5)],
+    raising("nothing", "nothing", "AssertionError", "nothing", "AssertionError"),
+    prepare=asserting(
+        lambda x: ((4, 5), x.shape),
+        lambda x: ([5, 4], tf.transpose(x).shape.as_list()),
+        lambda x: (x.shape, tf.transpose(x).shape),
+        lambda x: (tf.float32, (x + 1).dtype),
+        lambda x: (tf.float64, (x + 1).dtype),
+    ),
+)
+assert_equal.behaviour(
+    "lists-of-computed-values",
+    lambda make: [make.integers(6)],
+    raising("nothing", "AssertionError"),
+    dtype="int64",
+    prepare=asserting(
+        lambda x: ((x * 2).numpy().tolist(), [2 * each for each in x.numpy().tolist()]),
+        lambda x: ((x * 2).numpy().tolist(), (x * 2 + 1).numpy().tolist()),
+    ),
+)
+assert_equal.behaviour(
+    "text-from-a-tensor",
+    lambda make: [make.normal(2)],
+    raising("nothing", "AssertionError"),
+    prepare=asserting(
+        lambda x: (x.dtype.name, "float32"),
+        lambda x: (str(x.shape), "(3,)"),
+    ),
+)
+assert_equal.behaviour(
+    "whole-arrays-have-no-one-truth",
+    lambda make: [make.normal(3)],
+    raising("ValueError", "AssertionError"),
+    prepare=asserting(lambda x: (x, x), lambda x: (x.shape, [4])),
+)
+
+FUNCTIONS: list[Function] = [smart_cond, assert_equal]

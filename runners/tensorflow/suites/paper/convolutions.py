@@ -1,0 +1,274 @@
+"""Convolutions: ``tf.nn.conv3d``, ``tf.nn.conv2d_transpose``.
+
+Their references go over the kernel's places one by one, in any number of axes: each is a strided
+slice of the padded input times one matrix of the kernel. Channels come last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, Make
+from runners.suite.checks import Tolerance
+from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
+
+Array = np.ndarray[Any, Any]
+SUMMED = Tolerance(1e-4, 1e-4)
+"""For float32 sums over some hundreds of products, in an order that is the kernel's."""
+SUMMED_IN_HALF = Tolerance(4e-3, 4e-3)
+SUMMED_IN_BFLOAT16 = Tolerance(8e-3, 8e-3)
+TOLERANCES = {"float64": None, "float32": SUMMED, "float16": SUMMED_IN_HALF, "bfloat16": SUMMED_IN_BFLOAT16}
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Where a kernel lies on an input, axis by axis."""
+
+    size: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    padding: str
+
+    @property
+    def spans(self) -> list[int]:
+        return [(count - 1) * by + 1 for count, by in zip(self.kernel, self.dilations, strict=True)]
+
+    @property
+    def out(self) -> list[int]:
+        sizes = zip(self.size, self.spans, self.strides, strict=True)
+        if self.padding == "SAME":
+            return [math.ceil(size / stride) for size, _, stride in sizes]
+        return [math.ceil((size - span + 1) / stride) for size, span, stride in sizes]
+
+    @property
+    def padded(self) -> list[tuple[int, int]]:
+        """What SAME adds, the odd one at the end."""
+        if self.padding == "VALID":
+            return [(0, 0)] * len(self.size)
+        axes = zip(self.size, self.out, self.strides, self.spans, strict=True)
+        added = [max(0, (out - 1) * stride + span - size) for size, out, stride, span in axes]
+        return [(each // 2, each - each // 2) for each in added]
+
+    def slices(self) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+        """Each place of the kernel, and the part of the padded input that it is multiplied with."""
+        for place in np.ndindex(*self.kernel):
+            axes = zip(place, self.dilations, self.strides, self.out, strict=True)
+            yield place, (slice(None), *(slice(at * by, at * by + stride * n, stride) for at, by, stride, n in axes))
+
+    def pad(self, x: Array) -> Array:
+        # Past the last window there may be less left than a stride.
+        return np.pad(x, [(0, 0), *((low, high + max(self.strides)) for low, high in self.padded), (0, 0)])
+
+
+def correlated(x: Array, kernel: Array, geometry: Geometry) -> Array:
+    wide = geometry.pad(x)
+    return sum((wide[part] @ kernel[place] for place, part in geometry.slices()), np.zeros(()))
+
+
+def spread(upstream: Array, kernel: Array, geometry: Geometry) -> Array:
+    """The transpose of ``correlated``, with respect to its input."""
+    shape = (upstream.shape[0], *geometry.size, kernel.shape[-2])
+    wide = geometry.pad(np.zeros(shape))
+    for place, part in geometry.slices():
+        wide[part] += upstream @ kernel[place].T
+    inner = (slice(low, low + size) for (low, _), size in zip(geometry.padded, geometry.size, strict=True))
+    return wide[(slice(None), *inner)]
+
+
+def of_kernel(x: Array, upstream: Array, kernel: Array, geometry: Geometry) -> Array:
+    """The transpose of ``correlated``, with respect to its kernel."""
+    wide, result = geometry.pad(x), np.zeros(kernel.shape)
+    channels = tuple(range(x.ndim - 1))
+    for place, part in geometry.slices():
+        result[place] = np.tensordot(wide[part], upstream, (channels, channels))
+    return result
+
+
+def laid(x: Array, kernel: Array, strides: Sequence[int], padding: str, dilations: Sequence[int] | None) -> Geometry:
+    ones = (1,) * (x.ndim - 2)
+    return Geometry(
+        x.shape[1:-1], kernel.shape[:-2], tuple(strides[1:-1]), tuple(dilations[1:-1]) if dilations else ones, padding
+    )
+
+
+def convolved(
+    x: Array, kernel: Array, *, strides: Sequence[int], padding: str, dilations: Sequence[int] | None = None
+) -> Array:
+    return correlated(x, kernel, laid(x, kernel, strides, padding, dilations))
+
+
+def convolved_backward(x: Array, kernel: Array, upstream: Array, *, strides: Sequence[int], padding: str) -> Any:
+    geometry = laid(x, kernel, strides, padding, None)
+    return [
+        correlated(x, kernel, geometry),
+        spread(upstream, kernel, geometry),
+        of_kernel(x, upstream, kernel, geometry),
+    ]
+
+
+conv3d = Function("tf.nn.conv3d", convolved)
+
+
+def volume(
+    name: str,
+    shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    *,
+    by: tuple[int, int, int] = (1, 1, 1),
+    padding: str = "SAME",
+    dtype: str = "float32",
+    **options: Any,
+) -> None:
+    """An input of ``shape`` and a kernel, both axis by axis, channels last (in, then out)."""
+
+    def inputs(make: Make) -> Any:
+        return [make.normal(*shape), make.normal(*kernel) / math.sqrt(math.prod(kernel[:-1]))]
+
+    conv3d.value(
+        name,
+        inputs,
+        dtype=dtype,
+        tolerance=TOLERANCES[dtype],
+        strides=(1, *by, 1),
+        padding=padding,
+        **options,
+    )
+
+
+volume("float32-same", (2, 8, 16, 16, 8), (3, 3, 3, 8, 16))
+volume("float32-valid", (2, 8, 16, 16, 8), (3, 3, 3, 8, 16), padding="VALID")
+volume("kernel-of-one", (2, 4, 6, 5, 8), (1, 1, 1, 8, 5))
+volume("kernel-of-one-strided", (1, 5, 6, 7, 3), (1, 1, 1, 3, 4), by=(2, 2, 2))
+volume("even-kernel", (1, 5, 6, 7, 3), (2, 2, 2, 3, 4))
+volume("even-kernel-valid", (1, 5, 6, 7, 3), (2, 4, 2, 3, 4), padding="VALID")
+volume("uneven-kernel", (2, 5, 6, 7, 3), (1, 2, 3, 3, 2))
+volume("uneven-kernel-valid", (2, 5, 6, 7, 3), (3, 1, 2, 3, 2), padding="VALID")
+volume("kernel-as-large-as-the-volume", (2, 3, 4, 5, 3), (3, 4, 5, 3, 2), padding="VALID")
+volume("kernel-larger-than-the-volume", (1, 2, 2, 3, 2), (5, 3, 4, 2, 3))
+volume("stride-two", (2, 6, 8, 7, 3), (3, 3, 3, 3, 4), by=(2, 2, 2))
+volume("stride-two-valid", (2, 7, 8, 9, 3), (3, 3, 3, 3, 4), by=(2, 2, 2), padding="VALID")
+volume("stride-three", (1, 7, 8, 9, 2), (2, 2, 2, 2, 3), by=(3, 3, 3))
+volume("stride-larger-than-the-kernel", (1, 9, 8, 9, 2), (1, 2, 1, 2, 3), by=(3, 3, 3), padding="VALID")
+volume("strides-differ", (2, 6, 9, 8, 3), (3, 3, 3, 3, 2), by=(1, 3, 2))
+volume("strides-differ-valid", (2, 6, 9, 8, 3), (2, 3, 1, 3, 2), by=(2, 1, 3), padding="VALID")
+volume("one-channel", (2, 5, 5, 5, 1), (3, 3, 3, 1, 1))
+volume("empty-batch", (0, 5, 5, 5, 3), (3, 3, 3, 3, 2), padding="VALID")
+volume("depth-of-one", (2, 1, 9, 8, 3), (1, 3, 3, 3, 4))
+# Some processors add up in bfloat16 itself: of four terms the sum is right within a step of the type.
+for dtype, weights in (("float64", (2, 3, 2, 3, 4)), ("float16", (2, 3, 2, 3, 4)), ("bfloat16", (1, 2, 2, 1, 4))):
+    shape = (2, 5, 6, 4, weights[3])
+    volume(dtype, shape, weights, dtype=dtype)
+    volume(f"{dtype}-strided-valid", shape, weights, by=(1, 2, 2), padding="VALID", dtype=dtype)
+volume("traced", (2, 5, 6, 4, 3), (2, 3, 2, 3, 4), prepare=traced)
+volume("of-unknown-shapes", (2, 5, 6, 4, 3), (2, 3, 2, 3, 4), prepare=of_unknown_shapes)
+volume("in-graph", (2, 5, 6, 4, 3), (2, 3, 2, 3, 4), padding="VALID", prepare=in_graph)
+
+
+def volume_gradient(name: str, out: tuple[int, ...], by: tuple[int, int, int], padding: str, dtype: str) -> None:
+    conv3d.value(
+        name,
+        lambda make: [make.normal(2, 4, 5, 6, 3), make.normal(2, 3, 2, 3, 4) / 6, make.normal(*out)],
+        dtype=dtype,
+        tolerance=TOLERANCES[dtype],
+        reference=convolved_backward,
+        prepare=gradient,
+        strides=(1, *by, 1),
+        padding=padding,
+    )
+
+
+volume_gradient("gradient", (2, 4, 5, 6, 4), (1, 1, 1), "SAME", "float32")
+volume_gradient("gradient-valid", (2, 3, 3, 5, 4), (1, 1, 1), "VALID", "float32")
+volume_gradient("gradient-strided", (2, 2, 3, 3, 4), (2, 2, 2), "SAME", "float64")
+volume_gradient("gradient-strided-valid", (2, 2, 2, 2, 4), (2, 2, 3), "VALID", "float64")
+for name, kernel in {"channels-that-differ": (2, 2, 2, 2, 4), "a-kernel-of-four-axes": (2, 2, 3, 4)}.items():
+    conv3d.behaviour(
+        f"refuses-{name}",
+        lambda make, kernel=kernel: [make.normal(1, 4, 4, 4, 3), make.normal(*kernel)],  # type: ignore[misc]
+        refused,
+        prepare=refusing(ValueError, tf.errors.InvalidArgumentError, strides=(1,) * 5, padding="SAME"),
+    )
+
+
+def sides(strides: Any) -> tuple[int, ...]:
+    """All four strides, of the forms in which they may be given."""
+    pair = (strides, strides) if isinstance(strides, int) else tuple(strides)
+    return pair if len(pair) == 4 else (1, *pair, 1)
+
+
+def enlarged(x: Array, kernel: Array, output_shape: Any, strides: Any, padding: str = "SAME") -> Array:
+    geometry = laid(np.empty([int(each) for each in output_shape]), kernel, sides(strides), padding, None)
+    return spread(x, kernel, geometry)
+
+
+def enlarged_backward(
+    x: Array, kernel: Array, output_shape: Any, upstream: Array, *, strides: Any, padding: str = "SAME"
+) -> Any:
+    geometry = laid(upstream, kernel, sides(strides), padding, None)
+    return [
+        spread(x, kernel, geometry),
+        correlated(upstream, kernel, geometry),
+        of_kernel(upstream, x, kernel, geometry),
+    ]
+
+
+conv2d_transpose = Function("tf.nn.conv2d_transpose", enlarged)
+
+
+def image(
+    name: str,
+    shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    out: Any,
+    dtype: str = "float32",
+    **options: Any,
+) -> None:
+    """Kernels have the channels of what comes out before those of what goes in."""
+
+    def inputs(make: Make) -> Any:
+        return [make.normal(*shape), make.normal(*kernel) / math.sqrt(math.prod(kernel[:2]) * kernel[-1]), out]
+
+    conv2d_transpose.value(name, inputs, dtype=dtype, tolerance=TOLERANCES[dtype], **options)
+
+
+image("float32-doubled", (4, 16, 16, 16), (3, 3, 8, 16), [4, 32, 32, 8], strides=2)
+image("stride-of-one", (2, 6, 4, 3), (3, 3, 2, 3), [2, 6, 4, 2], strides=[1, 1, 1, 1])
+image("stride-of-one-valid", (2, 6, 4, 3), (3, 3, 2, 3), [2, 8, 6, 2], strides=1, padding="VALID")
+image("doubled-valid", (2, 6, 4, 3), (3, 3, 2, 3), [2, 13, 9, 2], strides=[2, 2], padding="VALID")
+image("doubled-valid-with-a-rest", (2, 6, 4, 3), (3, 3, 2, 3), [2, 14, 10, 2], strides=[2, 2], padding="VALID")
+image("odd-size", (2, 4, 3, 3), (3, 3, 2, 3), [2, 7, 5, 2], strides=2)
+image("strides-differ", (2, 4, 3, 3), (2, 3, 2, 3), [2, 8, 9, 2], strides=[1, 2, 3, 1])
+image("even-kernel", (1, 5, 6, 3), (4, 2, 2, 3), [1, 10, 12, 2], strides=2)
+image("kernel-smaller-than-the-stride", (1, 4, 5, 3), (1, 1, 2, 3), [1, 8, 10, 2], strides=2)
+image("one-pixel", (2, 1, 1, 3), (4, 4, 2, 3), [2, 4, 4, 2], strides=1, padding="VALID")
+image("empty-batch", (0, 4, 4, 3), (3, 3, 2, 3), [0, 8, 8, 2], strides=2)
+for dtype in ("float64", "float16", "bfloat16"):
+    image(dtype, (2, 4, 5, 3), (3, 3, 2, 3), [2, 8, 10, 2], dtype, strides=2)
+image("size-on-device", (2, 4, 5, 3), (3, 3, 2, 3), np.array([2, 8, 10, 2], "int32"), strides=2)
+image("traced", (2, 4, 5, 3), (3, 3, 2, 3), [2, 8, 10, 2], strides=2, prepare=traced)
+image("in-graph", (2, 4, 5, 3), (3, 3, 2, 3), [2, 8, 10, 2], strides=2, prepare=in_graph)
+for dtype in ("float32", "float64"):
+    conv2d_transpose.value(
+        f"gradient-{dtype}",
+        lambda make: [make.normal(2, 4, 5, 3), make.normal(3, 3, 2, 3) / 5, [2, 8, 10, 2], make.normal(2, 8, 10, 2)],
+        dtype=dtype,
+        tolerance=TOLERANCES[dtype],
+        reference=enlarged_backward,
+        prepare=gradient,
+        strides=2,
+    )
+conv2d_transpose.behaviour(
+    "refuses-a-size-that-does-not-fit",
+    lambda make: [make.normal(1, 4, 4, 3), make.normal(3, 3, 2, 3), [1, 11, 8, 2]],
+    refused,
+    prepare=refusing(ValueError, tf.errors.OpError, strides=2),
+)
+
+FUNCTIONS: list[Function] = [conv3d, conv2d_transpose]

@@ -1,0 +1,265 @@
+"""First values: ``tf.compat.v1.global_variables_initializer`` and ``is_variable_initialized``.
+
+An initialiser is an operation, so its cases compare what the variables hold when it has run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.stats
+import tensorflow as tf
+
+from runners.suite.cases import Check, Function, On, Prepare
+from runners.suite.checks import Expected
+from runners.tensorflow.placement import fetched
+from runners.tensorflow.suites.paper.graphing import (
+    matching,
+    new_variable,
+    own_graph,
+    refusal,
+    same,
+    session_of,
+    stand_ins,
+    v1,
+)
+
+Array = np.ndarray[Any, Any]
+
+initializer = Function("tf.compat.v1.global_variables_initializer")
+
+
+def initialising(build: Callable[..., Any]) -> Prepare:
+    """``build(*tensors)`` makes variables; the operation under test is run, then their values are read."""
+
+    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        with own_graph(on) as graph:
+            tensors, feeds = stand_ins(arguments)
+            reads = [each.read_value() for each in build(*tensors, **options)]
+            start = on.function()
+        session = session_of(graph)
+
+        def call() -> Any:
+            session.run(start, feeds)
+            return fetched(session.run(reads, feeds), reads)
+
+        return call
+
+    return prepare
+
+
+def filled(dtype: str) -> Callable[..., Any]:
+    return lambda: [
+        new_variable("zeros", tf.zeros_initializer(), 6, 5, dtype=dtype),
+        new_variable("ones", tf.ones_initializer(), 7, dtype=dtype),
+        new_variable("filled", tf.constant_initializer(3), 2, 3, dtype=dtype),
+    ]
+
+
+def filled_reference() -> Any:
+    return [np.zeros((6, 5)), np.ones(7), np.full((2, 3), 3.0)]
+
+
+def check_filled(kind: str) -> Check:
+    return matching(lambda: [Expected(each, kind) for each in filled_reference()], kind)
+
+
+for kind in ("float32", "float64", "float16", "bfloat16", "complex64", "int32", "int64"):
+    initializer.behaviour(
+        f"{kind}-constants", lambda make: [], check_filled(kind), prepare=initialising(filled(kind)), dtype=kind
+    )
+initializer.behaviour(
+    "from-a-feed-256x256",
+    lambda make: [make.normal(256, 256)],
+    matching(lambda x: [x, x * 2]),
+    prepare=initialising(lambda x: [new_variable("one", x), new_variable("other", x * 2)]),
+)
+initializer.behaviour(
+    "identity-matrix",
+    lambda make: [],
+    matching(lambda: [2 * np.eye(5, 7)]),
+    prepare=initialising(lambda: [new_variable("eye", tf.keras.initializers.Identity(2.0), 5, 7)]),
+)
+
+
+def chained(x: Any) -> Any:
+    first = new_variable("first", v1.random_normal_initializer(seed=5), 8)
+    return [first, new_variable("second", first.initial_value * 3 + x)]
+
+
+def check_chained(observed: Any, x: Array) -> None:
+    """The first one's random value is drawn once, for both."""
+    first, second = observed
+    same(second, 3 * first.values + x)
+    assert len(np.unique(first.values)) == 8, "numbers repeat"
+
+
+initializer.behaviour("one-from-another", lambda make: [make.normal(8)], check_chained, prepare=initialising(chained))
+
+
+def drawn() -> Any:
+    return [
+        new_variable("normal", v1.random_normal_initializer(1.0, 0.5, seed=7), 200, 50),
+        new_variable("uniform", v1.random_uniform_initializer(-1.0, 3.0, seed=7), 200, 50),
+        new_variable("truncated", v1.truncated_normal_initializer(0.0, 2.0, seed=7), 200, 50),
+        new_variable("scaled", v1.variance_scaling_initializer(seed=7, distribution="uniform"), 200, 50),
+    ]
+
+
+def check_drawn(observed: Any) -> None:
+    bound = np.sqrt(3 / 200)
+    wanted = [
+        scipy.stats.norm(1, 0.5),
+        scipy.stats.uniform(-1, 4),
+        scipy.stats.truncnorm(-2, 2, scale=2),
+        scipy.stats.uniform(-bound, 2 * bound),
+    ]
+    for one, distribution in zip(observed, wanted, strict=True):
+        assert (one.values.shape, one.dtype) == ((200, 50), "float32"), (one.values.shape, one.dtype)
+        # One draw in 10 million would be refused.
+        distance = scipy.stats.kstest(one.values.ravel().astype("float64"), distribution.cdf).statistic
+        assert distance < 0.028, f"{distance:.4f} from what was to be drawn"
+
+
+initializer.statistics("random-values", lambda make: [], check_drawn, prepare=initialising(drawn))
+
+
+def orthogonal() -> Any:
+    return [
+        new_variable("square", v1.orthogonal_initializer(seed=3), 16, 16),
+        new_variable("wide", v1.orthogonal_initializer(seed=4), 6, 20),
+    ]
+
+
+def check_orthogonal(observed: Any) -> None:
+    for each in observed:
+        product = each.values @ each.values.T
+        np.testing.assert_allclose(product, np.eye(len(product)), atol=1e-4)
+    assert abs(observed[0].values - np.eye(16)).max() > 0.1, "the identity was drawn"
+
+
+initializer.statistics("orthogonal-matrices", lambda make: [], check_orthogonal, prepare=initialising(orthogonal))
+
+
+def before_and_again(on: On, x: Any) -> Callable[[], Any]:
+    """Before it variables cannot be read; run again, they get their first values back; local ones it leaves."""
+    with own_graph(on) as graph:
+        (start,), feeds = stand_ins([x])
+        held = new_variable("held", tf.zeros_initializer(), 6)
+        local = new_variable(
+            "local", tf.zeros_initializer(), 6, collections=[v1.GraphKeys.LOCAL_VARIABLES], trainable=False
+        )
+        added = v1.assign_add(held, start)
+        reset = on.function()
+        read = held.read_value()
+
+    def call() -> Any:
+        with session_of(graph) as session:
+            before = refusal(lambda: session.run(read))
+            session.run(reset)
+            changed = fetched(session.run(added, feeds), added)
+            session.run(reset)
+            return before, changed, fetched(session.run(read), read), refusal(lambda: session.run(local))
+
+    return call
+
+
+initializer.behaviour(
+    "before-and-again",
+    lambda make: [make.normal(6)],
+    matching(lambda x: ("FailedPreconditionError", x, np.zeros(6), "FailedPreconditionError")),
+    prepare=before_and_again,
+)
+
+
+def without_variables(on: On, x: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        with own_graph(on) as graph:
+            none = on.function()
+            named = [none.type, none.name]
+        with session_of(graph) as session:
+            nothing = session.run(none)
+        return named, nothing, type(on.function()).__name__, x * 2
+
+    return call
+
+
+initializer.behaviour(
+    "no-variables-and-eager",
+    lambda make: [make.normal(3)],
+    matching(lambda x: (["NoOp", "init"], None, "NoneType", 2 * x)),
+    prepare=without_variables,
+)
+
+
+is_initialized = Function("tf.compat.v1.is_variable_initialized")
+
+
+def asked(resource: bool) -> Prepare:
+    """Of three variables the second alone has its value."""
+
+    def prepare(on: On, x: Any) -> Callable[[], Any]:
+        with own_graph(on) as graph:
+            (start,), feeds = stand_ins([x])
+            held = [v1.get_variable(name, initializer=start, use_resource=resource) for name in ("a", "b", "c")]
+            asked = [on.function(each) for each in held]
+            sums = held[1] + start
+            first = held[1].initializer
+        session = session_of(graph)
+        session.run(first, feeds)
+        return lambda: fetched(session.run([*asked, sums], feeds), [*asked, sums])
+
+    return prepare
+
+
+def one_of_three(x: Array) -> Any:
+    return [*(np.asarray(each) for each in (False, True, False)), 2 * x]
+
+
+def all_of_them(on: On, x: Any) -> Callable[[], Any]:
+    with own_graph(on) as graph:
+        (start,), feeds = stand_ins([x])
+        held = v1.get_variable("held", initializer=start, use_resource=True)
+        known = on.function(held)
+    first = held.initializer
+
+    def call() -> Any:
+        with session_of(graph) as session:
+            before = fetched(session.run(known), known)
+            session.run(first, feeds)
+            return [before, fetched(session.run(known), known)]
+
+    return call
+
+
+is_initialized.value(
+    "one-of-three", lambda make: [make.normal(64, 64)], reference=one_of_three, prepare=asked(resource=True)
+)
+is_initialized.value(
+    "references-of-old", lambda make: [make.normal(4, 3)], reference=one_of_three, prepare=asked(resource=False)
+)
+is_initialized.value(
+    "int64", lambda make: [make.integers(4)], dtype="int64", reference=one_of_three, prepare=asked(resource=True)
+)
+is_initialized.value(
+    "before-and-after",
+    lambda make: [make.normal(8)],
+    reference=lambda x: [np.asarray(False), np.asarray(True)],
+    prepare=all_of_them,
+)
+is_initialized.value(
+    "eager",
+    lambda make: [make.normal(8)],
+    reference=lambda x: Expected(True, "bool"),
+    prepare=lambda on, x: _of_an_eager_one(on, x),
+)
+
+
+def _of_an_eager_one(on: On, x: Any) -> Callable[[], Any]:
+    held = tf.Variable(x)
+    return lambda: on.function(held)
+
+
+FUNCTIONS: list[Function] = [initializer, is_initialized]

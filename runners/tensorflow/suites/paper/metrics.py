@@ -1,0 +1,116 @@
+"""Metrics that are kept in variables: ``tf.compat.v1.metrics.accuracy``.
+
+It makes two local variables, total and count; the update adds a batch, the value divides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runners.suite.cases import Function, Make, On
+from runners.suite.checks import TOLERANCES, Expected
+from runners.tensorflow.placement import fetched
+from runners.tensorflow.suites.paper.graphing import own_graph, refusal, same, session_of, stand_ins, v1
+
+Array = np.ndarray[Any, Any]
+
+
+def updated_twice(on: On, labels: Any, predictions: Any, *weights: Any) -> Callable[[], Any]:
+    """Value before any batch, update by one, update by the same with predictions turned round, value."""
+    with own_graph(on) as graph:
+        (given, guessed, *weighing), feeds = stand_ins([labels, predictions, *weights])
+        value, update = on.function(given, guessed, *weighing)
+        start = v1.local_variables_initializer()
+    session = session_of(graph)
+    turned = {**feeds, guessed: feeds[guessed][::-1]}
+
+    def call() -> Any:
+        session.run(start)
+        values = [session.run(value), session.run(update, feeds), session.run(update, turned), session.run(value)]
+        return [fetched(each, value) for each in values]
+
+    return call
+
+
+def right_share(labels: Array, predictions: Array, weights: Any = 1.0) -> Any:
+    """By counting, in plain Python; Always float32."""
+    spread = np.broadcast_to(np.asarray(weights, "float64"), labels.shape)
+    total = count = 0.0
+    shares = [0.0]
+    for guesses in (predictions, predictions[::-1]):
+        for place in np.ndindex(labels.shape):
+            total += float(spread[place]) * bool(labels[place] == guesses[place])
+            count += float(spread[place])
+        shares.append(total / count if count else 0.0)
+    return [Expected(each, "float32") for each in [*shares, shares[-1]]]
+
+
+def classes(*shape: int, dtype: str = "int64", kinds: int = 3) -> Callable[[Make], Any]:
+    return lambda make: [make.integers(*shape, low=0, high=kinds, dtype=dtype) for _ in range(2)]
+
+
+SHARE = TOLERANCES["float32"]
+"""Whatever the dtype of the labels, the accuracy is a float32."""
+
+accuracy = Function("tf.compat.v1.metrics.accuracy", right_share, prepare=updated_twice)
+accuracy.value("int64-4096", classes(4096), dtype="int64", tolerance=SHARE)
+accuracy.value("int32", classes(50, dtype="int32"), dtype="int32", tolerance=SHARE)
+accuracy.value("uint8", classes(50, dtype="uint8"), dtype="uint8", tolerance=SHARE)
+accuracy.value("bool", lambda make: [make.booleans(60), make.booleans(60)], dtype="bool", tolerance=SHARE)
+accuracy.value("float32-labels", lambda make: [np.floor(make.uniform(40, high=3)), np.floor(make.uniform(40, high=3))])
+accuracy.value("matrix", classes(12, 7), dtype="int64", tolerance=SHARE)
+accuracy.value("one-column", classes(33, 1), dtype="int64", tolerance=SHARE)
+accuracy.value("one-example", lambda make: [np.array([2]), np.array([2])], dtype="int64", tolerance=SHARE)
+accuracy.value(
+    "weighted",
+    lambda make: [*classes(64)(make), make.uniform(64, low=0.25, high=2.0)],
+)
+accuracy.value(
+    "weights-mask",
+    lambda make: [*classes(64)(make), make.booleans(64).astype("float32")],
+)
+accuracy.value("one-weight-a-row", lambda make: [*classes(9, 5)(make), make.uniform(9, 1, low=0.25, high=2.0)])
+accuracy.value("one-weight-for-all", lambda make: [*classes(20)(make), np.asarray(0.5)])
+accuracy.value("all-weights-zero", lambda make: [*classes(6)(make), np.zeros(6)])
+accuracy.value("no-examples", classes(0), dtype="int64", tolerance=SHARE)
+
+
+def collected(on: On, labels: Any, predictions: Any) -> Callable[[], Any]:
+    """The variables are local, the two tensors go to the collections that were named, and errors are told."""
+    with own_graph(on) as graph:
+        (given, guessed), feeds = stand_ins([labels, predictions])
+        value, update = on.function(given, guessed, metrics_collections=["values"], updates_collections=["updates"])
+        found = [graph.get_collection("values") == [value], graph.get_collection("updates") == [update]]
+        counts = [len(v1.local_variables()), len(v1.global_variables())]
+        start = v1.local_variables_initializer()
+        short = refusal(lambda: on.function(given, guessed[:2]))
+    session = session_of(graph)
+
+    def call() -> Any:
+        session.run(start)
+        return found, counts, short, refusal(lambda: on.function(labels, predictions)), _run(session, update, feeds)
+
+    return call
+
+
+def _run(session: Any, tensor: Any, feeds: Any) -> Any:
+    return fetched(session.run(tensor, feeds), tensor)
+
+
+def check_collected(observed: Any, labels: Array, predictions: Array) -> None:
+    found, counts, short, eagerly, value = observed
+    assert list(found) == [True, True], f"in the collections that were named: {found}"
+    assert list(counts) == [2, 0], f"local and global variables: {counts}"
+    assert short == "ValueError", f"fewer predictions than labels: {short}"
+    assert eagerly == "RuntimeError", f"eager: {eagerly}"
+    same(value, np.mean(labels == predictions))
+
+
+accuracy.behaviour(
+    "collections-and-errors", lambda make: [*classes(10)(make)], check_collected, prepare=collected, dtype="int64"
+)
+
+FUNCTIONS: list[Function] = [accuracy]

@@ -1,0 +1,180 @@
+"""Optimizers: Adadelta.
+
+A case hands in variables' values and the gradients of each step; the call takes the steps and
+returns the values. The reference is the published update rule in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, Make, On
+from runners.suite.checks import Tolerance
+from runners.tensorflow.suites.paper.calls import refused, refusing
+
+Array = np.ndarray[Any, Any]
+# Keras is imported at its first use, in seconds: once here, where children are forked from.
+Variable = tf.keras.Variable
+
+
+def stepped(on: On, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any) -> Callable[[], Any]:
+    """One step for each entry of ``gradients``; the variables are the optimizer's before the clock runs."""
+    variables = [Variable(each, dtype=each.dtype.name) for each in values]
+    optimizer = on.function(**options)
+    optimizer.build(variables)
+
+    def call() -> Any:
+        for of_step in gradients:
+            optimizer.apply_gradients(zip(of_step, variables, strict=True))
+        return [tf.convert_to_tensor(each) for each in variables]
+
+    return on.compiled(call)
+
+
+def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Make], Any]:
+    return lambda make: (
+        [make.normal(*shape) for shape in shapes],
+        [[make.normal(*shape) for shape in shapes] for _ in range(count)],
+    )
+
+
+def trimmed(
+    gradients: Sequence[Array], clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None
+) -> list[Array]:
+    """No gradient, no element, or not all of them together, larger than so."""
+    if clipnorm is not None:
+        return [each * min(1.0, clipnorm / np.linalg.norm(each)) for each in gradients]
+    if global_clipnorm is not None:
+        together = np.sqrt(sum((each**2).sum() for each in gradients))
+        return [each * min(1.0, global_clipnorm / together) for each in gradients]
+    return [each if clipvalue is None else np.clip(each, -clipvalue, clipvalue) for each in gradients]
+
+
+def adadelta_reference(
+    values: Sequence[Array],
+    gradients: Sequence[Sequence[Array]],
+    *,
+    learning_rate: Any = 1e-3,
+    rho: float = 0.95,
+    epsilon: float = 1e-7,
+    weight_decay: float | None = None,
+    clipnorm: float | None = None,
+    clipvalue: float | None = None,
+    global_clipnorm: float | None = None,
+) -> list[Array]:
+    """Zeiler's algorithm 1, its step times a learning rate; weights decay before, apart from the gradient."""
+    values = [each.copy() for each in values]
+    squares, steps = ([np.zeros(each.shape) for each in values] for _ in range(2))
+    for of_step in gradients:
+        for place, gradient in enumerate(trimmed(of_step, clipnorm, clipvalue, global_clipnorm)):
+            if weight_decay is not None:
+                values[place] -= values[place] * weight_decay * learning_rate
+            squares[place] = rho * squares[place] + (1 - rho) * gradient**2
+            step = -np.sqrt(steps[place] + epsilon) / np.sqrt(squares[place] + epsilon) * gradient
+            steps[place] = rho * steps[place] + (1 - rho) * step**2
+            values[place] += learning_rate * step
+    return values
+
+
+# A large rate and epsilon, so that the steps are as large as the values: by the defaults a step is 1e-6.
+LARGE: dict[str, Any] = {"learning_rate": 1.0, "epsilon": 1e-2}
+
+gone = Function("tf.keras.optimizers.experimental.Adadelta", adadelta_reference, stepped)
+gone.value("large-layer", training((256, 128), (256,)), **LARGE)
+gone.value("five-steps", training((6, 5), (5,), count=5), **LARGE)
+
+adadelta = Function("tf.keras.optimizers.Adadelta", adadelta_reference, stepped)
+adadelta.value("large-layer", training((256, 128), (256,)), **LARGE)
+adadelta.value("five-steps", training((6, 5), (5,), count=5), **LARGE)
+adadelta.value("default-rate-float64", training((5, 4), count=3), dtype="float64", tolerance=Tolerance(1e-10, 1e-10))
+adadelta.value("float64", training((6, 5), count=3), dtype="float64", **LARGE)
+for dtype in ("float16", "bfloat16"):
+    adadelta.value(
+        dtype,
+        training((6, 5)),
+        dtype=dtype,
+        # The mean of squares is rounded before it is divided by: some roundings in a row.
+        tolerance=Tolerance(4e-3, 4e-3) if dtype == "float16" else Tolerance(1.2e-2, 1.2e-2),
+        **LARGE,
+    )
+adadelta.value("rho", training((6, 5), count=3), rho=0.5, **LARGE)
+adadelta.value("weight-decay", training((6, 5), count=3), weight_decay=0.1, **LARGE)
+adadelta.value("each-gradient-cut", training((6, 5), (5,), count=2), clipnorm=0.2, **LARGE)
+adadelta.value("elements-cut", training((6, 5), (5,), count=2), clipvalue=0.1, **LARGE)
+adadelta.value("all-gradients-cut-together", training((6, 5), (5,), count=2), global_clipnorm=0.2, **LARGE)
+adadelta.value("scalar", training(()), **LARGE)
+adadelta.value(
+    "no-gradient-no-step",
+    lambda make: ([make.normal(4)], [[np.zeros(4)]] * 2),
+    reference=lambda values, gradients, **_: values,
+    **LARGE,
+)
+
+
+def resumed(on: On, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any) -> Callable[[], Any]:
+    """Each step by a new optimizer, which takes up what the last one had kept."""
+    variables = [Variable(each, dtype=each.dtype.name) for each in values]
+    optimizers = [on.function(**options) for _ in gradients]
+    for each in optimizers:
+        each.build(variables)
+
+    def call() -> Any:
+        for number, of_step in enumerate(gradients):
+            if number:
+                for new, old in zip(optimizers[number].variables, optimizers[number - 1].variables, strict=True):
+                    new.assign(old)
+            optimizers[number].apply_gradients(zip(of_step, variables, strict=True))
+        return [tf.convert_to_tensor(each) for each in variables]
+
+    return on.compiled(call)
+
+
+adadelta.value("resumed", training((6, 5), count=3), prepare=resumed, **LARGE)
+
+
+def minimised(on: On, start: Any, target: Any, *, steps: int, **options: Any) -> Callable[[], Any]:
+    variable = Variable(start)
+    optimizer = on.function(**options)
+    optimizer.build([variable])
+
+    def call() -> Any:
+        for _ in range(steps):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum((variable - target) ** 2)
+            optimizer.apply_gradients([(tape.gradient(loss, variable.value), variable)])
+        return [tf.convert_to_tensor(variable), optimizer.iterations.value]
+
+    return on.compiled(call)
+
+
+def minimised_reference(start: Array, target: Array, *, steps: int, **options: Any) -> Any:
+    value, gradients = start, []
+    for _ in range(steps):
+        gradients.append([2 * (value - target)])
+        (value,) = adadelta_reference([start], gradients, **options)
+    return [value, np.asarray(steps)]
+
+
+adadelta.value(
+    "on-a-tape",
+    lambda make: [make.normal(8), make.normal(8)],
+    reference=minimised_reference,
+    prepare=minimised,
+    tolerance=Tolerance(1e-4, 1e-4),
+    steps=4,
+    **LARGE,
+)
+
+
+adadelta.behaviour(
+    "refuses-two-ways-to-cut",
+    lambda make: [],
+    refused,
+    prepare=refusing(ValueError, clipnorm=1.0, clipvalue=1.0),
+)
+
+FUNCTIONS: list[Function] = [gone, adadelta]

@@ -1,0 +1,197 @@
+"""What TensorFlow tells: ``tf.print``, ``tf.summary.flush``, and ``tf.debugging.assert_less`` where all is not well."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, Make, On
+
+Array = np.ndarray[Any, Any]
+
+
+def printed(on: On, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
+    """What stands in a file that it printed to; ``traced``: from within a ``tf.function``."""
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name, "printed")
+
+    def body() -> None:
+        on.function(*arguments, output_stream=f"file://{path}", **options)
+
+    print_it = on.compiled(tf.function(body) if traced else body)
+
+    def call(_kept: Any = folder) -> str:
+        path.write_text("")
+        print_it()
+        return path.read_text()
+
+    return call
+
+
+def shown(values: Array, summarize: int = 3, indent: int = 1) -> str:
+    """An array as ``tf.print`` writes it: the first and last few of every axis."""
+    if values.ndim == 0:
+        return f"{values.item():g}" if values.dtype.kind == "f" else str(int(values))
+    parts = [shown(each, summarize, indent + 1) for each in values]
+    if 0 <= 2 * summarize < len(parts):
+        parts = [*parts[:summarize], "...", *parts[len(parts) - summarize :]]
+    return "[" + (" " if values.ndim == 1 else "\n" * (values.ndim - 1) + " " * indent).join(parts) + "]"
+
+
+def expect(text: Callable[..., str]) -> Callable[..., None]:
+    def check(observed: Any, *arguments: Any, **_: Any) -> None:
+        wanted = text(*arguments)
+        assert observed == wanted, f"it printed {observed[:200]!r}, not {wanted[:200]!r}"
+
+    return check
+
+
+def quarters(*shape: int) -> Callable[[Make], Any]:
+    """Numbers of few digits, so that there is one way to write them."""
+    return lambda make: [make.integers(*shape, low=-400, high=400) / 4]
+
+
+show = Function("tf.print", prepare=printed)
+show.behaviour("float32-64x128", quarters(64, 128), expect(lambda x: shown(x) + "\n"))
+show.behaviour("in-a-function", quarters(64, 128), expect(lambda x: shown(x) + "\n"), traced=True)
+show.behaviour("all-of-it", quarters(9, 11), expect(lambda x: shown(x, -1) + "\n"), summarize=-1)
+show.behaviour("one-of-each-end", quarters(4, 3, 5), expect(lambda x: shown(x, 1) + "\n"), summarize=1)
+show.behaviour("scalar", quarters(), expect(lambda x: shown(x) + "\n"))
+for dtype in ("float64", "float16", "bfloat16"):
+    show.behaviour(dtype, lambda make: [make.integers(5) / 4], expect(lambda x: shown(x) + "\n"), dtype=dtype)
+show.behaviour("int32", lambda make: [make.integers(20, dtype="int32")], expect(lambda x: shown(x) + "\n"))
+show.behaviour("bool", lambda make: [make.booleans(6)], expect(lambda x: shown(x) + "\n"))
+show.behaviour(
+    "words-and-arrays",
+    lambda make: ["depth:", make.integers(3), "at", make.integers(2, 2)],
+    expect(lambda one, x, two, y: f"{one} {shown(x)} {two} {shown(y)}\n"),
+)
+show.behaviour(
+    "separator-and-end",
+    lambda make: [make.integers(2), make.integers(3)],
+    expect(lambda x, y: f"{shown(x)} | {shown(y)};"),
+    sep=" | ",
+    end=";",
+)
+show.behaviour(
+    "dictionary",
+    lambda make: [{"b": make.integers(2), "a": make.integers(3)}],
+    expect(lambda both: f"{{'a': {shown(both['a'])}, 'b': {shown(both['b'])}}}\n"),
+)
+show.behaviour("string", lambda make: [np.array(b"land ho")], expect(lambda text: "land ho\n"))
+
+
+@contextmanager
+def caught(descriptor: int) -> Iterator[Any]:
+    """What is written to a stream of the process, by whatever language, goes to a file for the while."""
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(descriptor)
+        os.dup2(file.fileno(), descriptor)
+        try:
+            yield file
+        finally:
+            os.dup2(kept, descriptor)
+            os.close(kept)
+
+
+def streamed(name: str) -> Callable[..., Callable[[], Any]]:
+    def prepare(on: On, x: Any) -> Callable[[], Any]:
+        options = {} if name == "stderr" else {"output_stream": getattr(sys, name)}
+
+        def body() -> None:
+            on.function("fathoms:", x, **options)
+
+        print_it = on.compiled(body)
+
+        def call() -> str:
+            with caught({"stdout": 1, "stderr": 2}[name]) as file:
+                print_it()
+                file.seek(0)
+                return str(file.read().decode())
+
+        return call
+
+    return prepare
+
+
+def check_streamed(observed: Any, x: Array) -> None:
+    assert f"fathoms: {shown(x)}\n" in observed, f"the stream holds {observed[:200]!r}"
+
+
+show.behaviour("standard-error", lambda make: [make.integers(5)], check_streamed, prepare=streamed("stderr"))
+show.behaviour("standard-output", lambda make: [make.integers(5)], check_streamed, prepare=streamed("stdout"))
+
+
+# tf.summary.flush: what a writer holds is in its file when the call returns.
+
+
+def flushed(on: On, *, how: str) -> Callable[[], Any]:
+    def flush(writer: Any) -> None:
+        on.function(*([] if how == "default" else [writer]))
+
+    def call() -> tuple[bool, bool]:
+        with tempfile.TemporaryDirectory() as folder:
+            # A queue and a time that nothing here comes near: only the call under test writes.
+            writer = tf.summary.create_file_writer(folder, max_queue=10_000, flush_millis=3_600_000)
+            # Leaving the writer's scope would flush it as well.
+            with writer.as_default():
+                tf.summary.write("soundings", 4.5, step=1)
+                before = _written(folder)
+                (tf.function(flush) if how == "traced" else flush)(writer)
+                after = _written(folder)
+            writer.close()
+        return before, after
+
+    return call
+
+
+def _written(folder: str) -> bool:
+    return any(b"soundings" in each.read_bytes() for each in Path(folder).iterdir())
+
+
+def check_flushed(observed: Any, **_: Any) -> None:
+    assert observed == (False, True), f"in the file before and after the call: {observed}"
+
+
+flush = Function(
+    "tf.summary.flush",
+    prepare=flushed,
+    host_only="it writes a file; the writer and what it holds are kept on the host, wherever the values came from",
+)
+for how in ("given", "default", "traced"):
+    flush.behaviour(f"writer-{how}", lambda make: [], check_flushed, how=how)
+
+
+def check_nothing(observed: Any) -> None:
+    assert observed is None, f"without a writer it returned {observed!r}"
+
+
+flush.behaviour("no-writer", lambda make: [], check_nothing, prepare=lambda on: on.function)
+
+
+def misused(on: On) -> Callable[[], Any]:
+    def call() -> str:
+        try:
+            on.function("no writer")
+        except ValueError as error:
+            return str(error)
+        return "no error"
+
+    return call
+
+
+def check_misused(observed: Any) -> None:
+    assert "no writer" in observed, f"a text for a writer: {observed}"
+
+
+flush.behaviour("refuses-what-is-no-writer", lambda make: [], check_misused, prepare=misused)
+
+FUNCTIONS: list[Function] = [show, flush]

@@ -1,0 +1,197 @@
+"""Batches of elements whose shapes differ, as ragged tensors: ``tf.data.experimental.dense_to_ragged_batch``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, Make, On
+from runners.suite.checks import EXACT, Expected
+from runners.tensorflow.suites.paper.datasets import Array, Slices, expect, read, refused, these
+
+
+def ragged(on: On, rows: Any, lengths: Any, *, elements: int, batch_size: int, **options: Any) -> Callable[[], Any]:
+    """Elements are rows, each cut to its length."""
+
+    def call() -> Any:
+        dataset = Slices((rows, lengths)).map(lambda row, length: row[:length])
+        return read(dataset.apply(on.function(batch_size, **options)), elements)
+
+    return on.compiled(call)
+
+
+def ragged_reference(
+    rows: Array, lengths: Array, *, batch_size: int, drop_remainder: bool = False, splits: str = "int64", **_: Any
+) -> Any:
+    batches = []
+    for start in range(0, len(rows), batch_size):
+        cut = [row[:length] for row, length in zip(rows, lengths, strict=True)][start : start + batch_size]
+        if len(cut) < batch_size and drop_remainder:
+            break
+        ends = np.cumsum([0, *map(len, cut)]).astype(splits)
+        values = np.concatenate(cut)
+        batches.append(
+            {"values": Expected(values, "string") if values.dtype.kind == "S" else values, "row_splits": [ends]}
+        )
+    return these(batches)
+
+
+def cut_rows(count: int, *shape: int) -> Callable[[Make], Any]:
+    """Some of no length and some of all of it."""
+
+    def inputs(make: Make) -> Any:
+        lengths = make.integers(count, low=0, high=shape[0] + 1)
+        lengths[:2] = shape[0], 0
+        return [make.normal(count, *shape), lengths]
+
+    return inputs
+
+
+def cut(made: Callable[[Make], Any], lengths: Sequence[int]) -> Callable[[Make], Any]:
+    return lambda make: [made(make), np.array(lengths)]
+
+
+ragged_batch = Function("tf.data.experimental.dense_to_ragged_batch", ragged_reference, ragged)
+ragged_batch.value("float32-64x128", cut_rows(64, 128), tolerance=EXACT, elements=4, batch_size=16)
+ragged_batch.value("last-batch-smaller", cut_rows(10, 6), tolerance=EXACT, elements=3, batch_size=4)
+ragged_batch.value(
+    "last-batch-dropped", cut_rows(10, 6), tolerance=EXACT, elements=2, batch_size=4, drop_remainder=True
+)
+ragged_batch.value("batch-larger-than-all", cut_rows(5, 6), tolerance=EXACT, elements=1, batch_size=32)
+ragged_batch.value("one-a-batch", cut_rows(3, 4), tolerance=EXACT, elements=3, batch_size=1)
+ragged_batch.value("matrices-of-any-height", cut_rows(6, 5, 3), tolerance=EXACT, elements=2, batch_size=3)
+ragged_batch.value(
+    "all-empty", cut(lambda make: make.normal(4, 3), [0, 0, 0, 0]), tolerance=EXACT, elements=2, batch_size=2
+)
+for dtype in ("float64", "float16", "bfloat16"):
+    ragged_batch.value(dtype, cut_rows(6, 5), dtype=dtype, tolerance=EXACT, elements=2, batch_size=3)
+ragged_batch.value(
+    "complex64",
+    cut(lambda make: make.normal(4, 3) + 1j * make.normal(4, 3), [3, 1, 0, 2]),
+    dtype="complex64",
+    tolerance=EXACT,
+    elements=2,
+    batch_size=2,
+)
+for dtype in ("int32", "int64", "uint8"):
+    ragged_batch.value(
+        dtype,
+        cut(lambda make, dtype=dtype: make.integers(4, 3, low=0, dtype=dtype), [1, 3, 2, 0]),  # type: ignore[misc]
+        dtype=dtype,
+        elements=2,
+        batch_size=2,
+    )
+ragged_batch.value("bool", cut(lambda make: make.booleans(4, 3), [1, 3, 2, 0]), dtype="bool", elements=2, batch_size=2)
+ragged_batch.value(
+    "strings",
+    cut(lambda make: np.array([[b"bay", b"cape"], [b"reef", b"shoal"], [b"isle", b"sound"]]), [2, 1, 0]),
+    elements=2,
+    batch_size=2,
+)
+
+
+def split_in_int32(on: On, *arrays: Any, **options: Any) -> Callable[[], Any]:
+    del options["splits"]
+    return ragged(on, *arrays, row_splits_dtype=tf.int32, **options)
+
+
+ragged_batch.value(
+    "row-splits-in-int32",
+    cut_rows(6, 5),
+    prepare=split_in_int32,
+    tolerance=EXACT,
+    elements=2,
+    batch_size=3,
+    splits="int32",
+)
+
+
+def ragged_twice(
+    on: On, blocks: Any, heights: Any, widths: Any, *, elements: int, batch_size: int
+) -> Callable[[], Any]:
+    def call() -> Any:
+        dataset = Slices((blocks, heights, widths)).map(lambda block, height, width: block[:height, :width])
+        return read(dataset.apply(on.function(batch_size)), elements)
+
+    return on.compiled(call)
+
+
+def ragged_twice_reference(blocks: Array, heights: Array, widths: Array, *, batch_size: int, **_: Any) -> Any:
+    batches = []
+    for start in range(0, len(blocks), batch_size):
+        here = slice(start, start + batch_size)
+        sizes = list(zip(blocks[here], heights[here], widths[here], strict=True))
+        lines = [width for _, height, width in sizes for _ in range(height)]
+        values = np.concatenate([block[:height, :width].reshape(-1) for block, height, width in sizes])
+        batches.append({"values": values, "row_splits": [np.cumsum([0, *heights[here]]), np.cumsum([0, *lines])]})
+    return these(batches)
+
+
+ragged_batch.value(
+    "two-ragged-axes",
+    lambda make: [make.normal(4, 5, 6), np.array([5, 2, 0, 3]), np.array([1, 6, 4, 3])],
+    reference=ragged_twice_reference,
+    prepare=ragged_twice,
+    tolerance=EXACT,
+    elements=2,
+    batch_size=2,
+)
+
+
+def named_parts(on: On, rows: Any, lengths: Any, *, elements: int, batch_size: int) -> Callable[[], Any]:
+    """Elements are dictionaries; what has one known shape is batched densely."""
+
+    def call() -> Any:
+        dataset = Slices((rows, lengths)).map(lambda row, length: {"cut": row[:length], "whole": row, "length": length})
+        return read(dataset.apply(on.function(batch_size)), elements)
+
+    return on.compiled(call)
+
+
+def named_reference(rows: Array, lengths: Array, *, batch_size: int, elements: int) -> Any:
+    cuts = ragged_reference(rows, lengths, batch_size=batch_size)["elements"]
+    batches = [slice(start, start + batch_size) for start in range(0, len(rows), batch_size)]
+    return these(
+        [{"cut": one, "whole": rows[here], "length": lengths[here]} for one, here in zip(cuts, batches, strict=True)]
+    )
+
+
+ragged_batch.value(
+    "dictionaries",
+    cut_rows(5, 4),
+    reference=named_reference,
+    prepare=named_parts,
+    tolerance=EXACT,
+    elements=2,
+    batch_size=3,
+)
+ragged_batch.value(
+    "summed-by-row",
+    cut_rows(32, 64),
+    reference=lambda rows, lengths, *, batch_size, elements: [
+        np.array([row[:length].sum() for row, length in zip(rows[here], lengths[here], strict=True)])
+        for here in (slice(batch_size * each, batch_size * (each + 1)) for each in range(elements))
+    ],
+    prepare=lambda on, rows, lengths, *, elements, batch_size: on.compiled(
+        lambda: [
+            tf.reduce_sum(each, axis=1)
+            for each in read(
+                Slices((rows, lengths)).map(lambda row, length: row[:length]).apply(on.function(batch_size)), elements
+            )["elements"]
+        ]
+    ),
+    elements=4,
+    batch_size=8,
+)
+ragged_batch.behaviour(
+    "refuses-batches-of-nothing",
+    lambda make: [],
+    expect("InvalidArgumentError"),
+    prepare=refused(lambda on: tf.data.Dataset.range(4).apply(on.function(0))),
+)
+
+
+FUNCTIONS: list[Function] = [ragged_batch]

@@ -1,0 +1,133 @@
+"""Data sets in random order: ``tf.data.experimental.shuffle_and_repeat``, judged by what any order must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, Make, On
+from runners.tensorflow.suites.paper.datasets import Array, expect, read, refused
+
+
+def shuffled(
+    on: On, *, size: int, elements: int, buffer_size: int, times: int = 1, **options: Any
+) -> Callable[[], Any]:
+    """The elements of ``range(size)``, as often as the pipeline is read; ``times`` is how often."""
+
+    def call() -> Any:
+        dataset = tf.data.Dataset.range(size).apply(on.function(buffer_size, **options))
+        return [read(dataset.batch(elements), 1) for _ in range(times)]
+
+    return on.compiled(call)
+
+
+def orders(observed: Any) -> list[Array]:
+    return [each["elements"][0].values for each in observed]
+
+
+def check_epochs(observed: Any, *, size: int, elements: int, buffer_size: int, count: int = -1, **_: Any) -> None:
+    (order,) = orders(observed)
+    assert len(order) == elements, f"{len(order)} elements came, not {elements}"
+    assert observed[0]["elements"][0].dtype == "int64"
+    for start in range(0, elements - size + 1, size):
+        assert np.array_equal(np.sort(order[start : start + size]), np.arange(size)), (
+            "an epoch is not every element once"
+        )
+    # What a shuffle can bring forward is what fits its buffer.
+    early = np.arange(elements) % size - order
+    assert early.min() > -buffer_size, "an element came earlier than its buffer allows"
+    assert bool(observed[0]["more"].values) is (count == -1), "the end is not where it must be"
+
+
+shuffle_and_repeat = Function("tf.data.experimental.shuffle_and_repeat", prepare=shuffled)
+
+
+def nothing(_: Make) -> Any:
+    return []
+
+
+shuffle_and_repeat.statistics(
+    "every-element-once-an-epoch", nothing, check_epochs, size=256, elements=1024, buffer_size=256, count=4
+)
+shuffle_and_repeat.statistics(
+    "small-buffer-keeps-near", nothing, check_epochs, size=100, elements=200, buffer_size=5, count=2
+)
+shuffle_and_repeat.statistics("endless", nothing, check_epochs, size=64, elements=256, buffer_size=64)
+shuffle_and_repeat.statistics(
+    "endless-by-minus-one", nothing, check_epochs, size=8, elements=40, buffer_size=3, count=-1
+)
+
+
+def check_unsorted(observed: Any, *, size: int, **_: Any) -> None:
+    (order,) = orders(observed)
+    epochs = order.reshape(-1, size)
+    # 64 elements come in the same order by chance once in 10^89 epochs.
+    assert not np.array_equal(epochs[0], np.arange(size)), "an epoch came unshuffled"
+    assert not np.array_equal(epochs[0], epochs[1]), "two epochs came in the same order"
+
+
+shuffle_and_repeat.statistics(
+    "another-order-each-epoch", nothing, check_unsorted, size=64, elements=128, buffer_size=64, count=2
+)
+
+
+def check_repeated(observed: Any, **_: Any) -> None:
+    first, second = orders(observed)
+    assert np.array_equal(first, second), "the same seed gave another order"
+    assert not np.array_equal(first, np.sort(first)), "nothing was shuffled"
+
+
+def seeded(on: On, *, seeds: Sequence[int], size: int) -> Callable[[], Any]:
+    """A pipeline for each seed, read from its beginning."""
+
+    def call() -> Any:
+        pipelines = [tf.data.Dataset.range(size).apply(on.function(size, count=1, seed=seed)) for seed in seeds]
+        return [read(each.batch(size), 1) for each in pipelines]
+
+    return on.compiled(call)
+
+
+def check_other(observed: Any, **_: Any) -> None:
+    first, second = orders(observed)
+    assert not np.array_equal(first, second), "another seed gave the same order"
+    assert np.array_equal(np.sort(first), np.sort(second)), "another seed gave other elements"
+
+
+shuffle_and_repeat.statistics("the-same-seed-repeats", nothing, check_repeated, prepare=seeded, seeds=(7, 7), size=64)
+shuffle_and_repeat.statistics("another-seed-another-order", nothing, check_other, prepare=seeded, seeds=(7, 8), size=64)
+
+
+def check_uniform(observed: Any, *, size: int, elements: int, **_: Any) -> None:
+    (order,) = orders(observed)
+    assert len(order) == elements, f"{len(order)} elements came, not {elements}"
+    epochs = order.reshape(-1, size)
+    expected = len(epochs) / size
+    for place in (0, size // 2, size - 1):
+        squared = ((np.bincount(epochs[:, place], minlength=size) - expected) ** 2 / expected).sum()
+        # Seven degrees of freedom: above 40 by chance once in a million.
+        assert squared < 40, f"place {place} of an epoch is not taken evenly: chi squared {squared:.1f}"
+
+
+shuffle_and_repeat.statistics(
+    "every-place-evenly", nothing, check_uniform, size=8, elements=4000, buffer_size=8, count=500
+)
+shuffle_and_repeat.behaviour(
+    "buffer-of-one-keeps-the-order",
+    nothing,
+    lambda observed, *, size, **_: np.testing.assert_array_equal(orders(observed)[0], np.tile(np.arange(size), 2)),
+    size=9,
+    elements=18,
+    buffer_size=1,
+    count=2,
+)
+shuffle_and_repeat.behaviour(
+    "refuses-no-buffer",
+    nothing,
+    expect("InvalidArgumentError"),
+    prepare=refused(lambda on: tf.data.Dataset.range(4).apply(on.function(0))),
+)
+
+FUNCTIONS: list[Function] = [shuffle_and_repeat]

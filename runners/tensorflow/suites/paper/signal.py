@@ -1,0 +1,137 @@
+"""Transforms of signals: ``tf.signal.idct``. The reference is the matrix of cosines of each type, written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from runners.suite.cases import Function
+from runners.suite.checks import Tolerance
+from runners.tensorflow.suites.paper.calls import (
+    gradient,
+    in_graph,
+    of_unknown_shapes,
+    refused,
+    refusing,
+    traced,
+    using,
+)
+
+Array = np.ndarray[Any, Any]
+
+
+def cosines(size: int, kind: int, norm: str | None) -> Any:
+    """What a row of ``size`` coefficients is multiplied with, from the left, by the inverse of that type."""
+    n, k = np.mgrid[:size, :size]
+    if kind == 1:
+        # The first and the last count once, what lies between twice.
+        weights = np.where((k == 0) | (k == size - 1), 1.0, 2.0)
+        return weights * np.cos(np.pi * n * k / max(1, size - 1))
+    if kind == 2:
+        matrix = np.where(k == 0, 1.0, 2.0) * np.cos(np.pi * (n + 0.5) * k / size)
+    elif kind == 3:
+        matrix = 2 * np.cos(np.pi * n * (k + 0.5) / size)
+    else:
+        matrix = 2 * np.cos(np.pi * (n + 0.5) * (k + 0.5) / size)
+    if norm is None:
+        return matrix
+    # Orthonormal: every row and every column has length one.
+    if kind == 2:
+        return matrix * np.where(k == 0, np.sqrt(1 / size), np.sqrt(1 / (2 * size)))
+    if kind == 3:
+        return matrix * np.where(n == 0, np.sqrt(1 / (4 * size)), np.sqrt(1 / (2 * size)))
+    return matrix * np.sqrt(1 / (2 * size))
+
+
+def inverse(x: Array, kind: int = 2, norm: str | None = None) -> Any:
+    return x @ cosines(x.shape[-1], kind, norm).T
+
+
+def inverse_backward(x: Array, upstream: Array, kind: int = 2, norm: str | None = None) -> Any:
+    return [inverse(x, kind, norm), upstream @ cosines(x.shape[-1], kind, norm)]
+
+
+def tolerance(dtype: str, size: int) -> Tolerance:
+    """A value is a sum over the row, so what rounding leaves grows with the row's length and not with the value."""
+    unit = 1e-9 if dtype == "float64" else 1e-5
+    return Tolerance(unit, unit * max(1.0, size**0.5))
+
+
+idct = Function("tf.signal.idct", inverse)
+
+
+def typed(prepare: Any) -> Any:
+    """``type`` and ``norm`` under their own names; the reference has ``kind``."""
+
+    def prepared(on: Any, *arguments: Any, kind: int = 2, norm: str | None = None) -> Any:
+        return prepare(on, *arguments, type=kind, norm=norm)
+
+    return prepared
+
+
+FORMS: dict[str, tuple[int, str | None]] = {
+    "type1": (1, None),
+    "type2": (2, None),
+    "type3": (3, None),
+    "type4": (4, None),
+    "type2-ortho": (2, "ortho"),
+    "type3-ortho": (3, "ortho"),
+    "type4-ortho": (4, "ortho"),
+}
+idct.value(
+    "float32-64x128",
+    lambda make: [make.normal(64, 128)],
+    prepare=typed(using()),
+    tolerance=tolerance("float32", 128),
+)
+for form, (kind, norm) in FORMS.items():
+    for dtype in ("float32", "float64"):
+        for name, shape in {"row": (33,), "batch": (3, 4, 16), "odd": (5, 9), "pair": (4, 2)}.items():
+            idct.value(
+                f"{form}-{dtype}-{name}",
+                lambda make, shape=shape: [make.normal(*shape)],  # type: ignore[misc]
+                dtype=dtype,
+                prepare=typed(using()),
+                tolerance=tolerance(dtype, shape[-1]),
+                kind=kind,
+                norm=norm,
+            )
+    idct.value(
+        f"{form}-gradient",
+        lambda make: [make.normal(4, 12), make.normal(4, 12)],
+        reference=inverse_backward,
+        prepare=typed(gradient),
+        tolerance=tolerance("float32", 12),
+        kind=kind,
+        norm=norm,
+    )
+idct.value("one-element", lambda make: [make.normal(5, 1)], prepare=typed(using()))
+for name, how in {"traced": traced, "of-unknown-shape": of_unknown_shapes, "in-graph": in_graph}.items():
+    idct.value(
+        name,
+        lambda make: [make.normal(6, 16)],
+        prepare=typed(how),
+        tolerance=tolerance("float32", 16),
+        norm="ortho",
+    )
+REFUSED: dict[str, dict[str, Any]] = {
+    "an-unknown-type": {"type": 5},
+    "an-unknown-norm": {"norm": "unit"},
+    "an-axis": {"axis": 0},
+}
+for name, options in REFUSED.items():
+    idct.behaviour(
+        f"refuses-{name}",
+        lambda make: [make.normal(4, 8)],
+        refused,
+        prepare=refusing(ValueError, NotImplementedError, **options),
+    )
+idct.behaviour(
+    "refuses-type1-of-one-element",
+    lambda make: [make.normal(3, 1)],
+    refused,
+    prepare=refusing(ValueError, type=1),
+)
+
+FUNCTIONS: list[Function] = [idct]

@@ -1,0 +1,374 @@
+"""What accompanies training: moving averages, the global step, and the check of a gradient by differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, Make, On, Prepare
+from runners.tensorflow.placement import fetched
+from runners.tensorflow.suites.paper.graphing import (
+    matching,
+    new_variable,
+    own_graph,
+    refusal,
+    session_of,
+    stand_ins,
+    v1,
+)
+
+Array = np.ndarray[Any, Any]
+
+average = Function("tf.train.ExponentialMovingAverage")
+
+
+def averaging(on: On, x: Any, *later: Any, decay: float, **options: Any) -> Callable[[], Any]:
+    """The variable begins at ``x`` and is assigned one value after the other; the average after each.
+
+    The first ``apply`` makes the shadow variables, so it is outside of what is compiled.
+    """
+
+    def call() -> Any:
+        held = tf.Variable(x)
+        moving = on.function(decay, **options)
+        moving.apply([held])
+
+        def follow() -> Any:
+            averages = []
+            for value in later:
+                held.assign(value)
+                moving.apply([held])
+                averages.append(tf.identity(moving.average(held)))
+            return averages
+
+        followed = on.compiled(tf.autograph.experimental.do_not_convert(follow))()
+        return [followed, held]
+
+    return call
+
+
+def averages(x: Array, *later: Array, decay: float, num_updates: Any = None, **_: Any) -> Any:
+    """The first value counts in full; with ``num_updates`` the decay begins low."""
+    used = decay if num_updates is None else min(decay, (1 + num_updates) / (10 + num_updates))
+    current, found = x, []
+    for value in later:
+        current = used * current + (1 - used) * value
+        found.append(current)
+    return [found, later[-1]]
+
+
+def series(count: int, *shape: int) -> Callable[[Make], Any]:
+    return lambda make: [make.normal(*shape) for _ in range(count)]
+
+
+for name, shape, dtype in (
+    ("float32-128x128", (128, 128), "float32"),
+    ("float64", (5, 4), "float64"),
+    ("float16", (5, 4), "float16"),
+    ("bfloat16", (5, 4), "bfloat16"),
+    ("scalar", (), "float32"),
+    ("no-elements", (0, 3), "float32"),
+):
+    average.value(name, series(4, *shape), dtype=dtype, reference=averages, prepare=averaging, decay=0.5)
+average.value("slow-decay", series(4, 6, 3), reference=averages, prepare=averaging, decay=0.9375)
+average.value("quick-decay", series(3, 6), reference=averages, prepare=averaging, decay=0.125)
+average.value("decay-one-stays", series(3, 6), reference=averages, prepare=averaging, decay=1.0)
+average.value("few-updates-decay-less", series(3, 6), reference=averages, prepare=averaging, decay=0.99, num_updates=2)
+average.value(
+    "many-updates-decay-in-full", series(3, 6), reference=averages, prepare=averaging, decay=0.75, num_updates=10**6
+)
+
+
+def in_a_graph(on: On, x: Any, *later: Any, decay: float, zero_debias: bool = False) -> Callable[[], Any]:
+    """In a session: the average after each update, and what a checkpoint would restore."""
+    with own_graph(on) as graph:
+        held = new_variable("held", tf.constant(x.numpy()))
+        given = v1.placeholder(x.dtype, x.shape)
+        moving = on.function(decay, zero_debias=zero_debias)
+        with tf.control_dependencies([held.assign(given)]):
+            update = moving.apply([held])
+        shadow = moving.average(held)
+        read = tf.identity(shadow.read_value())
+        start = v1.global_variables_initializer()
+    session, values = session_of(graph), [each.numpy() for each in later]
+
+    def call() -> Any:
+        session.run(start)
+        found = []
+        for value in values:
+            session.run(update, {given: value})
+            found.append(fetched(session.run(read), read))
+        return found
+
+    return call
+
+
+def debiased(x: Array, *later: Array, decay: float, **_: Any) -> Any:
+    """Begun at zero, and divided by the weights that were given away so far."""
+    current, found = np.zeros_like(x), []
+    for step, value in enumerate(later, 1):
+        current = decay * current + (1 - decay) * value
+        found.append(current / (1 - decay**step))
+    return found
+
+
+average.value(
+    "in-a-session",
+    series(4, 16, 8),
+    reference=lambda *values, decay: averages(*values, decay=decay)[0],
+    prepare=in_a_graph,
+    decay=0.75,
+)
+average.value(
+    "variables-need-no-debiasing",
+    series(4, 5, 3),
+    reference=lambda *values, decay, **_: averages(*values, decay=decay)[0],
+    prepare=in_a_graph,
+    decay=0.75,
+    zero_debias=True,
+)
+
+
+def of_tensors(on: On, x: Any, y: Any, **options: Any) -> Callable[[], Any]:
+    """A tensor that is no variable is averaged from zero on."""
+    with own_graph(on) as graph:
+        start = v1.placeholder(x.dtype, x.shape)
+        product = start * 2
+        moving = on.function(0.75, **options)
+        update = moving.apply([product])
+        read = tf.identity(moving.average(product).read_value())
+        first = v1.global_variables_initializer()
+    session, values = session_of(graph), [x.numpy(), y.numpy()]
+
+    def call() -> Any:
+        session.run(first)
+        found = []
+        for value in values:
+            session.run(update, {start: value})
+            found.append(fetched(session.run(read), read))
+        return found
+
+    return call
+
+
+average.value(
+    "of-a-tensor",
+    series(2, 7),
+    reference=lambda x, y: averages(np.zeros_like(x), 2 * x, 2 * y, decay=0.75)[0],
+    prepare=of_tensors,
+)
+average.value(
+    "of-a-tensor-debiased",
+    series(2, 7),
+    reference=lambda x, y, **_: debiased(x, 2 * x, 2 * y, decay=0.75),
+    prepare=of_tensors,
+    zero_debias=True,
+)
+
+
+def named(on: On, x: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        with own_graph(on):
+            with v1.variable_scope("layer"):
+                held = new_variable("weights", tf.ones_initializer(), 3)
+                fixed = new_variable("fixed", tf.ones_initializer(), 3, trainable=False)
+            moving = on.function(0.5, name="Smoothed")
+            unknown = moving.average(held)
+            moving.apply()
+            restored = {key: each.op.name for key, each in moving.variables_to_restore().items()}
+            shadows = [each.op.name for each in v1.moving_average_variables()]
+            told = [moving.average_name(held), moving.average(held).op.name, moving.average(fixed), unknown]
+            whole = new_variable("whole", tf.constant([1, 2]))
+            wrong = refusal(lambda: moving.apply([whole]))
+        return told, restored, shadows, wrong, x * 2
+
+    return call
+
+
+average.behaviour(
+    "names-and-errors",
+    series(1, 4),
+    matching(
+        lambda x: (
+            ["layer/weights/Smoothed", "layer/weights/Smoothed", None, None],
+            {"layer/weights/Smoothed": "layer/weights", "layer/fixed": "layer/fixed"},
+            ["layer/weights"],
+            "TypeError",
+            2 * x,
+        )
+    ),
+    prepare=named,
+)
+
+
+global_step = Function("tf.compat.v1.train.get_global_step")
+
+
+def counting(on: On, x: Any, *, steps: int) -> Callable[[], Any]:
+    """An optimizer counts its steps in the variable that is found."""
+    with own_graph(on) as graph:
+        (start,), feeds = stand_ins([x])
+        v1.train.create_global_step()
+        weights = new_variable("weights", tf.zeros_initializer(), *x.shape)
+        loss = tf.reduce_sum((weights - start) ** 2)
+        found = on.function()
+        update = v1.train.GradientDescentOptimizer(0.25).minimize(loss, global_step=found)
+        reads = [tf.identity(found), weights.read_value()]
+        first = v1.global_variables_initializer()
+    session = session_of(graph)
+
+    def call() -> Any:
+        session.run(first)
+        for _ in range(steps):
+            session.run(update, feeds)
+        return fetched(session.run(reads), reads)
+
+    return call
+
+
+def counted(x: Array, *, steps: int) -> Any:
+    """Every step halves what is left to go."""
+    return [np.asarray(steps), x * (1 - 0.5**steps)]
+
+
+for count in (0, 1, 5):
+    global_step.behaviour(
+        f"{count}-steps", lambda make: [make.normal(64, 32)], matching(counted), prepare=counting, steps=count
+    )
+
+
+def looked_for(on: On, x: Any) -> Callable[[], Any]:
+    """None where there is none; by its name; another graph's; what is no integer scalar is refused."""
+
+    def call() -> Any:
+        graph = tf.Graph()
+        with own_graph(on):
+            none = on.function()
+        with graph.as_default(), tf.device(on.device):
+            created = v1.train.get_or_create_global_step()
+            told = [created.op.name, created.dtype.name, created.shape.as_list(), on.function() is created]
+            again = refusal(v1.train.create_global_step)
+        with own_graph(on):
+            elsewhere = [on.function(), on.function(graph) is created]
+            plain = v1.placeholder_with_default(tf.constant(41, tf.int64), [], name="global_step")
+            elsewhere.append(on.function() is plain)
+        with own_graph(on):
+            v1.placeholder(tf.float32, [], name="global_step")
+            wrong = refusal(on.function)
+        return none, told, again, elsewhere, wrong, x * 2
+
+    return call
+
+
+global_step.behaviour(
+    "looked-for",
+    lambda make: [make.normal(3)],
+    matching(
+        lambda x: (
+            None,
+            ["global_step", "int64", [], True],
+            "ValueError",
+            [None, True, True],
+            "TypeError",
+            2 * x,
+        )
+    ),
+    prepare=looked_for,
+)
+
+
+def incremented(on: On, x: Any) -> Callable[[], Any]:
+    with own_graph(on) as graph:
+        (start,), feeds = stand_ins([x])
+        v1.train.create_global_step()
+        scaled = start * tf.cast(on.function(), x.dtype)
+        more = v1.assign_add(on.function(), 3)
+        first = v1.global_variables_initializer()
+    session = session_of(graph)
+
+    def call() -> Any:
+        session.run(first)
+        return fetched([session.run(more), session.run(scaled, feeds), session.run(more)], [more, scaled, more])
+
+    return call
+
+
+global_step.behaviour(
+    "in-a-computation",
+    lambda make: [make.normal(9, 4)],
+    matching(lambda x: [np.asarray(3), 3 * x, np.asarray(6)]),
+    prepare=incremented,
+)
+
+
+gradient_error = Function("tf.compat.v1.test.compute_gradient_error")
+
+
+def differing(build: Callable[[Any], Any]) -> Prepare:
+    """The largest difference between the gradient of ``build`` and what differences of its values say."""
+
+    def prepare(on: On, x: Any) -> Callable[[], Any]:
+        with own_graph(on) as graph:
+            start = v1.placeholder(x.dtype, x.shape)
+            end = build(start)
+        session, values = session_of(graph), x.numpy()
+
+        def call() -> Any:
+            # It adds operations to the default graph.
+            with graph.as_default(), tf.device(on.device), session.as_default():
+                return float(on.function(start, x.shape.as_list(), end, end.shape.as_list(), x_init_value=values)), x
+
+        return call
+
+    return prepare
+
+
+def cube_with_half_its_slope(x: Any) -> Any:
+    return tf.custom_gradient(lambda x: (x**3, lambda upstream: upstream * 1.5 * x**2))(x)
+
+
+def within(low: float, high: float) -> Callable[..., None]:
+    def check(observed: Any, x: Array) -> None:
+        error, _ = observed
+        assert low <= error <= high, f"the error is {error}, not from {low} to {high}"
+
+    return check
+
+
+def halved_slope(observed: Any, x: Array) -> None:
+    """Off by half the slope where that is largest."""
+    error, _ = observed
+    wanted = 1.5 * (x**2).max()
+    assert abs(error - wanted) < 1e-3 * wanted, f"the error is {error}, expected {wanted}"
+
+
+def small(*shape: int) -> Callable[[Make], Any]:
+    return lambda make: [make.uniform(*shape, low=0.5, high=2.0)]
+
+
+gradient_error.behaviour("right-float32", small(3, 4), within(1e-9, 5e-3), prepare=differing(lambda x: tf.tanh(x) * x))
+gradient_error.behaviour(
+    "right-float64", small(3, 4), within(1e-15, 1e-6), dtype="float64", prepare=differing(lambda x: tf.tanh(x) * x)
+)
+gradient_error.behaviour(
+    "right-matmul-float64",
+    small(3, 3),
+    within(1e-15, 1e-6),
+    dtype="float64",
+    prepare=differing(lambda x: tf.matmul(x, x)),
+)
+gradient_error.behaviour(
+    "wrong-gradient-float64", small(2, 3), halved_slope, dtype="float64", prepare=differing(cube_with_half_its_slope)
+)
+gradient_error.behaviour(
+    "no-gradient-where-there-should-be-one",
+    small(4),
+    within(0.5, 4.5),
+    dtype="float64",
+    prepare=differing(lambda x: tf.stop_gradient(x * x) + 0 * x),
+)
+
+FUNCTIONS: list[Function] = [average, global_step, gradient_error]

@@ -1,0 +1,233 @@
+"""``tf.Variable``: created, read, assigned, followed by a tape.
+
+A variable cannot be created within a compiled whole, only before it: what is compiled where the device
+demands it is the step that reads and writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.suite.cases import Function, Make, On, Prepare
+from runners.tensorflow.placement import fetched
+from runners.tensorflow.suites.paper.graphing import (
+    compiled,
+    initialised,
+    matching,
+    own_graph,
+    refusal,
+)
+
+Array = np.ndarray[Any, Any]
+
+variable = Function("tf.Variable")
+
+
+def created(on: On, x: Any, **options: Any) -> Callable[[], Any]:
+    return lambda: on.function(x, **options)
+
+
+def unchanged(x: Array) -> Array:
+    return x
+
+
+for kind in ("float32", "float64", "float16", "bfloat16", "complex64"):
+    variable.value(
+        f"{kind}-created-128x128",
+        lambda make: [make.normal(128, 128)],
+        dtype=kind,
+        reference=unchanged,
+        prepare=created,
+    )
+variable.value("int32-created", lambda make: [make.integers(9, 4, dtype="int32")], reference=unchanged, prepare=created)
+variable.value("int64-created", lambda make: [make.integers(9, 4)], reference=unchanged, prepare=created)
+variable.value("bool-created", lambda make: [make.booleans(9, 4)], reference=unchanged, prepare=created)
+variable.value("no-elements", lambda make: [make.normal(0, 3)], reference=unchanged, prepare=created)
+variable.value(
+    "dtype-given",
+    lambda make: [[[1, 2], [3, 4]]],
+    reference=lambda x: np.array(x, "float64"),
+    prepare=lambda on, x: lambda: on.function(x, dtype=on.dtype),
+    dtype="float16",
+)
+variable.value(
+    "initial-value-called",
+    lambda make: [make.normal(5, 4)],
+    reference=lambda x: 2 * x,
+    prepare=lambda on, x: lambda: on.function(lambda: 2 * x),
+)
+
+
+def stepping(step: Callable[..., Any]) -> Prepare:
+    """``step(variable, *others)``, each time from what the last one left; what it returned and what is held."""
+
+    def prepare(on: On, x: Any, *others: Any) -> Callable[[], Any]:
+        held = on.function(x)
+        stepped = on.compiled(tf.autograph.experimental.do_not_convert(lambda: step(held, *others)))
+        return lambda: [stepped(), held]
+
+    return prepare
+
+
+def steps(
+    name: str,
+    step: Callable[..., Any],
+    inputs: Callable[[Make], Any],
+    reference: Callable[..., Any],
+    dtype: str = "float32",
+) -> None:
+    variable.value(name, inputs, reference=reference, prepare=stepping(step), dtype=dtype)
+
+
+def pair(*shape: int) -> Callable[[Make], Any]:
+    return lambda make: [make.normal(*shape), make.normal(*shape)]
+
+
+def read_twice(held: Any, y: Any) -> Any:
+    """What is read before an assignment keeps its value."""
+    before = held.read_value()
+    held.assign(y)
+    return [before, held.read_value()]
+
+
+def parts_assigned(held: Any, y: Any) -> Any:
+    held[1:3, ::2].assign(y)
+    return held + 0.0
+
+
+def parts_reference(x: Array, y: Array) -> Any:
+    changed = x.copy()
+    changed[1:3, ::2] = y
+    return [changed, changed]
+
+
+def rows_added(held: Any, rows: Any) -> Any:
+    held.scatter_add(tf.IndexedSlices(rows, tf.constant([4, 0, 4])))
+    return held.read_value()
+
+
+def rows_reference(x: Array, rows: Array) -> Any:
+    changed = x.copy()
+    np.add.at(changed, [4, 0, 4], rows)
+    return [changed, changed]
+
+
+def slopes(held: Any, y: Any) -> Any:
+    """A tape watches a trainable variable without being told to."""
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(held * held * y)
+    return tape.gradient(loss, held)
+
+
+steps("added-256x256", lambda held, y: held.assign_add(y).read_value(), pair(256, 256), lambda x, y: [x + y] * 2)
+steps("assigned", read_twice, pair(8, 5), lambda x, y: [[x, y], y])
+steps(
+    "subtracted-float64", lambda held, y: held.assign_sub(y).read_value(), pair(7), lambda x, y: [x - y] * 2, "float64"
+)
+steps("matmul-with-it", lambda held, y: tf.matmul(held, y), pair(9, 9), lambda x, y: [x @ y, x])
+steps(
+    "operators",
+    lambda held, y: [held + y, y - held, -held, held > y, held[2]],
+    pair(6, 5),
+    lambda x, y: [[x + y, y - x, -x, x > y, x[2]], x],
+)
+steps("part-assigned", parts_assigned, lambda make: [make.normal(5, 6), make.normal(2, 3)], parts_reference)
+steps("rows-added", rows_added, lambda make: [make.normal(6, 4), make.normal(3, 4)], rows_reference)
+steps(
+    "rows-gathered",
+    lambda held: tf.gather(held, [3, 0, 3]),
+    lambda make: [make.normal(6, 4)],
+    lambda x: [x[[3, 0, 3]], x],
+)
+steps("gradient", slopes, pair(12, 7), lambda x, y: [2 * x * y, x])
+steps(
+    "int64-counted",
+    lambda held: held.assign_add(tf.ones_like(held)).read_value(),
+    lambda make: [make.integers(5)],
+    lambda x: [x + 1] * 2,
+    "int64",
+)
+
+
+def of_any_length(on: On, x: Any, longer: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        held = on.function(x, shape=tf.TensorShape([None, x.shape[1]]))
+        first = held.read_value()
+        held.assign(longer)
+        return [first, held.read_value()]
+
+    return call
+
+
+variable.value(
+    "shape-may-change",
+    lambda make: [make.normal(2, 4), make.normal(5, 4)],
+    reference=lambda x, longer: [x, longer],
+    prepare=of_any_length,
+)
+
+
+def kept_by_a_function(on: On, x: Any) -> Callable[[], Any]:
+    """A ``tf.function`` keeps its state in variables; each call adds once more."""
+
+    def call() -> Any:
+        total = on.function(tf.zeros_like(x))
+        add = tf.function(lambda: total.assign_add(x).read_value(), autograph=False)
+        return [add(), add(), total]
+
+    return call
+
+
+variable.value(
+    "state-of-a-function",
+    lambda make: [make.normal(16, 4)],
+    reference=lambda x: [x, 2 * x, 2 * x],
+    prepare=kept_by_a_function,
+)
+
+
+def run_in_a_graph(on: On, x: Any) -> Callable[[], Any]:
+    with own_graph(on) as graph:
+        held = on.function(x.numpy())
+        doubled = compiled(on, lambda: held.read_value() * 2)
+    session = initialised(graph)
+    return lambda: fetched(session.run(doubled), doubled)
+
+
+variable.behaviour("in-a-graph", lambda make: [make.normal(9, 5)], matching(lambda x: 2 * x), prepare=run_in_a_graph)
+
+
+def described(on: On, x: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        held = on.function(x, trainable=False, name="held")
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(held * 2)
+        told = [held.name, held.trainable, held.shape.as_list(), held.dtype.name, tape.gradient(loss, held)]
+        errors = [
+            refusal(lambda: held.assign(x[:2])),
+            refusal(lambda: held.assign(tf.cast(x, tf.float64))),
+            refusal(lambda: on.function()),
+        ]
+        return told, errors, held
+
+    return call
+
+
+variable.behaviour(
+    "not-trainable-and-errors",
+    lambda make: [make.normal(4, 3)],
+    matching(
+        lambda x: (
+            ["held:0", False, [4, 3], "float32", None],
+            ["ValueError", "ValueError", "ValueError"],
+            x,
+        )
+    ),
+    prepare=described,
+)
+
+FUNCTIONS: list[Function] = [variable]

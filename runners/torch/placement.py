@@ -1,0 +1,180 @@
+"""Proof of placement on torch: the operations that worked on the host although a device was asked for.
+
+The arrays of an operation tell where it seems to have run. A fallback hides behind them: a kernel
+of the device copies its arrays to the host, computes there and copies the result back. So the watch
+follows each operation into its kernel, and a copy of an array to the host in there is a fallback:
+by torch's own kernel for what a device lacks, and by any kernel that is written with torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from runners.suite.device import Proof
+
+MOVES = frozenset(
+    {
+        "_to_copy", "_to_cpu", "to", "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense",
+        "lift_fresh",
+    }
+)  # fmt: skip
+"""Operations whose purpose is to carry values between host and device."""
+_WITHOUT_KERNEL = frozenset({"detach", "alias"})
+"""Making another handle of the same array. With a watch at work torch makes one by this operation
+itself, so following it would never end."""
+
+_BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.Python)
+"""The keys of kernels. A watch is called by the key above them."""
+_COMPOSITE = (
+    "CompositeExplicitAutogradNonFunctional",
+    "CompositeExplicitAutograd",
+    "CompositeImplicitAutograd",
+)
+"""Under these an operation is made of other operations, on any device."""
+
+
+class Watched(Protocol):
+    """What the watch has to know of a device."""
+
+    watches_kernels: bool
+
+    @property
+    def handle(self) -> torch.device: ...
+
+    def on_device(self, device: str) -> bool: ...
+
+
+class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
+    """Sees the arrays of every operation, and notes in a proof what should not have been on the host."""
+
+    def __init__(self, device: Watched, proof: Proof) -> None:
+        super().__init__()
+        self.clear = True
+        """Whether every operation could be followed to where it ran."""
+        self._device = device
+        self._proof = proof
+        self._kernel_of: str | None = None
+        """The operation whose kernel runs; what is dispatched by then is the kernel's doing."""
+        self._copied = False
+        """Whether that kernel has copied an array to the host."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if self._kernel_of is not None:
+            return self._within_kernel(func, args, kwargs)
+        arrived = list(_tensors((args, kwargs)))
+        if _name(func) in MOVES or not (arrived or self._is_made_there(kwargs)):
+            return func(*args, **kwargs)
+        result = self._followed(func, args, kwargs) if self._device.watches_kernels else func(*args, **kwargs)
+        if arrived:
+            devices = {str(tensor.device) for tensor in (*arrived, *_tensors(result)) if tensor.dim() > 0}
+            self._proof.devices |= devices
+            if not all(map(self._device.on_device, devices)):
+                self._note(f"{func._schema.name} (host arrays)")
+        return result
+
+    def _followed(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """The operation's result, its kernel watched."""
+        self._kernel_of, self._copied = func._schema.name, False
+        try:
+            result = self._in_kernel(func, args, kwargs)
+        finally:
+            operation, self._kernel_of = self._kernel_of, None
+        if self._copied:
+            self._note(operation)
+        return result
+
+    def _within_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """An operation that a kernel asks for: the values of a device's array must not go to the host by it."""
+        result = self._called(func, args, kwargs)
+        self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
+        # One number may be what a kernel decides by, or all that it works on.
+        self.clear &= self._copied or not self._goes_to_host((args, kwargs), result, arrays=False)
+        return result
+
+    def _goes_to_host(self, given: Any, made: Any, *, arrays: bool) -> bool:
+        """Whether arrays (or single numbers) that were on the device come out on the host."""
+        there, back = (
+            [self._device.on_device(str(tensor.device)) for tensor in _tensors(tree) if (tensor.dim() > 0) is arrays]
+            for tree in (given, made)
+        )
+        return any(there) and not all(back)
+
+    def _called(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """Followed into its kernel in turn, unless that can tell nothing new."""
+        on_its_way = self._copied or _name(func) in MOVES | _WITHOUT_KERNEL
+        from_nothing = next(_tensors((args, kwargs)), None) is None and not self._is_made_there(kwargs)
+        if on_its_way or from_nothing:
+            return func(*args, **kwargs)
+        return self._in_kernel(func, args, kwargs)
+
+    def _is_made_there(self, kwargs: Mapping[str, Any]) -> bool:
+        """Whether an operation makes an array on the device, out of numbers."""
+        made = kwargs.get("device")
+        return made is not None and torch.device(made).type == self._device.handle.type
+
+    def _in_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """Call the kernel that torch would, with the watch at work in it: a mode is off while it is called."""
+        keys = _keys(args, kwargs)
+        if keys.has(torch._C.DispatchKey.Python):
+            # An array that is an object of Python's: what becomes of the operation is decided there.
+            self.clear = False
+            return func(*args, **kwargs)
+        with self:
+            result = func.redispatch(keys & _BELOW, *_with_tensors(func, args), **kwargs)
+        if not self._copied and self._is_boxed(func):
+            # The device's kernel for whatever has none may work on the device, or copy by ways of its own.
+            self.clear = False
+        return result
+
+    def _is_boxed(self, func: Any) -> bool:
+        """Whether the device's one kernel for every operation without a kernel takes this one."""
+        key = torch._C._dispatch_key_for_device(self._device.handle.type)
+        return torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, key)) and not any(
+            torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), own) for own in (key, *_COMPOSITE)
+        )
+
+    def _note(self, operation: str) -> None:
+        self._proof.fallbacks[operation] = self._proof.fallbacks.get(operation, 0) + 1
+
+
+def _name(func: Any) -> str:
+    return str(func._schema.name).partition("::")[2]
+
+
+def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
+    """The dispatch keys of an operation's arrays, or of the device where it is to make one."""
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Undefined)
+    for tensor in _tensors((args, kwargs)):
+        keys |= torch._C._dispatch_keys(tensor)
+    if keys.raw_repr() == 0 and kwargs.get("device") is not None:
+        key = torch._C._dispatch_key_for_device(torch.device(kwargs["device"]).type)
+        keys |= torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
+    return keys
+
+
+def _with_tensors(func: Any, args: Any) -> tuple[Any, ...]:
+    """The arguments as a kernel takes them: where it expects a tensor, torch lets its callers give a number."""
+    tensor = next(_tensors(args), None)
+    return tuple(
+        torch.tensor(argument, dtype=None if tensor is None else torch.result_type(tensor, argument))
+        if isinstance(argument, bool | int | float | complex) and isinstance(expected.type, torch._C.TensorType)
+        else argument
+        for argument, expected in zip(args, func._schema.arguments, strict=False)
+    )
+
+
+def _tensors(tree: Any) -> Iterator[torch.Tensor]:
+    """Every tensor among an operation's arguments or results, which hold no other containers."""
+    if isinstance(tree, torch.Tensor):
+        yield tree
+    elif isinstance(tree, (list, tuple)):
+        for branch in tree:
+            yield from _tensors(branch)
+    elif isinstance(tree, dict):
+        for branch in tree.values():
+            yield from _tensors(branch)

@@ -1,0 +1,1 @@
+"""The suites of cases: a folder each."""

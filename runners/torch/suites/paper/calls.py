@@ -1,0 +1,85 @@
+"""The ways in which a case calls its function, where a plain call is not the point.
+
+Each is a ``prepare`` for a case, or makes one: ``gradient`` (forward and backward), ``into``
+(an ``out=`` tensor), ``strided`` (non-contiguous arguments), ``using`` (options whose names a
+case keeps for itself, such as ``dtype``), ``created`` (a new array on the device). ``both`` is
+the reference that belongs to ``into``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+
+from runners.suite.cases import On, Prepare
+
+
+def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+    """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
+    *called, upstream = arguments
+    wanted = [each.requires_grad_() for each in _arrays(called) if each.is_floating_point() or each.is_complex()]
+
+    def call() -> list[Any]:
+        result = on.function(*called, **options)
+        return [result, *torch.autograd.grad(result, wanted, upstream)]
+
+    return call
+
+
+def into(dtype: torch.dtype | None = None) -> Prepare:
+    """With ``out=`` an empty tensor (of the case's dtype by default): ``[result, out]``."""
+
+    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        out = torch.empty(0, dtype=dtype or on.dtype, device=on.device)
+        return lambda: [on.function(*arguments, out=out, **options), out]
+
+    return prepare
+
+
+def both(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """What ``into`` must find: the value returned, and the same in ``out``."""
+    return lambda *arguments, **options: [reference(*arguments, **options)] * 2
+
+
+def strided(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+    """Every array is every other element of one twice as long, and its axes lie in reverse order."""
+    return partial(on.function, *(_strided(each) for each in arguments), **options)
+
+
+def using(**fixed: Any) -> Prepare:
+    """With further options, for those whose names ``Function.value`` takes itself."""
+
+    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        return partial(on.function, *arguments, **fixed, **options)
+
+    return prepare
+
+
+def created(**fixed: Any) -> Prepare:
+    """For functions that make an array of their own: it must come to be on the device."""
+
+    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        return partial(on.function, *arguments, device=on.device, **fixed, **options)
+
+    return prepare
+
+
+def _strided(argument: Any) -> Any:
+    if isinstance(argument, (list, tuple)):
+        return [_strided(each) for each in argument]
+    if not isinstance(argument, torch.Tensor):
+        return argument
+    axes = tuple(reversed(range(argument.ndim)))
+    turned = argument.permute(axes)
+    return torch.stack([turned, torch.ones_like(turned)], -1)[..., 0].permute(axes)
+
+
+def _arrays(arguments: Any) -> list[torch.Tensor]:
+    if isinstance(arguments, torch.Tensor):
+        return [arguments]
+    if isinstance(arguments, (list, tuple)):
+        return [array for each in arguments for array in _arrays(each)]
+    return []

@@ -1,0 +1,156 @@
+"""The library's own samples: inputs that PyTorch ships to test its operators (OpInfo).
+
+They stand in ``samples.json`` beside this file, taken once from the version of torch that the
+file names, so that the suite is the same on every version and nothing of torch's testing code
+is imported when cases run (importing it takes seconds and may initialise CUDA). To renew it:
+``python -m runners.torch.suites.paper.library``.
+
+Shapes, arguments and options are the library's. So are the values of small arrays; the values
+of large ones are made anew from the case's seed. Memory layout is not kept, and a sample with
+an array among its keyword arguments is left out: options of a case are plain values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runners.suite.cases import Make
+
+SAMPLES = Path(__file__).with_name("samples.json")
+MOST_SAMPLES = 6
+"""Of one operator; where the library has more, its first, and others drawn at random, once."""
+MOST_VALUES = 400
+"""Elements of an array whose values are kept."""
+
+DERIVED: Mapping[str, str] = {
+    "addr": "float32",
+    "argsort": "float32",
+    "bitwise_not": "int64",
+    "broadcast_tensors": "float32",
+    "cat": "float32",
+    "diag": "float32",
+    "fliplr": "float32",
+    "linalg.matrix_rank": "float32",
+    "linalg.matrix_rank.hermitian": "float32",
+    "linalg.slogdet": "float32",
+    "log1p": "float32",
+    "lt": "float32",
+    "movedim": "float32",
+    "ormqr": "float32",
+    "round.decimals_3": "float32",
+    "round.decimals_neg_3": "float32",
+    "sum": "float32",
+    "triangular_solve": "float32",
+    "unbind": "float32",
+    "unsqueeze": "float32",
+}
+"""What is taken: the operator (and variant) as the library names it, and the dtype asked for."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call that the library tests: positional arguments as stored, and keyword arguments."""
+
+    number: int
+    arguments: Sequence[Any]
+    options: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"library-{self.number}"
+
+    def inputs(self, make: Make) -> Sequence[Any]:
+        return [_restored(each, make) for each in self.arguments]
+
+
+def samples(operator: str) -> Iterator[Sample]:
+    """The stored samples of ``operator`` (``argsort``, ``linalg.matrix_rank.hermitian``)."""
+    for number, stored in _stored()[operator].items():
+        yield Sample(int(number), stored["arguments"], stored["options"])
+
+
+@cache
+def _stored() -> Mapping[str, Any]:
+    read: Mapping[str, Any] = json.loads(SAMPLES.read_text())["samples"]
+    return read
+
+
+def _restored(stored: Any, make: Make) -> Any:
+    if isinstance(stored, list):
+        return [_restored(each, make) for each in stored]
+    if not isinstance(stored, Mapping):
+        return stored
+    shape = tuple(stored["shape"])
+    if "values" in stored:
+        dtype = "float64" if stored["dtype"].startswith("float") else stored["dtype"]
+        return np.asarray(stored["values"], dtype=dtype).reshape(shape)
+    if stored["dtype"].startswith("float"):
+        return make.distinct(*shape) / 8
+    return make.booleans(*shape) if stored["dtype"] == "bool" else make.integers(*shape, dtype=stored["dtype"])
+
+
+def extract() -> dict[str, Any]:
+    """The content of ``samples.json``, from the installed torch."""
+    import torch
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    torch.manual_seed(0)
+    found = {f"{op.name}.{op.variant_test_name}".rstrip("."): op for op in op_db}
+    version = torch.__version__.split("+")[0]
+    return {
+        "torch": version,
+        "samples": {
+            name: _drawn(found[name].sample_inputs("cpu", getattr(torch, dtype)), partial(_plain, torch))
+            for name, dtype in DERIVED.items()
+        },
+    }
+
+
+def _drawn(all_samples: Iterator[Any], plain: Callable[[Any], Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for number, sample in enumerate(all_samples):
+        stored = {"arguments": plain([sample.input, *sample.args]), "options": plain(sample.kwargs)}
+        if stored not in kept.values() and not any(isinstance(each, dict) for each in stored["options"].values()):
+            kept[str(number)] = stored
+    first, *others = kept
+    if len(kept) > MOST_SAMPLES:
+        others = np.random.default_rng(0).choice(others, MOST_SAMPLES - 1, replace=False).tolist()
+    return {number: kept[number] for number in sorted([first, *others], key=int)}
+
+
+def _plain(torch: Any, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        stored = {"dtype": str(value.dtype).removeprefix("torch."), "shape": list(value.shape)}
+        if value.numel() <= MOST_VALUES:
+            stored["values"] = value.detach().flatten().tolist()
+        return stored
+    if isinstance(value, (list, tuple)):
+        return [_plain(torch, each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(torch, each) for key, each in value.items()}
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    raise TypeError(f"{value!r} cannot be stored: leave its operator out of DERIVED")
+
+
+def _written(content: Mapping[str, Any]) -> str:
+    """JSON with one sample a line, so that a change reads well in a diff."""
+    operators = [
+        f"{json.dumps(operator)}: {{\n"
+        + ",\n".join(f'  "{number}": {json.dumps(sample)}' for number, sample in stored.items())
+        + "\n}"
+        for operator, stored in content["samples"].items()
+    ]
+    return f'{{"torch": {json.dumps(content["torch"])}, "samples": {{\n' + ",\n".join(operators) + "\n}}\n"
+
+
+if __name__ == "__main__":
+    SAMPLES.write_text(_written(extract()))
+    print(f"wrote {SAMPLES}")

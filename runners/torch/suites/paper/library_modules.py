@@ -1,0 +1,228 @@
+"""The library's own samples of modules and optimizers: torch's ModuleInfo and OptimizerInfo.
+
+``modules.json`` beside this file holds what torch ships to test itself: constructor options
+and the shapes that ``forward`` gets (floating values are made anew from the case's seed; masks
+and other values that decide something are kept). It names the version that it came from, so
+that a suite is the same on every version, and nothing of ``torch.testing`` is imported at run
+time. ``python -m runners.torch.suites.paper.library_modules`` writes it again from the installed torch.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runners.suite.cases import Function, Inputs, Make
+from runners.suite.checks import Tolerance
+
+DATA = Path(__file__).with_name("modules.json")
+MODULES = (
+    "AdaptiveAvgPool3d",
+    "BCEWithLogitsLoss",
+    "Conv2d",
+    "Conv3d",
+    "GELU",
+    "KLDivLoss",
+    "LSTMCell",
+    "Linear",
+    "SmoothL1Loss",
+    "Transformer",
+    "TransformerEncoderLayer",
+)
+OPTIMIZERS = ("Adamax", "LBFGS", "Rprop")
+
+
+@dataclass(frozen=True)
+class ModuleSample:
+    """One ModuleInput: ``options`` for the constructor, then what ``forward`` gets."""
+
+    name: str
+    options: dict[str, Any]
+    arrays: dict[str, Any]
+    """Arrays among the constructor's options, as stored."""
+    positional: tuple[Any, ...]
+    named: dict[str, Any]
+
+    def constants(self, make: Make) -> dict[str, Any]:
+        """The arrays that the constructor gets."""
+        return {name: _array(each, make) for name, each in self.arrays.items()}
+
+    def arguments(self, make: Make) -> list[Any]:
+        """The positional arguments of ``forward``, flattened; arrays are made by ``make``."""
+        return [_array(each, make) for each in self.positional]
+
+    def keywords(self, make: Make) -> dict[str, Any]:
+        return {name: _array(each, make) for name, each in self.named.items()}
+
+
+@dataclass(frozen=True)
+class OptimizerSample:
+    """One OptimizerInput: the options of the constructor."""
+
+    name: str
+    options: dict[str, Any]
+
+
+def add_cases(
+    function: Function,
+    inputs: Callable[[Make, ModuleSample], Sequence[Any]],
+    *,
+    every: int = 1,
+    tolerance: Tolerance | None = None,
+) -> None:
+    """A value case for each sample; ``every`` takes one in so many where torch ships a full product."""
+    for sample in samples(function.name)[::every]:
+        function.value(sample.name, _bound(inputs, sample), tolerance=tolerance, **sample.options)
+
+
+def _bound(inputs: Callable[[Make, ModuleSample], Sequence[Any]], sample: ModuleSample) -> Inputs:
+    return lambda make: inputs(make, sample)
+
+
+def samples(function: str) -> list[ModuleSample]:
+    """The samples of ``torch.nn.X``."""
+    return [
+        ModuleSample(
+            name=f"library-{place}{_slug(each['description'])}",
+            options={key: _value(value) for key, value in each["options"].items()},
+            arrays=each["arrays"],
+            positional=tuple(each["positional"]),
+            named=each["named"],
+        )
+        for place, each in enumerate(_data()["modules"][function])
+    ]
+
+
+def optimizer_samples(function: str) -> list[OptimizerSample]:
+    return [
+        OptimizerSample(
+            name=f"library-{place}{_slug(each['description'])}",
+            options={key: _value(value) for key, value in each["options"].items()},
+        )
+        for place, each in enumerate(_data()["optimizers"][function])
+    ]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(DATA.read_text())
+    return loaded
+
+
+def _slug(description: str) -> str:
+    words = "".join(each if each.isalnum() else " " for each in description.lower()).split()
+    return "".join(f"-{word}" for word in words)
+
+
+def _value(stored: Any) -> Any:
+    return tuple(stored) if isinstance(stored, list) else stored
+
+
+def _array(stored: Any, make: Make) -> Any:
+    if not isinstance(stored, dict):
+        return stored
+    if "values" in stored:
+        return np.array(stored["values"], dtype=stored["dtype"])
+    return make.normal(*stored["shape"])
+
+
+def extract() -> dict[str, Any]:
+    """Read the samples of the installed torch."""
+    import torch
+    from torch.testing._internal.common_modules import module_db
+    from torch.testing._internal.common_optimizers import optim_db
+
+    modules = {
+        f"torch.nn.{info.module_cls.__name__}": [
+            _module_sample(info.module_cls, each)
+            for each in info.module_inputs_func(
+                info, device="cpu", dtype=torch.float32, requires_grad=False, training=True
+            )
+        ]
+        for info in module_db
+        if info.module_cls.__module__.startswith("torch.nn.") and info.module_cls.__name__ in MODULES
+    }
+    optimizers = {
+        f"torch.optim.{info.optim_cls.__name__}": [
+            {"description": each.desc, "options": {key: _plain(value) for key, value in each.kwargs.items()}}
+            for each in info.optim_inputs_func(device="cpu")
+            # An array among the options (a learning rate) would have to be moved; such cases are by hand.
+            if not any(isinstance(value, torch.Tensor) for value in each.kwargs.values())
+        ]
+        for info in optim_db
+        if info.optim_cls.__name__ in OPTIMIZERS
+    }
+    return {"torch": torch.__version__.split("+")[0], "modules": modules, "optimizers": optimizers}
+
+
+def _module_sample(module: type, sample: Any) -> dict[str, Any]:
+    constructor = sample.constructor_input
+    options = inspect.signature(module).bind(*constructor.args, **constructor.kwargs).arguments
+    plain = {name: _plain(value) for name, value in options.items()}
+    forward = inspect.signature(module.forward).bind_partial(  # type: ignore[attr-defined]
+        None, *sample.forward_input.args, **sample.forward_input.kwargs
+    )
+    given = {name: value for name, value in forward.arguments.items() if name != "self" and value is not None}
+    positional = {name: value for name, value in given.items() if not name.endswith("mask")}
+    return {
+        "description": sample.desc,
+        "options": {name: value for name, value in plain.items() if not isinstance(value, dict)},
+        "arrays": {name: value for name, value in plain.items() if isinstance(value, dict)},
+        "positional": [_plain(each) for value in positional.values() for each in _flat(value)],
+        "named": {name: _plain(value) for name, value in given.items() if name not in positional},
+    }
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _flat(each)
+    else:
+        yield value
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON: floating arrays as their shape, other arrays with their values."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if value.is_floating_point():
+            return {"shape": list(value.shape)}
+        return {"values": value.tolist(), "dtype": str(value.dtype).removeprefix("torch.")}
+    if callable(value):
+        return value.__name__
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _text(found: dict[str, Any]) -> str:
+    """One sample a line, so that a change of version reads well in a diff."""
+    groups = [
+        f"{json.dumps(group)}: {{\n"
+        + ",\n".join(
+            f" {json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(each)}" for each in entries) + "\n ]"
+            for name, entries in found[group].items()
+        )
+        + "\n}"
+        for group in ("modules", "optimizers")
+    ]
+    return f'{{"torch": {json.dumps(found["torch"])},\n' + ",\n".join(groups) + "}\n"
+
+
+def main() -> None:
+    found = extract()
+    DATA.write_text(_text(found))
+    count = sum(len(each) for group in ("modules", "optimizers") for each in found[group].values())
+    print(f"{DATA.name}: {count} samples of torch {found['torch']}")
+
+
+if __name__ == "__main__":
+    main()

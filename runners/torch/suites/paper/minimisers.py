@@ -1,0 +1,210 @@
+"""L-BFGS: an optimizer that evaluates the function it minimises.
+
+What belongs here: cases about ``torch.optim.LBFGS``. Functions are chosen so that the minimiser
+has a closed form, or the iterates follow from the published recursion, in NumPy. Few steps and
+short histories: a lazy device compiles each length of the history anew, in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.suite.cases import Function, Make, On
+from runners.suite.checks import Tolerance
+from runners.torch.suites.paper import library_modules
+
+Array = np.ndarray[Any, Any]
+
+# A minimum is flat: where the loss no longer changes in a precision, the place is known to its root.
+AT_MINIMUM = {"float32": Tolerance(1e-3, 1e-3), "float64": Tolerance(1e-5, 1e-5)}
+
+
+def minimise_quadratic(on: On, matrix: Any, linear: Any, start: Any, **options: Any) -> Callable[[], Any]:
+    """One ``step`` on x·Ax/2 - b·x; returns x and the loss at the start, which ``step`` reports.
+
+    The optimizer is built within the call, here as below: a second ``step`` of the same one
+    would begin at the minimum and find nothing to do.
+    """
+
+    def call() -> Any:
+        place = torch.nn.Parameter(start.clone())
+        optimizer = on.function([place], **options)
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = place @ (matrix @ place) / 2 - linear @ place
+            loss.backward()
+            return loss
+
+        first = optimizer.step(closure)
+        return place.detach(), first.detach()
+
+    return call
+
+
+def fit_regression(on: On, features: Any, targets: Any, **options: Any) -> Callable[[], Any]:
+    """Least squares over two parameters, a matrix and an offset."""
+
+    def call() -> Any:
+        weight = torch.nn.Parameter(torch.zeros_like(features[0]).unsqueeze(1))
+        offset = torch.nn.Parameter(torch.zeros_like(features[0, :1]))
+        optimizer = on.function([weight, offset], **options)
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = ((features @ weight + offset - targets) ** 2).mean()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        return weight.detach(), offset.detach()
+
+    return call
+
+
+def quadratic(size: int, spread: float = 4.0) -> Callable[[Make], Any]:
+    """A symmetric matrix with eigenvalues from 1 to ``spread``, a linear term and a start."""
+
+    def inputs(make: Make) -> Any:
+        rotation, _ = np.linalg.qr(make.normal(size, size))
+        matrix = rotation @ np.diag(np.linspace(1, spread, size)) @ rotation.T
+        return (matrix + matrix.T) / 2, make.normal(size), make.normal(size)
+
+    return inputs
+
+
+def orthogonal_features(count: int, width: int) -> Callable[[Make], Any]:
+    """Features without correlation and with mean zero, so that few steps find the minimum."""
+
+    def inputs(make: Make) -> Any:
+        basis, _ = np.linalg.qr(np.hstack([np.ones((count, 1)), make.normal(count, width)]))
+        return basis[:, 1:] * np.sqrt(count), make.normal(count, 1) + 1
+
+    return inputs
+
+
+def loss_at(matrix: Array, linear: Array, place: Array) -> Array:
+    return np.asarray(place @ matrix @ place / 2 - linear @ place)
+
+
+def iterates(
+    matrix: Array, linear: Array, start: Array, *, lr: float, max_iter: int, history_size: int = 100, **_: Any
+) -> tuple[Array, Array]:
+    """Nocedal's two-loop recursion with a fixed step; the first step is at most one long in the 1-norm."""
+    place, gradient = start, matrix @ start - linear
+    history: list[tuple[Array, Array]] = []
+    for number in range(max_iter):
+        direction = -gradient
+        factors = []
+        for moved, turned in reversed(history):
+            factor = (moved @ direction) / (moved @ turned)
+            factors.append(factor)
+            direction = direction - factor * turned
+        if history:
+            moved, turned = history[-1]
+            direction = direction * (moved @ turned) / (turned @ turned)
+        for (moved, turned), factor in zip(history, reversed(factors), strict=True):
+            direction = direction + moved * (factor - (turned @ direction) / (moved @ turned))
+        length = lr if number else lr * min(1.0, 1 / np.abs(gradient).sum())
+        next_place = place + length * direction
+        next_gradient = matrix @ next_place - linear
+        history = [*history, (next_place - place, next_gradient - gradient)][-history_size:]
+        place, gradient = next_place, next_gradient
+    return place, loss_at(matrix, linear, start)
+
+
+def solution(matrix: Array, linear: Array, start: Array, **_: Any) -> tuple[Array, Array]:
+    return np.linalg.solve(matrix, linear), loss_at(matrix, linear, start)
+
+
+lbfgs = Function("torch.optim.LBFGS", reference=iterates, prepare=minimise_quadratic)
+
+lbfgs.value("first-step", quadratic(12), lr=0.5, max_iter=1)
+lbfgs.value("second-step", quadratic(12), lr=0.5, max_iter=2, max_eval=9)
+lbfgs.value("three-steps-float64", quadratic(8), dtype="float64", lr=0.8, max_iter=3, max_eval=9)
+lbfgs.value("short-history", quadratic(8), dtype="float64", lr=0.8, max_iter=3, max_eval=9, history_size=1)
+lbfgs.value(
+    "rate-on-the-device",
+    lambda make: (*quadratic(6)(make), np.array(0.5)),
+    reference=lambda matrix, linear, start, rate, **options: iterates(matrix, linear, start, lr=float(rate), **options),
+    prepare=lambda on, matrix, linear, start, rate, **options: minimise_quadratic(
+        on, matrix, linear, start, lr=rate, **options
+    ),
+    max_iter=2,
+    max_eval=9,
+)
+lbfgs.value("one-dimension", quadratic(1), dtype="float64", lr=0.5, max_iter=2, max_eval=9)
+lbfgs.value(
+    "minimum-of-a-quadratic",
+    quadratic(64, spread=1.0),
+    reference=solution,
+    tolerance=AT_MINIMUM["float32"],
+    lr=1.0,
+    max_iter=60,
+    line_search_fn="strong_wolfe",
+    history_size=3,
+)
+lbfgs.value(
+    "minimum-without-line-search",
+    quadratic(16, spread=1.0),
+    dtype="float64",
+    reference=solution,
+    tolerance=AT_MINIMUM["float64"],
+    lr=1.0,
+    max_iter=60,
+    history_size=3,
+)
+
+
+def least_squares(features: Array, targets: Array, **_: Any) -> tuple[Array, Array]:
+    extended = np.hstack([features, np.ones((len(features), 1))])
+    solved = np.linalg.lstsq(extended, targets, rcond=None)[0]
+    return solved[:-1], solved[-1]
+
+
+lbfgs.value(
+    "least-squares-of-two-parameters",
+    orthogonal_features(128, 4),
+    reference=least_squares,
+    prepare=fit_regression,
+    tolerance=AT_MINIMUM["float32"],
+    lr=1.0,
+    max_iter=20,
+    history_size=3,
+)
+
+
+def check_stays(observed: Any, matrix: Array, linear: Array, start: Array, **_: Any) -> None:
+    place, _loss = observed
+    assert np.array_equal(place.values, start), f"moved away from the minimum, to {place.values}"
+
+
+lbfgs.behaviour(
+    "stays-at-the-minimum",
+    lambda make: (np.eye(4), np.zeros(4), np.zeros(4)),
+    check_stays,
+    prepare=minimise_quadratic,
+    lr=1.0,
+)
+for sample in library_modules.optimizer_samples("torch.optim.LBFGS"):
+    if "line_search_fn" in sample.options:
+        lbfgs.value(
+            sample.name,
+            quadratic(6, spread=1.0),
+            reference=solution,
+            tolerance=AT_MINIMUM["float32"],
+            **sample.options,
+        )
+    else:
+        lbfgs.value(
+            sample.name,
+            quadratic(6),
+            tolerance=Tolerance(1e-4, 1e-4),
+            **{"lr": 1.0, "max_iter": 2, "max_eval": 9, **sample.options},
+        )
+
+FUNCTIONS: list[Function] = [lbfgs]

@@ -1,0 +1,286 @@
+"""Modules as containers: children, parameters, state and gradients.
+
+What belongs here: cases about ``torch.nn.Module`` and ``torch.nn.Sequential`` themselves; what a
+layer computes is in ``layers.py``. Methods are called as plain functions of a module.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.suite.cases import Function, Make, On
+from runners.suite.checks import EXACT, compare
+
+Array = np.ndarray[Any, Any]
+
+
+def linear_of(on: On, weight: Any, bias: Any = None) -> torch.nn.Linear:
+    """A linear layer on the device with these weights."""
+    outputs, inputs = weight.shape
+    layer = torch.nn.Linear(inputs, outputs, bias=bias is not None, device=on.device, dtype=on.dtype)
+    layer.load_state_dict({"weight": weight} if bias is None else {"weight": weight, "bias": bias})
+    return layer
+
+
+def two_layers(rows: int, *widths: int) -> Callable[[Make], Any]:
+    """Weights and biases of two linear layers, and a batch of rows for them."""
+    first, hidden, last = widths
+    return lambda make: (
+        make.normal(hidden, first) / np.sqrt(first),
+        make.normal(hidden),
+        make.normal(last, hidden) / np.sqrt(hidden),
+        make.normal(last),
+        make.normal(rows, first),
+    )
+
+
+def perceptron_reference(w1: Array, b1: Array, w2: Array, b2: Array, values: Array, **_: Any) -> Array:
+    return np.asarray(np.maximum(values @ w1.T + b1, 0) @ w2.T + b2)
+
+
+def perceptron(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+    model = on.function(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+    return lambda: model(values)
+
+
+def perceptron_by_name(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+    """Built of an ordered dictionary; the children keep their names."""
+    model = on.function(OrderedDict(first=linear_of(on, w1, b1), bend=torch.nn.ReLU(), second=linear_of(on, w2, b2)))
+    return lambda: (model(values), [name for name, _ in model.named_children()])
+
+
+def perceptron_nested(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+    model = on.function(on.function(linear_of(on, w1, b1), torch.nn.ReLU()), linear_of(on, w2, b2))
+    return lambda: (model(values), list(model.state_dict()))
+
+
+def perceptron_appended(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+    """Layers that are appended and inserted are used in their place."""
+    model = on.function(linear_of(on, w1, b1))
+    model.append(linear_of(on, w2, b2))
+    model.insert(1, torch.nn.ReLU())
+    return lambda: (model(values), len(model))
+
+
+def first_layers(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+    """A slice is a sequence of its own, and an index finds the layer."""
+    model = on.function(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+    return lambda: (model[:2](values), model[-1].weight)
+
+
+def perceptron_gradients(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+    """The result, and the gradients of its sum by all weights in the order of the parameters."""
+    model = on.function(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+
+    def call() -> Any:
+        result = model(values)
+        return result, list(torch.autograd.grad(result.sum(), list(model.parameters())))
+
+    return call
+
+
+def gradient_reference(w1: Array, b1: Array, w2: Array, b2: Array, values: Array) -> list[Array]:
+    bent = np.maximum(values @ w1.T + b1, 0)
+    ones = np.ones((len(values), len(b2)))
+    behind = (ones @ w2) * (bent > 0)
+    return [behind.T @ values, behind.sum(0), ones.T @ bent, ones.sum(0)]
+
+
+sequential = Function("torch.nn.Sequential", reference=perceptron_reference, prepare=perceptron)
+
+sequential.value("perceptron", two_layers(128, 64, 128, 32))
+sequential.value("float64", two_layers(5, 4, 6, 3), dtype="float64")
+sequential.value(
+    "named",
+    two_layers(5, 4, 6, 3),
+    reference=lambda *arrays: (perceptron_reference(*arrays), ["first", "bend", "second"]),
+    prepare=perceptron_by_name,
+)
+sequential.value(
+    "nested",
+    two_layers(5, 4, 6, 3),
+    reference=lambda *arrays: (
+        perceptron_reference(*arrays),
+        ["0.0.weight", "0.0.bias", "1.weight", "1.bias"],
+    ),
+    prepare=perceptron_nested,
+)
+sequential.value(
+    "appended",
+    two_layers(5, 4, 6, 3),
+    reference=lambda *arrays: (perceptron_reference(*arrays), 3),
+    prepare=perceptron_appended,
+)
+sequential.value(
+    "slice",
+    two_layers(5, 4, 6, 3),
+    reference=lambda w1, b1, w2, b2, values: (np.maximum(values @ w1.T + b1, 0), w2),
+    prepare=first_layers,
+)
+sequential.value(
+    "gradients",
+    two_layers(16, 8, 12, 4),
+    reference=lambda *arrays: (perceptron_reference(*arrays), gradient_reference(*arrays)),
+    prepare=perceptron_gradients,
+)
+sequential.value(
+    "without-layers-changes-nothing",
+    lambda make: (make.normal(5, 3),),
+    reference=lambda values: values,
+    prepare=lambda on, values: lambda: on.function()(values),
+)
+
+
+class Normaliser(torch.nn.Module):  # type: ignore[misc]
+    """A module of every kind of state: parameters, buffers kept and not kept, a child, and none."""
+
+    def __init__(self, on: On, weight: Any, mean: Any, count: Any) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(mean.clone())
+        self.register_buffer("mean", mean.clone())
+        self.register_buffer("count", count.clone())
+        self.register_buffer("scratch", mean.clone(), persistent=False)
+        self.register_parameter("shift", None)
+        self.inner = linear_of(on, weight)
+
+
+def state_of(on: On, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
+    module = Normaliser(on, weight, mean, count)
+    return lambda: dict(on.function(module, **options))
+
+
+def state_reference(weight: Array, mean: Array, count: Array, *, prefix: str = "") -> dict[str, Array]:
+    state = {"scale": mean, "mean": mean, "count": count, "inner.weight": weight}
+    return {prefix + name: values for name, values in state.items()}
+
+
+def normaliser(rows: int, width: int) -> Callable[[Make], Any]:
+    return lambda make: (make.normal(rows, width), make.normal(width), make.integers(3, high=90))
+
+
+def state_names(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
+    module = Normaliser(on, weight, mean, count)
+    return lambda: list(on.function(module))
+
+
+def check_names(observed: Any, *_: Array) -> None:
+    assert observed == ["scale", "mean", "count", "inner.weight"], f"the names are {observed}"
+
+
+def state_written(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
+    """What is written into the state is the module's: it shares its arrays."""
+    module = Normaliser(on, weight, mean, count)
+
+    def call() -> Any:
+        with torch.no_grad():
+            for each in on.function(module).values():
+                each.copy_(torch.full_like(each, 3))
+        return module.scale.detach(), module.mean, module.count, module.inner.weight.detach()
+
+    return call
+
+
+def state_loaded(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
+    """The state of one module makes another one equal to it."""
+    module = Normaliser(on, weight, mean, count)
+    other = Normaliser(on, weight * 0, mean * 0, count * 0)
+
+    def call() -> Any:
+        other.load_state_dict(on.function(module))
+        return other.scale.detach(), other.mean, other.count, other.inner.weight.detach()
+
+    return call
+
+
+def check_loaded(observed: Any, weight: Array, mean: Array, count: Array) -> None:
+    compare(observed, (mean, mean, count, weight), "float32", EXACT)
+
+
+def gradient_wanted(on: On, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
+    module = Normaliser(on, weight, mean, count)
+    return lambda: [each.requires_grad for each in on.function(module, **options).values()]
+
+
+def check_gradient_wanted(observed: Any, *_: Array, keep_vars: bool = False) -> None:
+    expected = [True, False, False, True] if keep_vars else [False] * 4
+    assert observed == expected, f"whether the entries want a gradient: {observed}, expected {expected}"
+
+
+state_dict = Function("torch.nn.Module.state_dict", reference=state_reference, prepare=state_of)
+
+state_dict.value("large-layer", normaliser(256, 128), tolerance=EXACT)
+state_dict.value("float64", normaliser(4, 3), dtype="float64", tolerance=EXACT)
+state_dict.value("bfloat16", normaliser(4, 3), dtype="bfloat16", tolerance=EXACT)
+state_dict.value("prefix", normaliser(4, 3), tolerance=EXACT, prefix="model.")
+state_dict.value(
+    "shares-its-arrays",
+    normaliser(4, 3),
+    reference=lambda *arrays: tuple(np.full_like(arrays[each], 3) for each in (1, 1, 2, 0)),
+    prepare=state_written,
+    tolerance=EXACT,
+)
+state_dict.behaviour("order-of-names", normaliser(4, 3), check_names, prepare=state_names)
+state_dict.behaviour("loaded-into-another", normaliser(4, 3), check_loaded, prepare=state_loaded)
+state_dict.behaviour("detached", normaliser(4, 3), check_gradient_wanted, prepare=gradient_wanted)
+state_dict.behaviour(
+    "parameters-themselves", normaliser(4, 3), check_gradient_wanted, prepare=gradient_wanted, keep_vars=True
+)
+
+
+def zeroed(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any) -> Callable[[], Any]:
+    """The gradients after a backward pass and the call."""
+    model = torch.nn.Sequential(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+
+    def call() -> Any:
+        model(values).sum().backward()
+        on.function(model, **options)
+        return [each.grad for each in model.parameters()]
+
+    return call
+
+
+def accumulated_anew(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any) -> Callable[[], Any]:
+    """Two backward passes with the call between them: gradients are those of the second alone."""
+    model = torch.nn.Sequential(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+
+    def call() -> Any:
+        for _ in range(2):
+            on.function(model, **options)
+            model(values).sum().backward()
+        return [each.grad.clone() for each in model.parameters()]
+
+    return call
+
+
+zero_grad = Function("torch.nn.Module.zero_grad", prepare=zeroed)
+
+zero_grad.value(
+    "to-zero",
+    two_layers(128, 64, 128, 32),
+    reference=lambda w1, b1, w2, b2, values, **_: [np.zeros(each.shape) for each in (w1, b1, w2, b2)],
+    set_to_none=False,
+)
+zero_grad.value(
+    "to-zero-bfloat16",
+    two_layers(4, 3, 5, 2),
+    dtype="bfloat16",
+    reference=lambda w1, b1, w2, b2, values, **_: [np.zeros(each.shape) for each in (w1, b1, w2, b2)],
+    set_to_none=False,
+)
+zero_grad.value("to-none", two_layers(4, 3, 5, 2), reference=lambda *_, **__: [None] * 4, set_to_none=True)
+zero_grad.value("to-none-by-default", two_layers(4, 3, 5, 2), reference=lambda *_: [None] * 4)
+zero_grad.value("then-accumulated-anew", two_layers(8, 4, 6, 3), reference=gradient_reference, prepare=accumulated_anew)
+zero_grad.value(
+    "zeros-accumulated-anew",
+    two_layers(8, 4, 6, 3),
+    reference=lambda *arrays, **_: gradient_reference(*arrays),
+    prepare=accumulated_anew,
+    set_to_none=False,
+)
+
+FUNCTIONS: list[Function] = [sequential, state_dict, zero_grad]

@@ -1,0 +1,208 @@
+"""Optimizers and learning-rate schedules.
+
+What belongs here: cases about ``torch.optim``. A case hands in parameters and the gradients of
+each step; the call takes the steps and returns the parameters. References are the published
+update rules in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+# The first optimizer that is built imports this, in seconds: once here, where children are forked
+# from, and not within the first call of each of them.
+import torch._dynamo
+
+from runners.suite.cases import Function, Make, On
+from runners.torch.suites.paper import library_modules
+
+Array = np.ndarray[Any, Any]
+
+
+def owned(parameters: Sequence[Any]) -> list[torch.nn.Parameter]:
+    return [torch.nn.Parameter(each.clone()) for each in parameters]
+
+
+def steps(on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any) -> Callable[[], Any]:
+    """One step of the optimizer for each entry of ``gradients``."""
+    trained = owned(parameters)
+    optimizer = on.function(trained, **options)
+
+    def call() -> Any:
+        for of_step in gradients:
+            for parameter, gradient in zip(trained, of_step, strict=True):
+                parameter.grad = gradient.clone()
+            optimizer.step()
+        return [each.detach() for each in trained]
+
+    return call
+
+
+def steps_in_groups(
+    on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], *, rates: Sequence[float]
+) -> Callable[[], Any]:
+    """Each parameter in a group of its own, with its own learning rate."""
+    trained = owned(parameters)
+    optimizer = on.function([{"params": [each], "lr": rate} for each, rate in zip(trained, rates, strict=True)])
+
+    def call() -> Any:
+        for of_step in gradients:
+            for parameter, gradient in zip(trained, of_step, strict=True):
+                parameter.grad = gradient.clone()
+            optimizer.step()
+        return [each.detach() for each in trained]
+
+    return call
+
+
+def steps_resumed(
+    on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
+) -> Callable[[], Any]:
+    """Each step by a new optimizer, which takes up the state that the last one saved."""
+    trained = owned(parameters)
+
+    def call() -> Any:
+        saved = None
+        for of_step in gradients:
+            optimizer = on.function(trained, **options)
+            if saved is not None:
+                optimizer.load_state_dict(saved)
+            for parameter, gradient in zip(trained, of_step, strict=True):
+                parameter.grad = gradient.clone()
+            optimizer.step()
+            saved = optimizer.state_dict()
+        return [each.detach() for each in trained]
+
+    return call
+
+
+def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Make], Any]:
+    """Parameters of these shapes, and ``count`` steps of gradients."""
+    return lambda make: (
+        [make.normal(*shape) for shape in shapes],
+        [[make.normal(*shape) for shape in shapes] for _ in range(count)],
+    )
+
+
+def adamax_reference(
+    parameters: Sequence[Array],
+    gradients: Sequence[Sequence[Array]],
+    *,
+    lr: float = 2e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+    maximize: bool = False,
+    **_: Any,
+) -> list[Array]:
+    """Kingma and Ba, algorithm 2; the sign of the gradient is turned before the decay is added."""
+    results = []
+    for place, parameter in enumerate(parameters):
+        mean, largest = np.zeros(parameter.shape), np.zeros(parameter.shape)
+        for number, of_step in enumerate(gradients, start=1):
+            gradient = (-1 if maximize else 1) * of_step[place] + weight_decay * parameter
+            mean = betas[0] * mean + (1 - betas[0]) * gradient
+            largest = np.maximum(betas[1] * largest, np.abs(gradient) + eps)
+            parameter = parameter - lr / (1 - betas[0] ** number) * mean / largest
+        results.append(parameter)
+    return results
+
+
+adamax = Function("torch.optim.Adamax", reference=adamax_reference, prepare=steps)
+
+adamax.value("large-layer", training((256, 128), (256,)), lr=0.1)
+adamax.value("default-rate", training((5, 4)))
+adamax.value("five-steps", training((6, 5), (5,), count=5), lr=0.05)
+adamax.value("float64", training((6, 5), count=3), dtype="float64", lr=0.05)
+adamax.value("bfloat16", training((6, 5)), dtype="bfloat16", lr=0.25)
+adamax.value("weight-decay", training((6, 5), count=3), lr=0.05, weight_decay=0.5)
+adamax.value("maximize", training((6, 5), count=3), lr=0.05, maximize=True)
+adamax.value("other-betas", training((6, 5), count=4), lr=0.05, betas=(0.5, 0.6), eps=0.1)
+adamax.value("one-parameter-at-a-time", training((6, 5), (3,), (2, 2), count=3), lr=0.05, foreach=False)
+adamax.value("all-parameters-at-once", training((6, 5), (3,), (2, 2), count=3), lr=0.05, foreach=True)
+adamax.value("zero-dimensional", training((), count=3), lr=0.05)
+adamax.value("resumed-from-state", training((6, 5), count=3), prepare=steps_resumed, lr=0.05)
+
+
+def in_groups(reference: Callable[..., list[Array]]) -> Callable[..., list[Array]]:
+    """The rule for each parameter alone, with its own learning rate."""
+
+    def each_alone(
+        parameters: Sequence[Array], gradients: Sequence[Sequence[Array]], *, rates: Sequence[float]
+    ) -> list[Array]:
+        return [
+            reference([parameter], [[of_step[place]] for of_step in gradients], lr=rate)[0]
+            for place, (parameter, rate) in enumerate(zip(parameters, rates, strict=True))
+        ]
+
+    return each_alone
+
+
+adamax.value(
+    "groups",
+    training((4, 3), (5,), count=2),
+    reference=in_groups(adamax_reference),
+    prepare=steps_in_groups,
+    rates=(0.1, 0.02),
+)
+for sample in library_modules.optimizer_samples("torch.optim.Adamax"):
+    adamax.value(sample.name, training((10, 5), (10,), count=2), **sample.options)
+
+
+def rprop_reference(
+    parameters: Sequence[Array],
+    gradients: Sequence[Sequence[Array]],
+    *,
+    lr: float = 1e-2,
+    etas: tuple[float, float] = (0.5, 1.2),
+    step_sizes: tuple[float, float] = (1e-6, 50.0),
+    maximize: bool = False,
+    **_: Any,
+) -> list[Array]:
+    """Riedmiller and Braun without weight-backtracking: steps grow while the sign stays, and wait where it turns."""
+    results = []
+    for place, parameter in enumerate(parameters):
+        previous, size = np.zeros(parameter.shape), np.full(parameter.shape, lr)
+        for of_step in gradients:
+            gradient = -of_step[place] if maximize else of_step[place]
+            agreement = np.sign(gradient * previous)
+            size = np.clip(size * np.choose((agreement + 1).astype(int), (etas[0], 1.0, etas[1])), *step_sizes)
+            gradient = np.where(agreement < 0, 0.0, gradient)
+            parameter = parameter - np.sign(gradient) * size
+            previous = gradient
+        results.append(parameter)
+    return results
+
+
+rprop = Function("torch.optim.Rprop", reference=rprop_reference, prepare=steps)
+
+rprop.value("large-layer", training((256, 128), (256,)), lr=0.1)
+rprop.value("turning-gradients", training((12, 5), count=6), lr=0.05)
+rprop.value("float64", training((6, 5), count=4), dtype="float64", lr=0.05)
+rprop.value("bfloat16", training((6, 5)), dtype="bfloat16", lr=0.25)
+rprop.value("maximize", training((6, 5), count=4), lr=0.05, maximize=True)
+rprop.value("other-etas", training((6, 5), count=5), lr=0.05, etas=(0.25, 2.0))
+rprop.value("bounded-steps", training((6, 5), count=6), lr=0.05, step_sizes=(0.04, 0.055))
+rprop.value("one-parameter-at-a-time", training((6, 5), (3,), count=3), lr=0.05, foreach=False)
+rprop.value("all-parameters-at-once", training((6, 5), (3,), count=3), lr=0.05, foreach=True)
+rprop.value("resumed-from-state", training((6, 5), count=4), prepare=steps_resumed, lr=0.05)
+rprop.value(
+    "zero-gradient-stays",
+    lambda make: ([make.normal(6)], [[np.array([0.0, 1.0, -1.0, 0.0, 2.0, -3.0])]]),
+    lr=0.1,
+)
+rprop.value(
+    "groups",
+    training((4, 3), (5,), count=3),
+    reference=in_groups(rprop_reference),
+    prepare=steps_in_groups,
+    rates=(0.1, 0.02),
+)
+for sample in library_modules.optimizer_samples("torch.optim.Rprop"):
+    rprop.value(sample.name, training((10, 5), (10,), count=3), **sample.options)
+
+FUNCTIONS: list[Function] = [adamax, rprop]

@@ -1,0 +1,177 @@
+"""Registering children and parameters with a module.
+
+What belongs here: cases about the methods by which a module learns of its parts. They are
+bookkeeping in Python: a part counts as registered when the forward pass, the state dictionary
+and the lists of names know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.suite.cases import Function, Make, On
+from runners.suite.checks import EXACT
+from runners.torch.suites.paper.modules import linear_of
+
+Array = np.ndarray[Any, Any]
+
+
+def child_added(on: On, weight: Any, values: Any, *, names: tuple[str, ...]) -> Callable[[], Any]:
+    """A layer under each name; returns the names, the state and what the last one computes."""
+
+    def call() -> Any:
+        parent = torch.nn.Module()
+        for name in names:
+            on.function(parent, name, linear_of(on, weight))
+        found = [name for name, _ in parent.named_children()]
+        return found, dict(parent.state_dict()), parent.get_submodule(names[-1])(values)
+
+    return call
+
+
+def child_reference(weight: Array, values: Array, *, names: tuple[str, ...]) -> Any:
+    kept = list(dict.fromkeys(names))
+    return kept, {f"{name}.weight": weight for name in kept}, values @ weight.T
+
+
+def layer_and_batch(rows: int, inputs: int, outputs: int) -> Callable[[Make], Any]:
+    return lambda make: (make.normal(outputs, inputs) / np.sqrt(inputs), make.normal(rows, inputs))
+
+
+add_module = Function(
+    "torch.nn.Module.add_module",
+    reference=child_reference,
+    prepare=child_added,
+    host_only="it enters the child in a dictionary of Python objects",
+)
+
+add_module.value("large-layer", layer_and_batch(128, 64, 256), names=("layer",))
+add_module.value("several-in-order", layer_and_batch(3, 4, 2), names=("second", "first", "third"))
+add_module.value("float64", layer_and_batch(3, 4, 2), dtype="float64", names=("layer",))
+add_module.value("same-name-replaces", layer_and_batch(3, 4, 2), names=("layer", "other", "layer"))
+
+
+def none_added(on: On) -> Callable[[], Any]:
+    def call() -> Any:
+        parent = torch.nn.Module()
+        on.function(parent, "nothing", None)
+        return list(parent._modules), [name for name, _ in parent.named_children()], parent.nothing
+
+    return call
+
+
+def check_none(observed: Any) -> None:
+    assert observed == (["nothing"], [], None), f"after adding None: {observed}"
+
+
+add_module.behaviour("none-is-kept-and-not-listed", lambda make: (), check_none, prepare=none_added)
+
+
+def errors_of(attempts: list[Callable[[], Any]]) -> list[str]:
+    found = []
+    for attempt in attempts:
+        try:
+            attempt()
+        except Exception as error:
+            found.append(type(error).__name__)
+        else:
+            found.append("no error")
+    return found
+
+
+def child_refused(on: On) -> Callable[[], Any]:
+    """A name with a dot, an empty name, a name that is taken, and a child that is no module."""
+    parent, child = torch.nn.Module(), torch.nn.ReLU()
+    bad: list[tuple[str, Any]] = [("a.b", child), ("", child), ("forward", child), ("number", 3)]
+    return lambda: errors_of([partial(on.function, parent, name, given) for name, given in bad])
+
+
+def check_child_refused(observed: Any) -> None:
+    assert observed == ["KeyError", "KeyError", "KeyError", "TypeError"], f"the errors were {observed}"
+
+
+add_module.behaviour("refuses-bad-names-and-children", lambda make: (), check_child_refused, prepare=child_refused)
+
+
+class Scale(torch.nn.Module):  # type: ignore[misc]
+    """Multiplies by a parameter that is registered from outside."""
+
+    def forward(self, values: Any) -> Any:
+        return values * self.factor
+
+
+def parameter_registered(on: On, factor: Any, values: Any) -> Callable[[], Any]:
+    """The names of the parameters, the state, the result of the forward pass, and the gradient."""
+
+    def call() -> Any:
+        module = Scale()
+        on.function(module, "factor", torch.nn.Parameter(factor))
+        result = module(values)
+        gradient = torch.autograd.grad(result.sum(), module.factor)[0]
+        return [name for name, _ in module.named_parameters()], dict(module.state_dict()), result, gradient
+
+    return call
+
+
+def parameter_reference(factor: Array, values: Array) -> Any:
+    return ["factor"], {"factor": factor}, values * factor, values.sum(0)
+
+
+# The study prints Parameter, which has never had the method; modules register parameters.
+register_parameter = Function(
+    "torch.nn.Parameter.register_parameter",
+    alias_of="torch.nn.Module.register_parameter",
+    reference=parameter_reference,
+    prepare=parameter_registered,
+    host_only="it enters the parameter in a dictionary of Python objects",
+)
+
+register_parameter.value("vector", lambda make: (make.normal(128), make.normal(64, 128)))
+register_parameter.value("zero-dimensional", lambda make: (np.array(1.5), make.normal(6)))
+register_parameter.value("float64", lambda make: (make.normal(4), make.normal(3, 4)), dtype="float64")
+
+
+def replaced(on: On, one: Any, other: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        module = Scale()
+        for each in (one, other):
+            on.function(module, "factor", torch.nn.Parameter(each))
+        return dict(module.state_dict())
+
+    return call
+
+
+register_parameter.value(
+    "same-name-replaces",
+    lambda make: (make.normal(4), make.normal(5)),
+    reference=lambda one, other: {"factor": other},
+    prepare=replaced,
+    tolerance=EXACT,
+)
+
+
+def parameter_refused(on: On, values: Any) -> Callable[[], Any]:
+    """A dot, an empty name, a name that is taken, no parameter, and the result of a computation."""
+    module, good = Scale(), torch.nn.Parameter(values)
+    computed = torch.nn.Parameter(values) * 2
+    bad = [("a.b", good), ("", good), ("forward", good), ("plain", values), ("computed", computed)]
+    return lambda: errors_of([partial(on.function, module, name, given) for name, given in bad])
+
+
+def check_parameter_refused(observed: Any, *_: Array) -> None:
+    assert observed == ["KeyError", "KeyError", "KeyError", "TypeError", "TypeError"], f"the errors were {observed}"
+
+
+register_parameter.behaviour(
+    "refuses-bad-names-and-values",
+    lambda make: (make.normal(4),),
+    check_parameter_refused,
+    prepare=parameter_refused,
+)
+
+FUNCTIONS: list[Function] = [add_module, register_parameter]

@@ -1,0 +1,182 @@
+"""Schedules of the learning rate.
+
+What belongs here: cases about ``torch.optim.lr_scheduler``. The scheduled optimizer is plain
+gradient descent, whose steps show which rate was really used; it is built within the call with its
+schedule, because a schedule that went on from call to call would leave the range of floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.suite.cases import Function, Make, On
+
+Array = np.ndarray[Any, Any]
+
+
+def descend(on: On, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any) -> Callable[[], Any]:
+    """A step and a turn of the schedule for each gradient; returns the place and every rate."""
+
+    def call() -> Any:
+        place = torch.nn.Parameter(start.clone())
+        optimizer = torch.optim.SGD([place], lr=lr)
+        scheduler = on.function(optimizer, **options)
+        rates = [scheduler.get_last_lr()]
+        for gradient in gradients:
+            place.grad = gradient
+            optimizer.step()
+            scheduler.step()
+            rates.append(scheduler.get_last_lr())
+        return place.detach(), rates
+
+    return call
+
+
+def descend_at_a_rate_on_the_device(
+    on: On, start: Any, gradients: Sequence[Any], rate: Any, **options: Any
+) -> Callable[[], Any]:
+    """The rate is an array on the device, which the schedule changes in place."""
+
+    def call() -> Any:
+        place = torch.nn.Parameter(start.clone())
+        optimizer = torch.optim.SGD([place], lr=rate.clone())
+        scheduler = on.function(optimizer, **options)
+        rates = [optimizer.param_groups[0]["lr"].clone()]
+        for gradient in gradients:
+            place.grad = gradient
+            optimizer.step()
+            scheduler.step()
+            rates.append(optimizer.param_groups[0]["lr"].clone())
+        return place.detach(), rates
+
+    return call
+
+
+def descend_resumed(on: On, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any) -> Callable[[], Any]:
+    """A new optimizer and schedule for each step, which take up what the last ones saved."""
+
+    def call() -> Any:
+        place = torch.nn.Parameter(start.clone())
+        saved: list[Any] = []
+        for gradient in gradients:
+            optimizer = torch.optim.SGD([place], lr=lr)
+            scheduler = on.function(optimizer, **options)
+            for each, state in zip((optimizer, scheduler), saved, strict=False):
+                each.load_state_dict(state)
+            place.grad = gradient
+            optimizer.step()
+            scheduler.step()
+            saved = [optimizer.state_dict(), scheduler.state_dict()]
+        return place.detach(), scheduler.get_last_lr()
+
+    return call
+
+
+def descend_in_groups(
+    on: On, one: Any, other: Any, gradients: Sequence[Any], *, rates: Sequence[float], **options: Any
+) -> Callable[[], Any]:
+    def call() -> Any:
+        places = [torch.nn.Parameter(each.clone()) for each in (one, other)]
+        groups = [{"params": [place], "lr": rate} for place, rate in zip(places, rates, strict=True)]
+        optimizer = torch.optim.SGD(groups, lr=1.0)
+        scheduler = on.function(optimizer, **options)
+        for gradient in gradients:
+            for place in places:
+                place.grad = gradient
+            optimizer.step()
+            scheduler.step()
+        return [each.detach() for each in places], scheduler.get_last_lr()
+
+    return call
+
+
+def chained(on: On, start: Any, gradients: Sequence[Any], *, lr: float, gammas: Sequence[float]) -> Callable[[], Any]:
+    """Several schedules over one optimizer: their factors multiply."""
+
+    def call() -> Any:
+        place = torch.nn.Parameter(start.clone())
+        optimizer = torch.optim.SGD([place], lr=lr)
+        schedulers = [on.function(optimizer, gamma=gamma) for gamma in gammas]
+        for gradient in gradients:
+            place.grad = gradient
+            optimizer.step()
+            for scheduler in schedulers:
+                scheduler.step()
+        return place.detach(), [group["lr"] for group in optimizer.param_groups]
+
+    return call
+
+
+def path(*shape: int, count: int) -> Callable[[Make], Any]:
+    return lambda make: (make.normal(*shape), [make.normal(*shape) for _ in range(count)])
+
+
+def decayed(start: Array, gradients: Sequence[Array], lr: float, gamma: float) -> Array:
+    """After k steps: start - Σ lr γᵏ gradientₖ."""
+    return start - sum((lr * gamma**k * each for k, each in enumerate(gradients)), np.zeros(start.shape))
+
+
+def exponential_reference(
+    start: Array, gradients: Sequence[Array], *, lr: float, gamma: float
+) -> tuple[Array, list[list[float]]]:
+    return decayed(start, gradients, lr, gamma), [[lr * gamma**k] for k in range(len(gradients) + 1)]
+
+
+exponential = Function("torch.optim.lr_scheduler.ExponentialLR", reference=exponential_reference, prepare=descend)
+
+exponential.value("large-layer", path(256, 128, count=3), lr=0.5, gamma=0.5)
+exponential.value("ten-epochs", path(6, 5, count=10), lr=0.1, gamma=0.9)
+exponential.value("float64", path(6, 5, count=5), dtype="float64", lr=0.1, gamma=0.7)
+exponential.value("bfloat16", path(6, 5, count=1), dtype="bfloat16", lr=0.5, gamma=0.25)
+exponential.value("gamma-one-keeps-the-rate", path(4, count=4), lr=0.25, gamma=1.0)
+exponential.value("gamma-above-one-grows", path(4, count=4), lr=0.125, gamma=2.0)
+exponential.value("many-epochs", path(3, count=60), lr=1.0, gamma=0.8)
+exponential.value(
+    "resumed-from-state",
+    path(6, 5, count=4),
+    reference=lambda start, gradients, *, lr, gamma: (
+        decayed(start, gradients, lr, gamma),
+        [lr * gamma ** len(gradients)],
+    ),
+    prepare=descend_resumed,
+    lr=0.2,
+    gamma=0.6,
+)
+exponential.value(
+    "groups",
+    lambda make: (make.normal(5), make.normal(5), [make.normal(5) for _ in range(3)]),
+    reference=lambda one, other, gradients, *, rates, gamma: (
+        [decayed(place, gradients, rate, gamma) for place, rate in zip((one, other), rates, strict=True)],
+        [rate * gamma ** len(gradients) for rate in rates],
+    ),
+    prepare=descend_in_groups,
+    rates=(0.5, 0.125),
+    gamma=0.5,
+)
+exponential.value(
+    "two-schedules-multiply",
+    path(5, count=3),
+    reference=lambda start, gradients, *, lr, gammas: (
+        decayed(start, gradients, lr, float(np.prod(gammas))),
+        [lr * float(np.prod(gammas)) ** len(gradients)],
+    ),
+    prepare=chained,
+    lr=0.5,
+    gammas=(0.5, 0.75),
+)
+exponential.value(
+    "rate-on-the-device",
+    lambda make: (make.normal(5), [make.normal(5) for _ in range(3)], np.array(0.5)),
+    reference=lambda start, gradients, rate, *, gamma: (
+        decayed(start, gradients, float(rate), gamma),
+        [np.asarray(rate * gamma**k) for k in range(len(gradients) + 1)],
+    ),
+    prepare=descend_at_a_rate_on_the_device,
+    gamma=0.75,
+)
+
+FUNCTIONS: list[Function] = [exponential]

@@ -1,0 +1,331 @@
+"""Transformers: the whole model and its encoder layer.
+
+What belongs here: cases about modules built of attention. The arguments of a case are the
+state dictionary, the sequences, and a dictionary of masks; the reference is in
+``attention.py``. Dropout is 0 but where a case is about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.suite.cases import Function, Make, On
+from runners.suite.checks import Tolerance
+from runners.torch.suites.paper import attention, construction, library_modules
+from runners.torch.suites.paper.gradients import DIFFERENCES, backward
+
+Array = np.ndarray[Any, Any]
+Weights = Mapping[str, Any]
+Masks = Mapping[str, Any]
+
+# Every sub-layer rounds its result to bfloat16 at its own size.
+ROUNDED_SUBLAYERS = Tolerance(8e-3, 2e-2)
+# A dozen float32 products in a row.
+DEEP = Tolerance(1e-4, 5e-5)
+
+
+def training(on: On, weights: Weights, *sequences_and_masks: Any, **options: Any) -> Callable[[], Any]:
+    *sequences, masks = sequences_and_masks
+    module = construction.build(on, weights, options)
+    return lambda: module(*sequences, **masks)
+
+
+def evaluating(on: On, weights: Weights, *sequences_and_masks: Any, **options: Any) -> Callable[[], Any]:
+    """Without gradients, where torch takes a fused path of its own."""
+    *sequences, masks = sequences_and_masks
+    module = construction.build(on, weights, options).eval()
+
+    def call() -> Any:
+        with torch.no_grad():
+            return module(*sequences, **masks)
+
+    return call
+
+
+def batch_first(values: Array, options: Mapping[str, Any]) -> Array:
+    """(batch, time, features), whatever layout the options choose."""
+    if values.ndim == 2:
+        return values[np.newaxis]
+    return values if options.get("batch_first", False) else values.swapaxes(0, 1)
+
+
+def as_given(values: Array, example: Array, options: Mapping[str, Any]) -> Array:
+    if example.ndim == 2:
+        return np.asarray(values[0])
+    return values if options.get("batch_first", False) else values.swapaxes(0, 1)
+
+
+def equations(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that the layers' equations know."""
+    known = ("nhead", "activation", "norm_first", "layer_norm_eps")
+    return {name: options[name] for name in known if name in options}
+
+
+def encoder_weights(make: Make, *, d_model: int, dim_feedforward: int, bias: bool = True, **_: Any) -> Weights:
+    return attention.layer_weights(make, "", d_model, dim_feedforward, decoder=False, bias=bias)
+
+
+def encoder_reference(weights: Weights, values: Array, masks: Masks, **options: Any) -> Array:
+    added = attention.as_scores(masks.get("src_mask"), masks.get("src_key_padding_mask"))
+    result = attention.encode(batch_first(values, options), weights, "", added, **equations(options))
+    return as_given(result, values, options)
+
+
+encoder_layer = Function("torch.nn.TransformerEncoderLayer", reference=encoder_reference, prepare=training)
+
+
+def encoder_case(
+    name: str,
+    *shape: int,
+    masks: Masks | None = None,
+    dtype: str = "float32",
+    prepare: Any = None,
+    tolerance: Tolerance | None = None,
+    **options: Any,
+) -> None:
+    chosen = {"d_model": shape[-1], "dropout": 0.0, **options}
+    encoder_layer.value(
+        name,
+        lambda make: (encoder_weights(make, **chosen), make.normal(*shape), dict(masks or {})),
+        dtype=dtype,
+        tolerance=tolerance or (DEEP if dtype == "float32" else None),
+        prepare=prepare,
+        **chosen,
+    )
+
+
+def causal(length: int) -> Array:
+    return np.triu(np.ones((length, length), dtype=bool), 1)
+
+
+LAST_PADDED = {"src_key_padding_mask": np.array([[False] * 6, [False] * 4 + [True] * 2])}
+
+encoder_case("sequence", 32, 8, 64, nhead=4, dim_feedforward=128)
+encoder_case("float64", 5, 2, 8, nhead=2, dim_feedforward=12, dtype="float64")
+encoder_case(
+    "bfloat16",
+    5,
+    2,
+    16,
+    nhead=2,
+    dim_feedforward=16,
+    dtype="bfloat16",
+    tolerance=ROUNDED_SUBLAYERS,
+)
+encoder_case("gelu", 5, 2, 8, nhead=2, dim_feedforward=12, activation="gelu")
+encoder_case("norm-first", 5, 2, 8, nhead=2, dim_feedforward=12, norm_first=True)
+encoder_case("causal-mask", 2, 6, 8, nhead=2, dim_feedforward=12, batch_first=True, masks={"src_mask": causal(6)})
+encoder_case("padded-sequences", 2, 6, 8, nhead=2, dim_feedforward=12, batch_first=True, masks=LAST_PADDED)
+encoder_case("evaluating", 4, 6, 16, nhead=4, dim_feedforward=32, batch_first=True, prepare=evaluating)
+encoder_case(
+    "evaluating-norm-first",
+    4,
+    6,
+    16,
+    nhead=4,
+    dim_feedforward=32,
+    batch_first=True,
+    norm_first=True,
+    prepare=evaluating,
+)
+encoder_layer.value(
+    "dropout-one-leaves-the-norms",
+    lambda make: (encoder_weights(make, d_model=8, dim_feedforward=12), make.normal(5, 2, 8), {}),
+    reference=lambda weights, values, _, **__: attention.normalise(
+        attention.normalise(values, weights, "norm1.", 1e-5), weights, "norm2.", 1e-5
+    ),
+    tolerance=DEEP,
+    d_model=8,
+    nhead=2,
+    dim_feedforward=12,
+    dropout=1.0,
+)
+encoder_layer.value(
+    "gradient",
+    lambda make: (
+        encoder_weights(make, d_model=4, dim_feedforward=3),
+        make.normal(3, 2, 4),
+        make.normal(3, 2, 4),
+    ),
+    dtype="float64",
+    tolerance=DIFFERENCES,
+    reference=backward(lambda weights, values, **options: encoder_reference(weights, values, {}, **options)),
+    prepare=construction.gradients,
+    d_model=4,
+    nhead=2,
+    dim_feedforward=3,
+    dropout=0.0,
+    activation="gelu",
+)
+
+
+def model_weights(
+    make: Make,
+    *,
+    d_model: int,
+    dim_feedforward: int,
+    num_encoder_layers: int,
+    num_decoder_layers: int,
+    bias: bool = True,
+    **_: Any,
+) -> Weights:
+    weights: dict[str, Array] = {}
+    for part, count in (("encoder", num_encoder_layers), ("decoder", num_decoder_layers)):
+        for place in range(count):
+            weights |= attention.layer_weights(
+                make,
+                f"{part}.layers.{place}.",
+                d_model,
+                dim_feedforward,
+                decoder=part == "decoder",
+                bias=bias,
+            )
+        weights |= attention.norm_weights(make, f"{part}.norm.", d_model, bias=bias)
+    return weights
+
+
+def model_reference(weights: Weights, source: Array, target: Array, masks: Masks, **options: Any) -> Array:
+    chosen = equations(options)
+    eps = options.get("layer_norm_eps", 1e-5)
+    memory, values = batch_first(source, options), batch_first(target, options)
+    scores = attention.as_scores(masks.get("src_mask"), masks.get("src_key_padding_mask"))
+    for place in range(options["num_encoder_layers"]):
+        memory = attention.encode(memory, weights, f"encoder.layers.{place}.", scores, **chosen)
+    memory = attention.normalise(memory, weights, "encoder.norm.", eps)
+    scores = attention.as_scores(masks.get("tgt_mask"), masks.get("tgt_key_padding_mask"))
+    recalled = attention.as_scores(masks.get("memory_mask"), masks.get("memory_key_padding_mask"))
+    for place in range(options["num_decoder_layers"]):
+        values = attention.decode(values, memory, weights, f"decoder.layers.{place}.", scores, recalled, **chosen)
+    return as_given(attention.normalise(values, weights, "decoder.norm.", eps), target, options)
+
+
+model = Function("torch.nn.Transformer", reference=model_reference, prepare=training)
+
+
+def model_case(
+    name: str,
+    source: tuple[int, ...],
+    target: tuple[int, ...],
+    *,
+    masks: Masks | None = None,
+    layers: int = 1,
+    dtype: str = "float32",
+    prepare: Any = None,
+    tolerance: Tolerance | None = None,
+    **options: Any,
+) -> None:
+    chosen = {
+        "d_model": source[-1],
+        "num_encoder_layers": layers,
+        "num_decoder_layers": layers,
+        "dropout": 0.0,
+        **options,
+    }
+    model.value(
+        name,
+        lambda make: (
+            model_weights(make, **chosen),
+            make.normal(*source),
+            make.normal(*target),
+            dict(masks or {}),
+        ),
+        dtype=dtype,
+        tolerance=tolerance or (DEEP if dtype == "float32" else None),
+        prepare=prepare,
+        **chosen,
+    )
+
+
+model_case("translation", (24, 4, 64), (16, 4, 64), nhead=4, dim_feedforward=128, layers=2)
+model_case("float64", (5, 2, 8), (4, 2, 8), nhead=2, dim_feedforward=12, dtype="float64")
+model_case(
+    "bfloat16",
+    (5, 2, 16),
+    (4, 2, 16),
+    nhead=2,
+    dim_feedforward=16,
+    dtype="bfloat16",
+    tolerance=ROUNDED_SUBLAYERS,
+)
+model_case("gelu-norm-first", (5, 2, 8), (4, 2, 8), nhead=2, dim_feedforward=12, activation="gelu", norm_first=True)
+model_case("without-bias", (2, 5, 8), (2, 4, 8), nhead=4, dim_feedforward=12, batch_first=True, bias=False)
+model_case("unbatched", (5, 8), (3, 8), nhead=2, dim_feedforward=12)
+model_case("one-token", (1, 2, 8), (1, 2, 8), nhead=2, dim_feedforward=12)
+model_case("causal-target", (5, 2, 8), (6, 2, 8), nhead=2, dim_feedforward=12, masks={"tgt_mask": causal(6)})
+model_case(
+    "numeric-mask",
+    (5, 2, 8),
+    (4, 2, 8),
+    nhead=2,
+    dim_feedforward=12,
+    masks={"memory_mask": np.linspace(-2, 2, 20).reshape(4, 5)},
+)
+model_case(
+    "padded-source",
+    (2, 6, 8),
+    (2, 4, 8),
+    nhead=2,
+    dim_feedforward=12,
+    batch_first=True,
+    masks={**LAST_PADDED, "memory_key_padding_mask": LAST_PADDED["src_key_padding_mask"]},
+)
+model_case(
+    "evaluating",
+    (2, 6, 16),
+    (2, 4, 16),
+    nhead=4,
+    dim_feedforward=32,
+    layers=2,
+    batch_first=True,
+    prepare=evaluating,
+)
+model.value(
+    "gradient",
+    lambda make: (
+        model_weights(make, d_model=4, dim_feedforward=3, num_encoder_layers=1, num_decoder_layers=1),
+        make.normal(3, 2, 4),
+        make.normal(2, 2, 4),
+        make.normal(2, 2, 4),
+    ),
+    dtype="float64",
+    tolerance=DIFFERENCES,
+    reference=backward(
+        lambda weights, source, target, **options: model_reference(weights, source, target, {}, **options)
+    ),
+    prepare=construction.gradients,
+    d_model=4,
+    nhead=2,
+    dim_feedforward=3,
+    num_encoder_layers=1,
+    num_decoder_layers=1,
+    dropout=0.0,
+    activation="gelu",
+)
+
+# The library ships a full product of layouts, masks and biases; these strides meet every option.
+library_modules.add_cases(
+    encoder_layer,
+    lambda make, sample: (
+        encoder_weights(make, **sample.options),
+        *sample.arguments(make),
+        sample.keywords(make),
+    ),
+    every=5,
+    tolerance=DEEP,
+)
+library_modules.add_cases(
+    model,
+    lambda make, sample: (
+        model_weights(make, **sample.options),
+        *sample.arguments(make),
+        sample.keywords(make),
+    ),
+    every=7,
+    tolerance=DEEP,
+)
+
+FUNCTIONS: list[Function] = [encoder_layer, model]
