@@ -99,7 +99,7 @@ def test_the_pages_say_so(coordinator: CoordinatorProcess, visitor: Visitor, cam
     assert "4/4" in text(visitor.read(f"/campaigns/{campaign}/matrix?verdict=anywhere"))
     function = text(visitor.read(f"/campaigns/{campaign}{ADDRESS}{FAILS_ONCE}"))
     assert "partial 3/4 complete 0/1" in function
-    assert "3 passed without proof of where" in function
+    assert "3 cases passed without proof of where" in function
     past = text(visitor.read(f"/history/hazards/{PASSES}"))
     assert "success 4/4" in past
     assert "unknown 0/0 4 passed without proof of where" in past
