@@ -44,7 +44,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             pools.requests, dispatcher, settings.database_url, settings.enrolment_secret_file, drawer, supervisor
         )
         dispatching = supervisor.start("dispatch", dispatcher.run)
-        keeping = supervisor.start("matrices", lambda: matrices.keep(pools.requests))
+        keeping = supervisor.start("matrices", lambda: matrices.refresh_forever(pools.requests))
         try:
             yield
         finally:

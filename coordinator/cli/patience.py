@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.cli.client import Client, CoordinatorAwayError
-from coordinator.cli.tables import duration
+from coordinator.formats import duration
 
 T = TypeVar("T")
 

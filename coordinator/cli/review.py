@@ -8,7 +8,7 @@ import typer
 
 from coordinator.cli.client import CoordinatorError
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
-from coordinator.cli.tables import plural
+from coordinator.formats import plural
 from protocol.enums import Cause
 
 

@@ -15,10 +15,11 @@ from coordinator.reports import service
 from coordinator.reports.charts.figure import Figure, Spec
 from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import MEASURES, Measure
 from coordinator.reports.report import html
 from coordinator.reports.service import Asked
 from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results.report_data import MEASURES, Measure
+from coordinator.results.summary import Summary
 from protocol.problems import problem_responses
 
 router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))
@@ -87,6 +88,18 @@ async def table(
             to_csv(found), media_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'}
         )
     return JSONResponse(to_json(found))
+
+
+@router.get("/summary")
+async def summary(
+    campaign_id: CampaignId,
+    context: Context,
+    asked_for: AskedFor,
+    function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
+    device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
+) -> Summary:
+    """The campaign in sentences, as its report has them: the whole, then each target."""
+    return await service.summary_of(context.engine, campaign_id, asked_for, function=function, device=device)
 
 
 @router.get("/figures")

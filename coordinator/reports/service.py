@@ -14,16 +14,20 @@ from coordinator.campaigns import service as campaigns
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reference import service as references
 from coordinator.reference.models import PAPER
-from coordinator.reports import latencies, placements, portability, store
+from coordinator.reports import latencies, placements, portability
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.gallery import figures
 from coordinator.reports.charts.renderer import Drawer
 from coordinator.reports.charts.theme import of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Target
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
+from coordinator.results import report_store as store
 from coordinator.results.ratios import Comparison, comparisons
+from coordinator.results.report_data import MEASURES, Charted, Measure, Queries
+from coordinator.results.summary import Section, Summary, summary
+from coordinator.targets import store as targets_store
+from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
 Named = TypeVar("Named", Table, Figure)
@@ -73,7 +77,7 @@ async def check(engine: AsyncEngine, campaign_id: int, asked: Asked) -> None:
     async with engine.connect() as connection:
         if asked.reference is not None:
             await references.find(connection, asked.reference)
-        _check(asked.base, tuple(await store.targets(connection, campaign_id)))
+        _check(asked.base, tuple(await targets_store.of_campaign(connection, campaign_id)))
 
 
 async def report_tables(
@@ -120,6 +124,26 @@ async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: A
     )
 
 
+async def summary_of(
+    engine: AsyncEngine, campaign_id: int, asked: Asked, *, function: str | None, device: str | None
+) -> Summary:
+    """The sentences of the report; of a part of the campaign if a glob of functions or a device is given."""
+    await check(engine, campaign_id, asked)
+    campaign = await campaigns.detail(engine, campaign_id)
+    charted = await read(engine, campaign_id, reference=None, measure=asked.measure)
+    if function is not None:
+        charted = charted.narrowed(function)
+
+    def sections() -> tuple[Section, ...]:
+        whole, *targets = summary(campaign, charted, comparisons(charted, asked.base), asked.factor)
+        if function is None and device is None:
+            return (whole, *targets)
+        on_device = zip(charted.targets, targets, strict=True)
+        return tuple(section for target, section in on_device if device in (None, target.device))
+
+    return Summary(sections=await asyncio.to_thread(sections))
+
+
 async def read(
     engine: AsyncEngine, campaign_id: int, *, reference: str | None = PAPER, measure: Measure | None = None
 ) -> Charted:
@@ -132,7 +156,7 @@ async def read(
         beside = await references.find(connection, reference) if reference is not None else None
         return Charted(
             name=f"campaign {campaign_id}",
-            targets=tuple(await store.targets(connection, campaign_id)),
+            targets=tuple(await targets_store.of_campaign(connection, campaign_id)),
             verdicts=tuple(await store.verdicts(connection, asked)),
             latencies=tuple(await store.latencies(connection, asked)),
             measure=measured,
@@ -140,6 +164,7 @@ async def read(
             queries=asked,
             placements=tuple(await store.placements(connection, asked)),
             first_calls=tuple(await store.first_calls(connection, asked)),
+            cpu_bases=await store.cpu_bases(connection, campaign_id),
         )
 
 

@@ -20,9 +20,9 @@ from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.renderer import Drawer
 from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import MEASURES
 from coordinator.reports.service import Asked, Chart
 from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results.report_data import MEASURES
 from coordinator.web.pages import SECURITY, page, streamed
 
 router = APIRouter()

@@ -41,7 +41,7 @@ async def report(
 def as_data(report: Report) -> dict[str, object]:
     return {
         "campaign": report.campaign.model_dump(mode="json"),
-        "summary": [asdict(each) for each in report.summary],
+        "summary": [section.model_dump() for section in report.summary],
         "figures": [described(each) for each in report.figures],
         "tables": [to_json(each) for each in report.tables],
         "failures": [asdict(each) for each in report.commands],

@@ -17,8 +17,8 @@ from coordinator.reports.charts.specification import (
 )
 from coordinator.reports.charts.theme import INK, SERIES
 from coordinator.reports.charts.verdict_bars import COUNTED, NOTHING_COUNTED, WILSON
-from coordinator.reports.models import Charted
 from coordinator.reports.table import Table
+from coordinator.results.report_data import Charted
 from coordinator.results.statistics import Rate
 
 

@@ -11,8 +11,8 @@ from coordinator.reports.charts.figure import Figure, Rows, Spec, figure, label_
 from coordinator.reports.charts.latency_scatter import NOTHING_COMPARED
 from coordinator.reports.charts.specification import ROWS, AnyChart, categories, percent, specified, with_rows
 from coordinator.reports.charts.theme import COMPLETE, FAINT, INK, SERIES, SHAPES
-from coordinator.reports.models import Charted
 from coordinator.reports.table import Table
+from coordinator.results.report_data import Charted
 from coordinator.results.statistics import Estimate
 
 

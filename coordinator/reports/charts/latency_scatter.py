@@ -16,8 +16,8 @@ from coordinator.reports.charts.specification import (
     with_rows,
 )
 from coordinator.reports.charts.theme import FAINT, SERIES, SHAPES
-from coordinator.reports.models import MEASURES, Charted
 from coordinator.reports.table import Cell, Table
+from coordinator.results.report_data import MEASURES, Charted
 from coordinator.results.statistics import Estimate
 
 FEWEST = 2

@@ -20,9 +20,9 @@ from coordinator.reports.charts.specification import (
     with_rows,
 )
 from coordinator.reports.charts.theme import COMPLETE, FAINT, PARTIAL, QUIET, SUCCESS
-from coordinator.reports.models import Charted
 from coordinator.reports.placements import PLACEMENTS
 from coordinator.reports.table import Cell, Table
+from coordinator.results.report_data import Charted
 from coordinator.results.statistics import Rate
 
 VERDICTS = {"success": SUCCESS, "partial": PARTIAL, "complete": COMPLETE}

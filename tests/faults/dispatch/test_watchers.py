@@ -26,7 +26,7 @@ from tests.runner_process import LIMIT_S, RunnerProcess, environment, until
 
 RUNS = 25
 PAGES = ("/campaigns", "/campaigns/1", "/campaigns/1/matrix", "/runners", "/campaigns/new", "/compare?a=1&b=1")
-API = ("campaigns", "campaigns/1", "campaigns/1/outcomes", "campaigns/1/functions", "campaigns/1/events", "runners")
+API = ("campaigns", "campaigns/1", "campaigns/1/outcomes", "campaigns/1/matrix", "campaigns/1/events", "runners")
 
 
 class Watcher:

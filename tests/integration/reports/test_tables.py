@@ -13,11 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
 from coordinator.reports.charts.renderer import Drawer
-from coordinator.reports.models import MEASURES
 from coordinator.reports.report import html
 from coordinator.reports.service import Asked, report_tables
 from coordinator.reports.table import Missing, Table
 from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results.report_data import MEASURES
 from coordinator.results.statistics import Estimate, Rate
 from coordinator.web.campaigns import overview
 
