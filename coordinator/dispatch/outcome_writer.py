@@ -16,6 +16,7 @@ from typing import NamedTuple
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator import metrics
+from coordinator.backoff import Backoff
 from coordinator.database.connection import to_json
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
 from coordinator.dispatch import finishes, queue
@@ -33,7 +34,7 @@ BATCH = 400
 LINGER_S = 0.010
 BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
-LONGEST_RETRY_S = 5.0
+RETRY = Backoff(first_s=0.05, longest_s=5.0)
 STUCK_AFTER_S = 30.0
 """A batch is stored in milliseconds; one that takes this long is a fault that somebody should see."""
 
@@ -109,7 +110,7 @@ class OutcomeWriter:
                 self._pulse.rest()
         except asyncio.CancelledError:
             if self._reports:
-                await asyncio.wait_for(self._store_next(len(self._reports)), LONGEST_RETRY_S)
+                await asyncio.wait_for(self._store_next(len(self._reports)), RETRY.longest_s)
             raise
         finally:
             await self._disconnect()
@@ -145,7 +146,7 @@ class OutcomeWriter:
 
     async def _store(self, batch: Sequence[Report]) -> None:
         """Store until it is stored: nothing is dropped because the database is away for a while."""
-        wait_s = 0.05
+        failures = 0
         while True:
             try:
                 completed = await self._store_once(batch)
@@ -155,12 +156,13 @@ class OutcomeWriter:
                 if is_unstorable(error):
                     await self._store_apart(batch, error)
                     return
+                failures += 1
+                wait_s = RETRY.pause_s(failures)
                 level = logging.DEBUG if is_conflict(error) else logging.WARNING
                 log.log(
                     level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, reason_of(error)
                 )
                 await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, LONGEST_RETRY_S)
         rows = [report.row for report in batch if report.row is not None]
         metrics.jobs_stored.inc(len(rows))
         metrics.unstorable_reports.inc(sum(row.rule == UNSTORABLE for row in rows))
