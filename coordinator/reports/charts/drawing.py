@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import signal
-import sys
 from typing import Any, Literal
+
+from coordinator.exec_with_parent_death_signal import die_with
 
 PNG_SCALE = 2
 SCRIPTS = "window.vegaEmbed = vegaEmbed;"
@@ -19,10 +18,7 @@ Form = Literal["svg", "png", "js"]
 def prepare(parent: int) -> None:
     """Tie this process to its parent's life, and leave the keyboard's interrupt to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:
-        sys.exit("the parent is gone")
+    die_with(parent, signal.SIGKILL)
 
 
 def draw(spec: dict[str, Any] | None, form: Form) -> bytes:

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from coordinator.atomic_files import replacing
 from coordinator.errors import DrawingError
 from coordinator.reports.charts.drawing import Form, draw, prepare
 from coordinator.reports.charts.figure import Spec
@@ -172,10 +173,8 @@ class Renderer:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """The file appears only once it is whole."""
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    part.write_bytes(content)
-    part.replace(path)
+    with replacing(path, durable=False) as stream:
+        stream.write(content)
 
 
 def _prune(folder: Path) -> None:
