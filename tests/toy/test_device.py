@@ -107,7 +107,7 @@ def test_it_works_in_a_child_forked_after_the_import() -> None:
         "torch = frameworks.load('torch')\n"
         "os.environ.update(frameworks.variables(torch, 'toy'))\n"
         "device = frameworks.load_device(torch, 'toy')\n"
-        "torch.suites()\n"
+        "torch.load_suites()\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"
         "    device.prime()\n"
