@@ -13,7 +13,7 @@ from typing import Any
 
 from protocol.enums import TimingPolicy
 from runners.isolation.harness import run_case
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.device import Device
 
 
@@ -25,14 +25,14 @@ class _NoClock:
 def rehearse(device: Device) -> None:
     """Run two cases that return what they are given. What comes of them is of no interest."""
     way = Function("rehearsal", reference=_unchanged, prepare=_give_back, alias_of=device.framework)
-    way.value("value", lambda make: [make.normal(2, 2), make.integers(3)])
-    way.behaviour("behaviour", lambda make: [make.normal(2, 2)], lambda observed, given: None)
+    way.value("value", lambda inputs: [inputs.normal(2, 2), inputs.integers(3)])
+    way.behaviour("behaviour", lambda inputs: [inputs.normal(2, 2)], lambda observed, given: None)
     for case in way.cases:
         outcome = run_case(device, case, TimingPolicy.off, _NoClock(), position=0, init_ms=0.0)
         outcome.model_dump(mode="json", exclude_defaults=True)
 
 
-def _give_back(on: On, *arguments: Any) -> Callable[[], Any]:
+def _give_back(context: Context, *arguments: Any) -> Callable[[], Any]:
     return lambda: arguments
 
 

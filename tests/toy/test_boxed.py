@@ -27,7 +27,7 @@ toy.prime()
 torch.ops.load_library(LIBRARY)
 functions = {
     "where": Function("torch.where", reference=lambda x: np.where(x > 0, x, 0),
-                      prepare=lambda on, x: lambda: on.function(x > 0, x, 0)),
+                      prepare=lambda context, x: lambda: context.function(x > 0, x, 0)),
     "trunc_": Function("torch.Tensor.trunc_", reference=np.trunc),
     "neg": Function("torch.neg", reference=np.negative),
 }
