@@ -42,7 +42,7 @@ class Context:
     to_device: Callable[[Any], Any]
     """Moves a NumPy array (or a tree of them) to the device in the case's dtype."""
     compiled: Callable[[Callable[[], Any]], Callable[[], Any]] = lambda call: call
-    """Wraps a call as the device demands it (``Device.compiled``). A case that tests no computation may leave it out."""
+    """Wraps a call as the device demands it (``Device.compiled``); left out where no computation is tested."""
 
 
 @dataclass(frozen=True)
