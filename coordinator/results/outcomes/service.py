@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.store import read_targets
+from coordinator.csv_text import csv_text
 from coordinator.errors import PortolanError
 from coordinator.results.outcomes import store
 from coordinator.results.outcomes.models import Cell, Matrix, MatrixRow, MatrixTarget, OutcomePage
@@ -49,15 +48,9 @@ async def pages(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Asyn
 async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> AsyncIterator[str]:
     """CSV by RFC 4180 with a header; lists and objects as JSON."""
     async with engine.connect() as connection:
-        yield _csv([await store.columns(connection)])
+        yield csv_text([await store.columns(connection)])
     async for rows in pages(engine, campaign_id, filters):
-        yield _csv([_flat(value) for value in row.values()] for row in rows)
-
-
-def _csv(lines: Iterable[Sequence[Any]]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer).writerows(lines)
-    return buffer.getvalue()
+        yield csv_text([_flat(value) for value in row.values()] for row in rows)
 
 
 def _flat(value: Any) -> Any:
