@@ -32,7 +32,7 @@ functions = {
     "neg": Function("torch.neg", reference=np.negative),
 }
 function = functions[NAME]
-function.value("whole", lambda make: (np.array([-2.0, 0.0, 3.0]),))
+function.value("whole", lambda inputs: (np.array([-2.0, 0.0, 3.0]),))
 outcome = run(toy, function.cases[-1], TimingPolicy.off)
 print(outcome.verdict, outcome.placement, outcome.proof.fallbacks)
 """
