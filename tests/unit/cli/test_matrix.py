@@ -142,7 +142,13 @@ def test_a_narrow_terminal_gets_them_one_below_the_other_and_loses_nothing(matri
 def test_a_name_and_a_cell_that_do_not_fit_beside_each_other_stand_below_each_other(matrix: MatrixPage) -> None:
     name = "tf.keras.preprocessing.image.ImageDataGenerator"
     long = cell("partial", 100, 128, cause="not_implemented", cold_ms=123.4, steady_ms=1.234, ratio_to_cpu=12.3)
-    wide = matrix.model_copy(update={"rows": [MatrixRow(function=name, host_only=False, cells={XLA: long})]})
+    wide = matrix.model_copy(
+        update={
+            "rows": [
+                MatrixRow(framework="tensorflow", module="tf.keras", function=name, host_only=False, cells={XLA: long})
+            ]
+        }
+    )
     lines = shown(wide, 80).splitlines()
     assert "  partial  100/128  not_implemented  123 ms  1.23 ms  ×12.3" in lines
     assert lines[lines.index("  partial  100/128  not_implemented  123 ms  1.23 ms  ×12.3") - 1] == name
