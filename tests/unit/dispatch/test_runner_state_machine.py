@@ -105,19 +105,19 @@ class Fleet(RuleBasedStateMachine):
             leases.append(lease)
         self.feed(ClaimedEvent(self.now, tuple(leases)))
 
-    @precondition(lambda self: self.machine.in_flight)
+    @precondition(lambda self: self.machine.in_flight and not self.quarantined)
     @rule(data=st.data())
     def posted(self, data: st.DataObject) -> None:
         waiting = sorted(key for key in self.machine.in_flight if key not in self.runner)
         fate = [data.draw(st.sampled_from(["queued", "queued", "full", "refused"])) for _ in waiting]
-        accepted = tuple(key for key, each in zip(waiting, fate, strict=True) if each == "queued")
+        accepted = tuple(key for key, status in zip(waiting, fate, strict=True) if status == "queued")
         self.runner.update(dict.fromkeys(accepted, False))
         self.feed(
             PostedEvent(
                 self.now,
                 accepted,
-                tuple(key for key, each in zip(waiting, fate, strict=True) if each == "full"),
-                tuple(key for key, each in zip(waiting, fate, strict=True) if each == "refused"),
+                tuple(key for key, status in zip(waiting, fate, strict=True) if status == "full"),
+                tuple(key for key, status in zip(waiting, fate, strict=True) if status == "refused"),
                 "unknown_case",
             )
         )
