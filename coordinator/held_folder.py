@@ -21,7 +21,12 @@ class FolderLock:
         self._lock = FileLock(folder / NAME, mode=0o600, thread_local=False, fallback_to_soft=False)
 
     def hold(self, advice: str) -> None:
-        """Raises ``DirectoryHeldError``, with its pid and the advice, if another process holds the folder."""
+        """Hold the folder until ``release``, however often this is called.
+
+        Raises ``DirectoryHeldError``, with its pid and the advice, if another process holds it.
+        """
+        if self.is_held:
+            return
         try:
             self._lock.acquire(blocking=False)
         except Timeout:

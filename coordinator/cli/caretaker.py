@@ -18,9 +18,9 @@ from pathlib import Path
 
 import httpx
 
-from coordinator.cli.client import Client, CoordinatorAwayError
+from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory
-from coordinator.errors import PortolanError
+from coordinator.errors import CoordinatorAwayError, PortolanError
 from coordinator.fleet import tending
 from coordinator.fleet.containers import (
     FleetError,

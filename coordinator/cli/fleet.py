@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import stoppable
 from coordinator.cli.options import AsJson, DataDir, Url, connect, split
 from coordinator.cli.progress import Board
 from coordinator.cli.tables import plural, print_columns
-from coordinator.errors import PortolanError
+from coordinator.errors import CoordinatorError, PortolanError
 from coordinator.fleet import containers
 from coordinator.fleet.containers import FleetError, Limits, Observed, Target, Wanted, current
 

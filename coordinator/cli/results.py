@@ -13,11 +13,12 @@ from typing import Annotated, Any
 import typer
 
 from coordinator.causes.rules import readable
-from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.client import Client
 from coordinator.cli.files import writing, writing_text
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console, plural
+from coordinator.errors import CoordinatorError
 from coordinator.results.outcomes.models import Matrix
 from protocol.enums import Cause, Verdict
 
