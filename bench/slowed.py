@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, cast
 
 from runners import frameworks
 from runners.cli import commands
 from runners.isolation import fork_server, zygote
 from runners.suite.cases import Case, Function, On
+from runners.suite.framework import Framework
 
 VARIABLE = "PORTOLAN_BENCH_SLOWED"
 FACTOR = 1.5
@@ -27,25 +28,25 @@ FACTOR = 1.5
 class SlowedFramework:
     """The framework, with the calls of some of its functions slowed."""
 
-    def __init__(self, framework: frameworks.Framework, functions: Sequence[str]) -> None:
+    def __init__(self, framework: Framework, functions: Sequence[str]) -> None:
         self._framework = framework
         self._functions = functions
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._framework, name)
 
-    def suites(self) -> Mapping[str, Sequence[Function]]:
-        suites = self._framework.suites()
+    def load_suites(self) -> Mapping[str, Sequence[Function]]:
+        suites: Mapping[str, Sequence[Function]] = self._framework.load_suites()
         for function in (each for functions in suites.values() for each in functions):
             if function.name in self._functions:
                 function.cases[:] = [slowed(case, self._framework) for case in function.cases]
         return suites
 
 
-def slowed(case: Case, framework: frameworks.Framework) -> Case:
+def slowed(case: Case, framework: Framework) -> Case:
     def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
         call = case.prepare(on, *arguments, **options)
-        wait = framework.device(on.target).wait
+        wait = framework.load_device(on.target).wait
 
         def longer() -> Any:
             began = perf_counter_ns()
@@ -66,7 +67,7 @@ def main(arguments: list[str]) -> int:
         fork_server.ZYGOTE = "bench.slowed"
         return commands.main(arguments)
     load, functions = frameworks.load, json.loads(os.environ[VARIABLE])
-    frameworks.load = lambda name: SlowedFramework(load(name), functions)  # type: ignore[assignment]
+    frameworks.load = lambda name: cast(Framework, SlowedFramework(load(name), functions))
     return zygote.main(arguments)
 
 

@@ -12,7 +12,8 @@ from coordinator.errors import NotFoundError
 from coordinator.parameters import CampaignId, PathName, Text
 from coordinator.reference.models import PAPER
 from coordinator.reports import service
-from coordinator.reports.charts.figure import Figure, Spec, dark, of_both
+from coordinator.reports.charts.figure import Figure, Spec
+from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES, Measure
 from coordinator.reports.report import html

@@ -16,8 +16,9 @@ from coordinator.reference.models import PAPER
 from coordinator.reports import service
 from coordinator.reports.api import NO_REFERENCE, AskedFor, Theme, described
 from coordinator.reports.chapters import CHAPTERS
-from coordinator.reports.charts.figure import Figure, dark, of_both
+from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES
 from coordinator.reports.service import Asked, Chart

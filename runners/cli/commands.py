@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(given)
     try:
         frameworks.require(options.framework)
+        for device in options.devices if options.command == "setup" else [options.device]:
+            frameworks.require_served(options.framework, device)
         if options.command == "setup":
             apart = {environments.name(options.framework, each): each for each in options.devices}
             for device in apart.values():

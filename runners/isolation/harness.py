@@ -284,12 +284,12 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     framework = frameworks.load(arguments[0])
     os.environ.update(frameworks.variables(framework, arguments[1]))
-    device = frameworks.device(framework, arguments[1])
+    device = frameworks.load_device(framework, arguments[1])
     globs = arguments[2:] or ["*"]
     started = time.perf_counter()
     device.prime()
     init_ms = (time.perf_counter() - started) * 1e3
-    cases = [case for functions in framework.suites().values() for each in functions for case in each.cases]
+    cases = [case for functions in framework.load_suites().values() for each in functions for case in each.cases]
     chosen = [case for case in cases if any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
     bad = 0
     for position, case in enumerate(chosen):

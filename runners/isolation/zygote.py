@@ -22,6 +22,7 @@ from runners.isolation import numpy_threads, pages, processes
 from runners.isolation.channel import Channel, Message
 from runners.isolation.outcomes import printable
 from runners.suite import catalogue
+from runners.suite.framework import Framework
 
 
 def main(arguments: list[str]) -> int:
@@ -31,9 +32,9 @@ def main(arguments: list[str]) -> int:
     processes.become_subreaper()
     channel = Channel(socket.socket(fileno=int(descriptor)))
     try:
-        module = frameworks.load(framework)
-        os.environ.update(frameworks.variables(module, device))
-        zygote = Zygote(channel, module, device)
+        declared = frameworks.load(framework)
+        os.environ.update(frameworks.variables(declared, device))
+        zygote = Zygote(channel, declared, device)
     except BaseException as error:
         traceback.print_exc()
         known = isinstance(error, frameworks.UnknownFrameworkError)
@@ -48,12 +49,12 @@ def main(arguments: list[str]) -> int:
 class Zygote:
     """Holds the imported framework, its device object (untouched) and all cases."""
 
-    def __init__(self, channel: Channel, module: frameworks.Framework, device: str) -> None:
+    def __init__(self, channel: Channel, framework: Framework, device: str) -> None:
         self._channel = channel
-        self._device = frameworks.device(module, device)
-        suites = catalogue.suites_of(module)
+        self._device = frameworks.load_device(framework, device)
+        suites = catalogue.suites_of(framework)
         self._cases = catalogue.by_id(suites)
-        offer = catalogue.offer(suites, catalogue.revision(module))
+        offer = catalogue.offer(suites, catalogue.revision(framework))
         # Imported here, so that no child pays for it.
         from runners.isolation import worker
 

@@ -219,8 +219,8 @@ class Function:
 
 
 def collected(package: ModuleType) -> list[Function]:
-    """The ``FUNCTIONS`` of every module of a package of cases, in the order of the modules' names."""
-    functions: list[Function] = []
-    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name):
+    """The ``FUNCTIONS`` of a module of cases, or of every module of a package of them in the order of their names."""
+    functions: list[Function] = list(getattr(package, "FUNCTIONS", []))
+    for module in sorted(pkgutil.iter_modules(getattr(package, "__path__", [])), key=lambda found: found.name):
         functions += getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "FUNCTIONS", [])
     return functions

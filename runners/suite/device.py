@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from protocol.enums import DeviceClass
+from protocol.enums import DeviceClass as DeviceClass
 
 
 @dataclass(frozen=True)

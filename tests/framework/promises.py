@@ -107,10 +107,10 @@ def in_a_process(code: str, **variables: str) -> str:
 def assert_forkable(framework: str, device: str) -> None:
     """The zygote's way: whatever ``device()`` did on import, a forked child can still open the device."""
     code = (
-        f"import os, runners.{framework} as framework\n"
-        f"os.environ.update(framework.DEVICES[{device!r}])\n"
-        f"device = framework.device({device!r})\n"
-        "framework.suites()\n"
+        f"import os; from runners.{framework} import FRAMEWORK as framework\n"
+        f"os.environ.update(framework.devices[{device!r}].variables)\n"
+        f"device = framework.load_device({device!r})\n"
+        "framework.load_suites()\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"
         "    device.prime()\n"
@@ -149,5 +149,8 @@ def assert_the_wheel(module: ModuleType) -> None:
 
 def assert_told_without_import(framework: str, devices: list[str]) -> None:
     """Its devices are known before the framework is imported."""
-    code = f"import sys, runners.{framework} as f; print(sorted(f.DEVICES), {framework!r} in sys.modules)"
+    code = (
+        f"import sys; from runners.{framework} import FRAMEWORK\n"
+        f"print(sorted(FRAMEWORK.devices), {framework!r} in sys.modules)"
+    )
     assert in_a_process(code) == f"{devices} False"

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import runners.jax
 from protocol.enums import DeviceClass
+from runners.jax import FRAMEWORK
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from tests.framework import promises
@@ -161,7 +161,7 @@ def test_the_host_describes_itself(cpu: Device) -> None:
 @pytest.mark.parametrize("name", ["cuda", "tpu"])
 def test_the_host_is_not_taken_for_an_accelerator(name: str) -> None:
     with pytest.raises(DeviceUnavailableError, match=f"gave the host CPU instead of {name}"):
-        runners.jax.device(name).describe()
+        FRAMEWORK.load_device(name).describe()
 
 
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")

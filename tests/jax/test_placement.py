@@ -19,7 +19,7 @@ from jax.experimental import io_callback
 
 from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from runners import jax as framework
+from runners.jax import FRAMEWORK
 from runners.suite.cases import Function, On
 from runners.suite.device import Device
 
@@ -28,10 +28,10 @@ ROOT = Path(__file__).parents[2]
 
 DESCRIBE = """
 import sys
-from runners import jax as framework
+from runners.jax import FRAMEWORK
 from runners.suite.device import DeviceUnavailableError
 try:
-    print("described:", framework.device(sys.argv[1]).describe().hardware)
+    print("described:", FRAMEWORK.load_device(sys.argv[1]).describe().hardware)
 except DeviceUnavailableError as error:
     print("refused:", error)
 """
@@ -48,12 +48,12 @@ def described(device: str, **environment: str) -> str:
 
 def hidden(device: str) -> dict[str, str]:
     """The environment of a target, on a machine whose GPUs are hidden."""
-    return {**framework.DEVICES[device], "CUDA_VISIBLE_DEVICES": ""}
+    return {**FRAMEWORK.devices[device].variables, "CUDA_VISIBLE_DEVICES": ""}
 
 
 def test_every_target_names_one_platform_and_no_other() -> None:
-    assert {name: each["JAX_PLATFORMS"] for name, each in framework.DEVICES.items()} == {
-        name: name for name in framework.DEVICES
+    assert {name: device.variables["JAX_PLATFORMS"] for name, device in FRAMEWORK.devices.items()} == {
+        name: name for name in FRAMEWORK.devices
     }
 
 

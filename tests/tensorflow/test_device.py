@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import runners.tensorflow
 from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
+from runners.tensorflow import FRAMEWORK
 from tests.framework import promises
 
 
@@ -188,7 +188,7 @@ def test_xla_on_the_host_says_that_it_is_no_tpu(xla: Device) -> None:
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
 def test_a_missing_gpu_is_one_clear_line() -> None:
     with pytest.raises(DeviceUnavailableError) as caught:
-        runners.tensorflow.device("gpu").describe()
+        FRAMEWORK.load_device("gpu").describe()
     assert str(caught.value) == f"tensorflow {tf.__version__} sees no GPU on this machine"
 
 

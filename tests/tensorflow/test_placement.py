@@ -16,9 +16,9 @@ from tensorflow.python.ops import script_ops
 
 from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from runners import tensorflow as framework
 from runners.suite.cases import Function, On, Prepare
 from runners.suite.device import Device, DeviceUnavailableError
+from runners.tensorflow import FRAMEWORK
 
 OutcomeOf = Callable[..., Outcome]
 ROOT = Path(__file__).parents[2]
@@ -97,7 +97,7 @@ def test_a_device_that_is_not_there_raises_and_is_not_replaced(cpu: Device) -> N
 
 def test_without_a_gpu_there_is_no_gpu_target() -> None:
     with pytest.raises(DeviceUnavailableError, match="sees no GPU") as refusal:
-        framework.device("gpu").describe()
+        FRAMEWORK.load_device("gpu").describe()
     assert "\n" not in str(refusal.value)
 
 

@@ -12,7 +12,7 @@ from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
 from runners.suite.cases import Function, On
 from runners.suite.device import Device, Proof
-from runners.tensorflow.placement import fetched, watched
+from runners.tensorflow.placement import fetched, watch_sessions
 from runners.tensorflow.suites.paper.graphing import in_session, own_graph, session_of, v1
 
 TWO_CPUS = v1.ConfigProto(allow_soft_placement=False, device_count={"CPU": 2})
@@ -20,7 +20,7 @@ TWO_CPUS = v1.ConfigProto(allow_soft_placement=False, device_count={"CPU": 2})
 
 def noted(session: Any, fetches: Any, feeds: Any = None) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
-    with watched(lambda operation, device: found.add((operation, device))):
+    with watch_sessions(lambda operation, device: found.add((operation, device))):
         session.run(fetches, feeds)
     return found
 
@@ -50,7 +50,7 @@ def test_who_asks_for_metadata_gets_them_and_the_watch_ends() -> None:
         end = tf.constant(2.0) * 3
     found: set[str] = set()
     with v1.Session(graph=graph) as session:
-        with watched(lambda operation, device: found.add(operation)):
+        with watch_sessions(lambda operation, device: found.add(operation)):
             metadata = v1.RunMetadata()
             session.run(end, options=v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE), run_metadata=metadata)
         session.run(end)

@@ -8,11 +8,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import runners.torch
 from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from runners.suite.rounding import rounded, to_bfloat16
+from runners.torch import FRAMEWORK
 from tests.framework import promises
 
 BITS = st.integers(min_value=0, max_value=2**32 - 1)
@@ -159,11 +159,6 @@ def test_a_runner_without_cuda_says_so_at_its_start() -> None:
     promises.assert_refused_at_start("torch", "cuda", "CUDA")
 
 
-@pytest.mark.skipif(torch.backends.mps.is_available(), reason="this machine has a Metal device")
-def test_a_runner_without_metal_says_so_at_its_start() -> None:
-    promises.assert_refused_at_start("torch", "mps", "Metal")
-
-
 @pytest.mark.skipif(not promises.NO_TPU, reason="this machine has a TPU")
 def test_a_runner_without_a_tpu_says_so_at_its_start() -> None:
     promises.assert_refused_at_start("torch", "tpu", "torch_xla cannot open its device")
@@ -171,13 +166,13 @@ def test_a_runner_without_a_tpu_says_so_at_its_start() -> None:
 
 def test_xla_on_the_host_is_not_taken_for_a_tpu(xla: Device) -> None:
     with pytest.raises(DeviceUnavailableError, match="instead of a TPU"):
-        runners.torch.device("tpu").describe()
+        FRAMEWORK.load_device("tpu").describe()
 
 
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
 def test_a_missing_cuda_device_is_one_clear_line() -> None:
     with pytest.raises(DeviceUnavailableError) as caught:
-        runners.torch.device("cuda").describe()
+        FRAMEWORK.load_device("cuda").describe()
     assert "\n" not in str(caught.value)
     assert "CUDA" in str(caught.value)
 
@@ -191,9 +186,9 @@ def test_xla_works_in_a_child_forked_after_the_import() -> None:
 def test_a_cuda_only_call_fails_for_want_of_a_device_and_not_for_our_forking(name: str) -> None:
     script = (
         "import os, sys\n"
-        "from runners import torch as framework\n"
-        f"os.environ.update(framework.DEVICES[{name!r}])\n"
-        f"framework.device({name!r})\n"
+        "from runners.torch import FRAMEWORK\n"
+        f"os.environ.update(FRAMEWORK.devices[{name!r}].variables)\n"
+        f"FRAMEWORK.load_device({name!r})\n"
         "import torch\n"
         "if os.fork():\n"
         "    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"

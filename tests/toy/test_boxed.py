@@ -22,7 +22,7 @@ from runners import frameworks
 from runners.suite.cases import Function
 from tests.framework.running import run
 
-toy = frameworks.device(frameworks.load("torch"), "toy")
+toy = frameworks.load_device(frameworks.load("torch"), "toy")
 toy.prime()
 torch.ops.load_library(LIBRARY)
 functions = {

@@ -16,7 +16,7 @@ STORED = [dtype for dtype in promises.DTYPES if dtype != "bfloat16"]
 
 def test_it_stands_beside_the_devices_of_ours(toy: Device) -> None:
     known = frameworks.devices(frameworks.load("torch"))
-    assert known == ["cpu", "cuda", "mps", "tpu", "xla", "toy"]
+    assert known == ["cpu", "cuda", "tpu", "xla", "toy"]
 
 
 def test_it_says_that_it_is_simulated(toy: Device) -> None:
@@ -106,7 +106,7 @@ def test_it_works_in_a_child_forked_after_the_import() -> None:
         "from runners import frameworks\n"
         "torch = frameworks.load('torch')\n"
         "os.environ.update(frameworks.variables(torch, 'toy'))\n"
-        "device = frameworks.device(torch, 'toy')\n"
+        "device = frameworks.load_device(torch, 'toy')\n"
         "torch.suites()\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"

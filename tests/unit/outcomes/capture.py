@@ -74,7 +74,7 @@ NAMES = {"tensorflow": tensorflow_names, "jax": jax_names}
 
 def run(framework: str, device_name: str, chosen: list[str]) -> None:
     os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
-    device = importlib.import_module(f"runners.{framework}").device(device_name)
+    device = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_device(device_name)
     names = NAMES[framework]()
     device.prime()
     device.lookup = lambda name: None
@@ -115,7 +115,7 @@ def write(framework: str, device_name: str, snippet: dict[str, Any], outcome: Ou
 
 
 if __name__ == "__main__":
-    variables = importlib.import_module(f"runners.{sys.argv[1]}").DEVICES[sys.argv[2]]
+    variables = importlib.import_module(f"runners.{sys.argv[1]}").FRAMEWORK.devices[sys.argv[2]].variables
     if any(os.environ.get(name) != value for name, value in variables.items()):
         command = [sys.executable, "-m", "tests.unit.outcomes.capture", *sys.argv[1:]]
         sys.exit(subprocess.run(command, env={**os.environ, **variables}, check=False).returncode)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,14 +9,14 @@ import pytest
 
 from protocol.catalogue import CONFORMANCE_SUITE
 from protocol.enums import ConformanceTag
-from runners.frameworks import Framework
 from runners.suite.cases import Function
 from runners.suite.catalogue import offer, suites_of
 from runners.suite.conformance import FUNCTIONS
+from runners.suite.framework import Framework
 
 
 def _framework(**suites: list[Function]) -> Framework:
-    return cast(Framework, SimpleNamespace(NAME="one", __file__=str(Path(__file__)), suites=lambda: suites))
+    return cast(Framework, SimpleNamespace(name="one", load_suites=lambda: suites))
 
 
 def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:
