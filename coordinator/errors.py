@@ -2,7 +2,40 @@
 
 Each stands with the status of HTTP and the exit code that it becomes::
 
-TREE
+    PortolanError                         500  2
+    ├── RequestError                      422  2
+    │   ├── UnknownNameError              422  2
+    │   ├── QueryError                    422  2
+    │   ├── NotFoundError                 404  2
+    │   ├── UnauthorizedError             401  2
+    │   ├── ForbiddenError                403  2
+    │   ├── ConflictError                 409  2
+    │   └── BundleError                   422  2
+    │       ├── BundleTooLargeError       413  2
+    │       └── BundleDisagreesError      409  2
+    ├── RunnerError                       502  2
+    │   ├── RunnerUnreachableError        502  2
+    │   ├── RunnerRefusedError            502  2
+    │   ├── RunnerIncompatibleError       502  2
+    │   │   └── GapError                  502  2
+    │   ├── SuiteChangedError             409  2
+    │   ├── RunnerChangedError            502  2
+    │   ├── EventsTrimmedError            502  2
+    │   └── EventsAheadError              502  2
+    ├── DatabaseError                     503  2
+    │   ├── DatabaseAwayError             503  2
+    │   └── DirectoryHeldError            503  2
+    ├── DrawingError                      500  2
+    ├── SettingError                      503  2
+    ├── CoordinatorError                  500  2
+    │   └── CoordinatorAwayError          500  2
+    ├── ListenError                       500  2
+    ├── InstanceError                     500  2
+    ├── RulesError                        500  2
+    │   └── PatternError                  500  2
+    └── ConformanceError                  500  2
+        ├── BrokenError                   500  2
+        └── NotRunError                   500  2
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
 problem details, on the command line one line. Raised without a message, an error says its docstring.

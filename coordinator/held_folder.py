@@ -10,6 +10,8 @@ from filelock import FileLock, Timeout
 from coordinator.errors import DirectoryHeldError
 
 NAME = "lock"
+_held: set[FileLock] = set()
+"""The locks that this process holds. A forgotten one would let go, and the database be in two hands."""
 
 
 class FolderLock:
@@ -34,11 +36,13 @@ class FolderLock:
             raise DirectoryHeldError(
                 f"data directory {self._folder} is held by another portolan (pid {holder}): {advice}"
             ) from None
+        _held.add(self._lock)
         self._folder.joinpath(NAME).write_text(f"{os.getpid()}\n")
 
     def release(self) -> None:
         """Let go of the folder, if it is held."""
         self._lock.release()
+        _held.discard(self._lock)
 
     @property
     def is_held(self) -> bool:
