@@ -33,9 +33,15 @@ Each stands with the status of HTTP and the exit code that it becomes::
     ├── InstanceError                     500  2
     ├── RulesError                        500  2
     │   └── PatternError                  500  2
-    └── ConformanceError                  500  2
-        ├── BrokenError                   500  2
-        └── NotRunError                   500  2
+    ├── ConformanceError                  500  2
+    │   ├── BrokenError                   500  2
+    │   └── NotRunError                   500  2
+    └── FleetError                        500  2
+        ├── StuckError                    500  2
+        ├── EngineError                   500  2
+        │   ├── GoneError                 500  2
+        │   └── PortTakenError            500  2
+        └── DeviceMissingError            500  2
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
 problem details, on the command line one line. Raised without a message, an error says its docstring.
@@ -251,3 +257,27 @@ class BrokenError(ConformanceError):
 
 class NotRunError(ConformanceError):
     """The promise cannot be checked on this runner; the message says why."""
+
+
+class FleetError(PortolanError):
+    """The fleet cannot be brought to the desired state."""
+
+
+class StuckError(FleetError):
+    """The container does not end."""
+
+
+class EngineError(FleetError):
+    """The Docker Engine cannot be used, or refused."""
+
+
+class GoneError(EngineError):
+    """There is no such container, image or network."""
+
+
+class PortTakenError(EngineError):
+    """Another program listens on the port."""
+
+
+class DeviceMissingError(FleetError):
+    """This host has no such device."""
