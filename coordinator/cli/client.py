@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
 from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
-from coordinator.errors import PortolanError
+from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.registry.models import Runner, RunnerList
 from coordinator.results.comparison.models import Compared
 from coordinator.results.models import History, MatrixPage
@@ -42,14 +42,6 @@ REFRESH_LOOK_S = 1.0
 
 Query = Mapping[str, str | int]
 Model = TypeVar("Model", bound=BaseModel)
-
-
-class CoordinatorError(PortolanError):
-    """The coordinator does not answer, or refused the request."""
-
-
-class CoordinatorAwayError(CoordinatorError):
-    """No coordinator answers, it went away in the middle of its answer, or its database is away."""
 
 
 class Client:

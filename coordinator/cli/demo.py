@@ -20,11 +20,13 @@ from typing import Annotated, Literal
 import typer
 
 from coordinator.cli import elsewhere
-from coordinator.cli.client import Client, CoordinatorAwayError
+from coordinator.cli.client import Client
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.elsewhere import NAME, Follower, Work, cancel_leftovers
 from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, Say, stoppable
 from coordinator.cli.matrix import print_matrix, print_summary
+from coordinator.cli.local import KNOWN_TARGETS, Instance, LocalRunner, Say, stoppable
+from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import DataDir, split
 from coordinator.cli.patience import of_campaigns
 from coordinator.cli.processes import Child
@@ -36,6 +38,8 @@ from coordinator.errors import PortolanError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
+from coordinator.errors import CoordinatorAwayError, InstanceError, PortolanError
+from coordinator.results.outcomes.models import Matrix
 
 HOPELESS_STARTS = 5
 """A runner that ended this often in a row takes its campaign with it."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coordinator.cli.client import CoordinatorError
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import stoppable
 from coordinator.cli.options import AsJson, DataDir, Url, connect, split
@@ -20,6 +19,9 @@ from coordinator.cli.tables import print_columns
 from coordinator.fleet.images import Target, desired, pinned_images
 from coordinator.fleet.scheduler import Container, FleetError, Limits
 from coordinator.formats import plural
+from coordinator.cli.tables import plural, print_columns
+from coordinator.errors import CoordinatorError, FleetError
+from coordinator.fleet.scheduler import Container, Limits
 from coordinator.registry.models import Runner
 
 if TYPE_CHECKING:

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from runners.errors import ChannelLostError, FrameworkBrokenError
 from runners.isolation import processes, scratch
 from runners.isolation.attempts import Task
-from runners.isolation.channel import ChannelLostError, LoopChannel, Message, OutputPipe
+from runners.isolation.channel import LoopChannel, Message, OutputPipe
 
 IMPORT_LIMIT_S = 300.0
 """A framework that is not imported by then never will be: cold disks took 60 s for torch."""
@@ -34,10 +35,6 @@ PROJECT = Path(__file__).absolute().parents[2]
 ZYGOTE = "runners.isolation.zygote"
 """The module that runs as the zygote."""
 NOT_INHERITED = frozenset({"PORTOLAN_RUNNER_SECRET"})
-
-
-class FrameworkBrokenError(Exception):
-    """The framework cannot be imported or forked from; the message is one line that says why."""
 
 
 @dataclass(frozen=True, slots=True)

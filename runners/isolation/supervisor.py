@@ -22,12 +22,14 @@ from pydantic import ValidationError
 from protocol.enums import DeviceClass, TimingPolicy
 from protocol.events import Running
 from protocol.outcomes import Outcome
+from runners.errors import FrameworkBrokenError
 from runners.isolation import memory, processes
 from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Child, ChildEvent, ForkServer, FrameworkBrokenError
+from runners.isolation.fork_server import Child, Happening, Nursery
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 
 PRIME_LIMIT_S = 120.0

@@ -25,8 +25,9 @@ from pydantic import ValidationError
 
 from protocol.enums import Ending, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
+from runners.errors import ChannelLostError
 from runners.isolation import processes, scratch
-from runners.isolation.channel import CHANNEL_LOST, Channel, ChannelLostError, Message, encode
+from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
 from runners.isolation.harness import run_case
 from runners.isolation.outcomes import harness_failed, make_evidence, printable, unkept
 from runners.isolation.warm_up import warm_up

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from protocol.enums import DeviceClass as DeviceClass
+from runners.errors import FrameworkError
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Proof:
     without this mark a case is nowhere known to have run, however its arrays look."""
 
 
-class DeviceUnavailableError(Exception):
+class DeviceUnavailableError(FrameworkError):
     """This machine cannot serve the device; the message is one line that says why."""
 
 

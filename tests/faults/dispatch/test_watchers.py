@@ -16,9 +16,10 @@ import httpx
 import pytest
 
 from coordinator.cli import patience
-from coordinator.cli.client import Client, CoordinatorAwayError
+from coordinator.cli.client import Client
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.database.migration import upgrade
+from coordinator.errors import CoordinatorAwayError
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.dispatch.conftest import SECRET
 from tests.portolan_process import COMMAND, Portolan
