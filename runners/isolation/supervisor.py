@@ -28,8 +28,7 @@ from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import Child, ChildEvent, ForkServer, FrameworkBrokenError
-from runners.isolation.fork_server import Child, Happening, Nursery
+from runners.isolation.fork_server import Child, ChildEvent, ForkServer
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 
 PRIME_LIMIT_S = 120.0
