@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from coordinator.cli.side_by_side import Column, side_by_side
 from coordinator.formats import latency, number, ratio
 from coordinator.results.models import Cell, MatrixPage, MatrixRow
 from coordinator.results.summary import Section
@@ -45,22 +45,18 @@ def remark(cell: Cell | None) -> str:
 
 
 def print_matrix(matrix: MatrixPage, out: Console) -> None:
-    """As many targets side by side as the terminal is wide; at least one."""
+    """As many targets side by side as fit into the terminal; nothing is cut."""
     if not matrix.rows:
         out.print("no function has an outcome yet")
         return
-    columns = {target.id: _column(matrix.rows, target) for target in matrix.targets}
-    name_width = max(len(row.function) for row in matrix.rows)
-    for group in _groups(matrix.targets, columns, out.width - name_width):
-        table = Table(pad_edge=False, show_edge=False, title=None, header_style="bold")
-        table.add_column("function", no_wrap=True)
-        for target in group:
-            table.add_column(Text(f"{target.target}\n{target.hardware}", overflow="ellipsis"), no_wrap=True)
-        for index, row in enumerate(matrix.rows):
-            name = Text(row.function)
-            if row.host_only:
-                name.append("\n  host only", style="dim")
-            table.add_row(name, *(columns[target.id][index] for target in group))
+    names = []
+    for row in matrix.rows:
+        name = Text(row.function)
+        if row.host_only:
+            name.append("\n  host only", style="dim")
+        names.append(name)
+    columns = [Column(f"{target.target}\n{target.hardware}", _column(matrix.rows, target)) for target in matrix.targets]
+    for table in side_by_side(Column("function", names), columns, out.width):
         out.print(table)
     for line in notes(matrix.targets):
         out.print(Text(line))
@@ -96,17 +92,3 @@ def _column(rows: Sequence[MatrixRow], target: Target) -> list[Text]:
             text.append(f"\n  {below}", style="magenta")
         column.append(text)
     return column
-
-
-def _groups(targets: Sequence[Target], columns: dict[int, list[Text]], room: int) -> list[list[Target]]:
-    groups: list[list[Target]] = []
-    used = 0
-    for target in targets:
-        width = 3 + max(max(len(line) for line in cell.plain.split("\n")) for cell in columns[target.id])
-        if groups and used + width <= room:
-            groups[-1].append(target)
-            used += width
-        else:
-            groups.append([target])
-            used = width
-    return groups

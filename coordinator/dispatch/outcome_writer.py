@@ -49,6 +49,8 @@ class Report(NamedTuple):
     """The runner's own words, kept if they come too late to be accepted."""
     stored: Callable[[Cursor], None]
     """Called once the report is committed."""
+    late: bool = False
+    """The attempt had ended before: the outcome is kept on it as evidence and never counts."""
 
 
 class OutcomeWriter:
@@ -191,15 +193,17 @@ class OutcomeWriter:
         first, second = _first_finishes(batch)
         ended = [finish for finish, _ in first.values()]
         ending = {key.job for key in first}
-        begun = [report.key for report in batch if report.row is None and report.key and report.key.job not in ending]
+        starts = (report.key for report in batch if report.row is None and not report.late and report.key is not None)
+        begun = [key for key in starts if key.job not in ending]
         completed: list[int] = []
         async with self._transaction() as connection:
             if begun:
                 await queue.start(connection, begun)
-            if not ended:
+            if ended:
+                accepted, completed = await finishes.finish(connection, ended, cursors)
+            else:
+                accepted = set()
                 await queue.move_cursors(connection, cursors)
-                return completed
-            accepted, completed = await finishes.finish(connection, ended, cursors)
             missed = [finish for finish in ended if finish.key not in accepted]
             if missed:
                 # That it was stopped is no result: it came back to be made again.
@@ -237,9 +241,9 @@ def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Re
     first: dict[Key, tuple[Finish, Report]] = {}
     second = []
     for report in batch:
-        if report.key is None or report.row is None:
+        if report.key is None or (report.row is None and not report.late):
             continue
-        if report.key in first:
+        if report.late or report.row is None or report.key in first:
             second.append(report)
         else:
             first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report

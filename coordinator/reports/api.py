@@ -125,7 +125,7 @@ async def figure(
     spec = specification(found, theme)
     if format == "json":
         return JSONResponse(spec)
-    (picture,) = await context.drawer.draw([spec], format)
+    (picture,) = await context.renderer.draw([spec], format)
     if format == "png":
         return Response(picture, media_type="image/png")
     return Response(of_both(picture.decode()) if theme == "auto" else picture, media_type="image/svg+xml")
@@ -134,7 +134,7 @@ async def figure(
 @router.get("/report", response_class=HTMLResponse)
 async def report(campaign_id: CampaignId, context: Context, options: OptionsParameter) -> HTMLResponse:
     """One self-contained HTML file with everything: no script, no reference to anything outside."""
-    made = await service.report(context.engine, context.drawer, campaign_id, options)
+    made = await service.report(context.engine, context.renderer, campaign_id, options)
     name = f"portolan-campaign-{campaign_id}.html"
     return HTMLResponse(html(made), headers={"Content-Disposition": f'attachment; filename="{name}"'})
 

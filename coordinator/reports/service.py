@@ -17,7 +17,7 @@ from coordinator.reference.models import PAPER
 from coordinator.reports import latencies, placements, portability
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.gallery import figures
-from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.charts.theme import of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.report import FAILURES_LISTED, Report
@@ -102,7 +102,7 @@ async def study(engine: AsyncEngine, name: str) -> ReportContents:
     return await asyncio.to_thread(contents_of, alone, ReportOptions(name))
 
 
-async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: ReportOptions) -> Report:
+async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, asked: ReportOptions) -> Report:
     """All that a report says, with its figures drawn."""
     made = await contents(engine, campaign_id, asked)
     campaign = await campaigns.detail(engine, campaign_id)
@@ -110,7 +110,7 @@ async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: R
         failures = await store.failures(connection, campaign_id, FAILURES_LISTED + 1)
         fingerprints = await store.fingerprints(connection, campaign_id)
     drawn = [(each.id, each.bare) for each in made.figures if each.bare is not None]
-    pictures = await drawer.draw([bare for _, bare in drawn], "svg")
+    pictures = await renderer.draw([bare for _, bare in drawn], "svg")
     return Report(
         campaign=campaign,
         charted=made.charted,

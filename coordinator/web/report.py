@@ -28,7 +28,7 @@ async def report(
     await service.check(context.engine, campaign_id, options)
 
     async def made() -> Report:
-        return await service.report(context.engine, context.drawer, campaign_id, options)
+        return await service.report(context.engine, context.renderer, campaign_id, options)
 
     if request.query_params.get("as") == "json":
         return JSONResponse(as_data(await made()), headers=SECURITY)

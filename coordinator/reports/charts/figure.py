@@ -73,6 +73,11 @@ def figure(
     )
 
 
+def distinct(rows: Rows, column: str) -> tuple[str, ...]:
+    """The names in a column, in the order in which they come first."""
+    return tuple(dict.fromkeys(str(row[column]) for row in rows))
+
+
 def label(charted: ReportData, name: str) -> str:
     """A target's name in a figure: a simulated one says so wherever it stands."""
     simulated = {charted.labels[each.id] for each in charted.targets if each.simulated}
