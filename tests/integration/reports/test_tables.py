@@ -14,7 +14,7 @@ from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
 from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.report import html
-from coordinator.reports.service import report_tables
+from coordinator.reports.service import ReportOptions, report_tables
 from coordinator.reports.table import Missing, Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.report_data import MEASURES
