@@ -1,6 +1,6 @@
-"""Settings of one coordinator process, from the environment.
+"""The variables of the coordinator and its command line, and the settings of one coordinator process.
 
-The command line reads variables of its own: where the data are, which coordinator to speak to, a runner's secret.
+Nothing else on this side reads variables; children are given the whole environment as it is.
 """
 
 from __future__ import annotations
@@ -13,13 +13,33 @@ from pathlib import Path
 from secrets import token_hex
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from pydantic import AliasChoices, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
 from coordinator.errors import SettingError
 from protocol.enrolment import SECRET
 
-ENROLMENT = "PORTOLAN_ENROLMENT_SECRET_FILE"
 STATEMENT_TIMEOUT = "PORTOLAN_STATEMENT_TIMEOUT_S"
 STATEMENT_TIMEOUT_S = 60.0
 """Nothing of ours takes this long; an export reads in pages."""
+
+
+class Variables(BaseSettings):
+    """The variables as they are set; an empty one is not set. Their meaning is in docs/reference/settings.md."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, case_sensitive=True, frozen=True)
+
+    data: Path | None = Field(default=None, validation_alias="PORTOLAN_DATA")
+    url: str | None = Field(default=None, validation_alias="PORTOLAN_URL")
+    runner_secret: str = Field(default="", validation_alias="PORTOLAN_RUNNER_SECRET")
+    enrolment_secret_file: Path | None = Field(default=None, validation_alias="PORTOLAN_ENROLMENT_SECRET_FILE")
+    database_url: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_URL")
+    database_password_file: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_PASSWORD_FILE")
+    # Not a number yet: a command that needs no limit is not to fail for one that cannot be read.
+    statement_timeout_s: str | None = Field(default=None, validation_alias=STATEMENT_TIMEOUT)
+    cache: Path | None = Field(default=None, validation_alias=AliasChoices("PORTOLAN_CACHE", "XDG_CACHE_HOME"))
+    system_data: Path | None = Field(default=None, validation_alias="XDG_DATA_HOME")
+    path: str = Field(default=os.defpath, validation_alias="PATH")
 
 
 def _identity() -> str:
@@ -41,30 +61,26 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        url = os.environ.get("PORTOLAN_DATABASE_URL")
-        if not url:
+        variables = Variables()
+        if not variables.database_url:
             from coordinator.errors import DatabaseError
 
             raise DatabaseError("PORTOLAN_DATABASE_URL is not set: give it a DSN, or start with `portolan up`")
-        dsn = with_password(url, os.environ.get("PORTOLAN_DATABASE_PASSWORD_FILE"))
+        dsn = with_password(variables.database_url, variables.database_password_file)
         return cls(database_url=dsn, enrolment_secret_file=enrolment_file(None))
 
 
 def cache() -> Path:
     """Where what can be made again is kept."""
-    for name in ("PORTOLAN_CACHE", "XDG_CACHE_HOME"):
-        if given := os.environ.get(name):
-            return Path(given).expanduser().absolute()
-    return Path(os.path.expanduser("~/.cache")).absolute()
+    return (Variables().cache or Path("~/.cache")).expanduser().absolute()
 
 
 def enrolment_file(given: Path | None) -> Path | None:
     """The given file, else the environment's. Raises ``SettingError`` now, rather than at each enrolment."""
-    named = given or os.environ.get(ENROLMENT)
-    if not named:
-        return None
-    enrolment_secret(Path(named))
-    return Path(named)
+    named = given or Variables().enrolment_secret_file
+    if named is not None:
+        enrolment_secret(named)
+    return named
 
 
 def enrolment_secret(path: Path) -> str:
@@ -80,8 +96,8 @@ def enrolment_secret(path: Path) -> str:
 
 def statement_timeout_s() -> float:
     """The environment's limit for one statement, or the default."""
-    given = os.environ.get(STATEMENT_TIMEOUT)
-    if not given:
+    given = Variables().statement_timeout_s
+    if given is None:
         return STATEMENT_TIMEOUT_S
     try:
         seconds = float(given)

@@ -23,6 +23,7 @@ from pathlib import Path
 from coordinator.atomic_files import write_private
 from coordinator.errors import DatabaseError
 from coordinator.held_folder import FolderLock
+from coordinator.settings import Variables
 
 DEFAULT_PORT = 8642
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
@@ -30,11 +31,12 @@ DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
 
 def default_directory() -> Path:
     """``$PORTOLAN_DATA``, or the place that the system has for such data."""
-    if given := os.environ.get("PORTOLAN_DATA"):
-        return Path(given)
+    variables = Variables()
+    if variables.data is not None:
+        return variables.data
     if os.geteuid() == 0:
         return Path("/var/lib/portolan")
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "portolan"
+    return (variables.system_data or Path.home() / ".local" / "share") / "portolan"
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class DataDirectory:
 
 def find_url(given: str | None, directory: DataDirectory) -> str:
     """Which coordinator a command speaks to: as given, else the environment's, else the local one's."""
-    if url := given or os.environ.get("PORTOLAN_URL"):
+    if url := given or Variables().url:
         return url.rstrip("/")
     try:
         found = directory.running()

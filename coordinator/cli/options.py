@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ import typer
 from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory, find_url
 from coordinator.errors import CoordinatorError
+from coordinator.settings import Variables
 
 Url = Annotated[
     str | None,
@@ -49,4 +49,4 @@ def read_secret(file: Path | None, from_stdin: bool) -> str:
             return file.read_text().strip()
         except UnicodeDecodeError as error:
             raise CoordinatorError(f"--secret-file {file} holds no text: give the file of the secret") from error
-    return os.environ.get("PORTOLAN_RUNNER_SECRET", "").strip()
+    return Variables().runner_secret.strip()

@@ -26,6 +26,7 @@ from coordinator.database.binaries import Account, Installation, account_of, cho
 from coordinator.errors import DatabaseError
 from coordinator.exec_with_parent_death_signal import dying_with_us
 from coordinator.held_folder import FolderLock
+from coordinator.settings import Variables
 
 USER = DATABASE = "portolan"
 INITDB_OPTIONS = ("--username", USER, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C")
@@ -311,7 +312,7 @@ def _launch(account: Account, at_parents_death: signal.Signals, command: list[st
 
 def _environment() -> dict[str, str]:
     """No PG… variable, locale or Python setting of the caller's reaches the server."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    return {"PATH": Variables().path, "LC_ALL": "C"}
 
 
 def _ready(pid_file: Path, pid: int) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from pydantic import AliasChoices
 
 from coordinator.errors import DatabaseError, SettingError
-from coordinator.settings import Settings, with_password
+from coordinator.settings import Settings, Variables, with_password
 
 
 @pytest.mark.parametrize("password", ["plain", "p@ss:w/ord?#%", "ä b"])
@@ -45,3 +47,35 @@ def test_a_limit_that_is_none(monkeypatch: pytest.MonkeyPatch, given: str) -> No
     monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", given)
     with pytest.raises(SettingError, match=r"give seconds from 0\.1 to 3600"):
         Settings("postgresql://nowhere")
+
+
+def test_nothing_but_the_settings_reads_a_variable_on_the_coordinators_side() -> None:
+    root = Path(__file__).parents[2] / "coordinator"
+    readers = []
+    for file in sorted(root.rglob("*.py")):
+        text = file.read_text()
+        # The whole environment may be handed on to a child.
+        if re.search(r"getenv|environ\b(?!ment)", text.replace("{**os.environ", "")):
+            readers.append(str(file.relative_to(root)))
+    assert readers == []
+
+
+def test_every_variable_stands_in_the_docs() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text()
+    assert [name for name in variables() if f"`{name}`" not in text and f"${name}" not in text] == []
+
+
+def variables() -> list[str]:
+    names = []
+    for field in Variables.model_fields.values():
+        alias = field.validation_alias
+        names += alias.choices if isinstance(alias, AliasChoices) else [alias]
+    return [name for name in map(str, names) if name != "PATH"]
+
+
+@pytest.mark.parametrize("name", ["PORTOLAN_DATA", "PORTOLAN_URL", "PORTOLAN_RUNNER_SECRET", "XDG_CACHE_HOME"])
+def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "")
+    empty = Variables()
+    monkeypatch.delenv(name)
+    assert empty == Variables()
