@@ -17,10 +17,13 @@ class CatalogueCase(Message):
     host_only: Line | None = None
     """Why the function never touches a device, or null if it should."""
     tags: Lines = Field(default_factory=list)
+    digest: Name | None = None
+    """Changes with whatever decides the case's result, and with nothing else; equal digests in two revisions of the
+    suite make the case's cells comparable. Null: only the suite's revision is known."""
 
 
 class CatalogueSuite(Message):
-    """A named set of cases. ``revision`` changes whenever a case of this framework changes."""
+    """A named set of cases. ``revision`` changes whenever one of its cases changes."""
 
     name: Name
     revision: Name
