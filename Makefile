@@ -7,6 +7,9 @@ BENCH ?=
 FRAMEWORKS := jax tensorflow torch
 # What compose.yaml serves unless a profile is chosen.
 CONTAINERS := jax/cpu tensorflow/cpu tensorflow/xla torch/cpu torch/xla
+# A target's service has its name; Compose adds what it depends on.
+comma := ,
+SERVICES = $(subst /,-,$(subst $(comma), ,$(TARGETS)))
 
 PROCESS_TESTS := test-coordinator test-browser $(FRAMEWORKS:%=test-%) test-toy
 
@@ -14,9 +17,9 @@ MATRIX := tests/faults/matrix/test_fault_matrix.py
 
 BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
-STAMP := .venv/set-up-$(shell cat coordinator/constraints.txt pyproject.toml | cksum | cut -d ' ' -f 1)
+STAMP := .venv/set-up-$(shell cat coordinator/lock.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker test test-processes $(PROCESS_TESTS) test-containers test-faults lint bench screenshots clean
+.PHONY: help setup demo images demo-docker lock test test-processes $(PROCESS_TESTS) test-containers test-faults lint bench screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +30,7 @@ help:
 	@echo 'make test                      all set-up and all tests'
 	@echo 'make test-torch                one part of them: coordinator, browser, jax, tensorflow, torch, toy, containers, faults'
 	@echo 'make lint                      ruff, mypy and the directions of imports'
+	@echo 'make lock [UPGRADE=1]          pin the packages of every environment, with their hashes'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
 	@echo 'make screenshots               pictures of the main pages, docs/images/, with Chromium'
 	@echo 'make clean                     remove .venv and caches; data and frameworks stay'
@@ -43,9 +47,13 @@ images: $(STAMP)
 	@$(BIN)/python scripts/images.py $(IMAGES)
 
 # The containers go on afterwards; `docker compose down` ends them and keeps the data.
-demo-docker: images
-	docker compose up --detach --wait
+demo-docker: $(STAMP)
+	@$(BIN)/python scripts/images.py $(or $(IMAGES),$(if $(SERVICES),--for $(SERVICES)))
+	docker compose up --detach --wait $(SERVICES)
 	@$(BIN)/portolan demo --url "http://127.0.0.1:$${PORTOLAN_PORT:-8642}" --targets "$(or $(TARGETS),$(CONTAINERS))"
+
+lock: $(STAMP)
+	@$(BIN)/python scripts/lock.py $(if $(UPGRADE),--upgrade)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """The ceiling of dispatch: the queue's own statements in a loop, without HTTP, events or decisions.
 
-One connection claims as many jobs at a time as a link does, another finishes as many as the
-finisher does, both as fast as they can; nothing that stores these outcomes with these statements can be faster.
+One connection claims as many jobs at a time as a session does, another finishes as many as the
+outcome writer does, both as fast as they can; nothing that stores these outcomes with these statements can be faster.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from bench.instant_runner import ordinary_outcome, service
 from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
-from coordinator.campaigns.selectors import TargetName
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import upgrade
 from coordinator.dispatch import finishes, queue
-from coordinator.dispatch.finisher import BATCH
 from coordinator.dispatch.finishes import Finish
-from coordinator.dispatch.machine import MAX_CLAIM
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
+from coordinator.dispatch.outcome_writer import BATCH
 from coordinator.dispatch.queue import Cursor, HeldJob
-from coordinator.fleet import ownership, suites
-from coordinator.fleet import store as fleet
-from coordinator.outcomes.records import record
+from coordinator.dispatch.records import record
+from coordinator.dispatch.runner_state_machine import MAX_CLAIM
+from coordinator.registry import ownership, suites
+from coordinator.registry import store as registry
+from coordinator.targets.selectors import TargetName
 from protocol.catalogue import Catalogue
 
 DATABASE = "ceiling"
@@ -56,7 +56,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         async with engine.begin() as connection:
             suite_id = await suites.store_suite(connection, offered.info.framework, suite)
             url = f"http://nobody/{offered.info.boot_id}"
-            runner_id = await fleet.add_runner(connection, offered.info, [suite_id], url=url, secret="")
+            runner_id = await registry.add_runner(connection, offered.info, [suite_id], url=url, secret="")
             owned = await ownership.own(connection, runner_id, "bench")
             assert owned is not None
             target = TargetName(owned.target_id, owned.framework, offered.info.version, owned.device)

@@ -19,8 +19,8 @@ from bench.celery_baseline import NotRunError, tasks_per_second
 from bench.figure import Figure, middle, spread
 from bench.house import House, database, instant_house
 from bench.place import folder, say
-from coordinator.dispatch.finisher import BATCH
-from coordinator.dispatch.machine import MAX_CLAIM
+from coordinator.dispatch.outcome_writer import BATCH
+from coordinator.dispatch.runner_state_machine import MAX_CLAIM
 
 CASES = 2_000
 RUNS = 10

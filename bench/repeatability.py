@@ -22,7 +22,7 @@ from bench.place import folder, say
 from bench.slowed import FACTOR, VARIABLE
 from coordinator.database.connection import engine as make_engine
 from coordinator.reports import store
-from coordinator.reports.comparison import Comparison, Measured, compare, paper_ratios
+from coordinator.results.comparison.latencies import Comparison, Measured, compare, paper_ratios
 
 SEED = "PORTOLAN_BENCH_SEED"
 TARGET = "PORTOLAN_BENCH_TARGET"

@@ -13,17 +13,17 @@ from coordinator import health, problems
 from coordinator.bundles.api import router as bundles
 from coordinator.campaigns.api import router as campaigns
 from coordinator.catalog.api import router as catalogue
-from coordinator.changes.api import router as changes
+from coordinator.causes.api import router as review
 from coordinator.context import Shared
 from coordinator.database.pools import make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
-from coordinator.fleet.api import router as runners
-from coordinator.matrix import service as matrices
-from coordinator.matrix.api import router as matrix
-from coordinator.outcomes.api import router as outcomes
+from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports
-from coordinator.reports.drawing import Drawer
-from coordinator.review.api import router as review
+from coordinator.reports.charts.renderer import Drawer
+from coordinator.results import service as matrices
+from coordinator.results.api import router as matrix
+from coordinator.results.comparison.api import router as changes
+from coordinator.results.outcomes.api import router as outcomes
 from coordinator.settings import Settings
 from coordinator.supervision import Supervisor, end
 from coordinator.web import site

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.dispatch.dispatcher import Dispatcher
-from coordinator.reports.drawing import Drawer
+from coordinator.reports.charts.renderer import Drawer
 from coordinator.supervision import Supervisor
 
 

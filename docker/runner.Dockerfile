@@ -2,26 +2,30 @@
 # What differs between frameworks and devices are the arguments; docker/bake.hcl has a set for each.
 ARG PYTHON=python:3.11-slim-bookworm
 
-FROM ${PYTHON} AS requirements
-ARG EXTRA=""
-ARG WITHOUT=""
-ARG ALSO=""
-WORKDIR /requirements
-COPY pyproject.toml docker/requirements.py ./
-RUN python3 requirements.py --extra ${EXTRA} --without ${WITHOUT} --also ${ALSO} >requirements.txt
-
 FROM ${PYTHON} AS installed
 # Which package index: none is named here, so pip's own default holds unless an argument names another.
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
-ARG CONSTRAINTS=coordinator/constraints.txt
+# Which lock: the one of FOLDER that ends in VARIANT.
+ARG FOLDER=runners
+ARG VARIANT=""
+# Not empty: any build of the locked versions, and of what the index's builds of them need.
+ARG ANY_BUILD=""
 # Without a pip of its own: nothing is installed into a finished image, which its root's being read-only forbids too.
 RUN python3 -m venv --without-pip /opt/venv
-COPY --from=requirements /requirements/requirements.txt /requirements/
-COPY ${CONSTRAINTS} /requirements/constraints.txt
+COPY runners/*.txt /requirements/
+COPY ${FOLDER}/*.txt /requirements/own/
+WORKDIR /requirements/own
 RUN --mount=type=cache,target=/root/.cache/pip \
-    python3 -m pip --python /opt/venv/bin/python install -r /requirements/requirements.txt -c /requirements/constraints.txt \
-    && python3 -m pip --python /opt/venv/bin/python check
+    pip="python3 -m pip --python /opt/venv/bin/python" \
+    && if [ -z "${ANY_BUILD}" ]; then \
+        $pip install --require-hashes --no-deps -r "lock${VARIANT}.txt"; \
+    else \
+        sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' "lock${VARIANT}.txt" >pins.txt \
+        && $pip install -r "requirements${VARIANT}.txt" -c pins.txt \
+        && touch /opt/venv/portolan-any-build; \
+    fi \
+    && $pip check
 COPY docker/strip.py /requirements/
 RUN python3 /requirements/strip.py /opt/venv
 

@@ -1,5 +1,6 @@
 """Builds the images of the containers, and writes what ``compose.yaml`` is given. ``make images`` calls it.
 
+``images.py [IMAGE …]`` builds these or all, ``images.py --for SERVICE …`` those that services of compose.yaml need.
 Of each image built, ``.env`` gets the digest, which the runner then says in its fingerprint. What stands there
 of others, and what a person wrote, stays. Runs in ``.venv``.
 """
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +24,14 @@ ENV = ROOT / ".env"
 LOCAL_REVISIONS = ("jax", "tensorflow", "torch")
 
 
-def main(wanted: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     began = time.monotonic()
+    wanted = needed(arguments[1:]) if arguments[:1] == ["--for"] else arguments
     secret_files.make(secret_files.folder())
     bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", *wanted]
     variables = {**os.environ, **labels()}
-    try:
-        planned = subprocess.run(
-            [*bake, "--print"], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        sys.exit("images: docker is not installed; without it, `make demo` charts this machine as processes")
-    if planned.returncode != 0:
-        sys.exit(f"images: {(planned.stderr.strip().splitlines() or ['docker buildx does not work here'])[-1]}")
-    targets: dict[str, dict[str, list[str]]] = json.loads(planned.stdout)["target"]
+    planned = printed([*bake, "--print"], variables, "docker buildx does not work here")
+    targets: dict[str, dict[str, list[str]]] = planned["target"]
     print(f"images: building {', '.join(targets)}", flush=True)
     if subprocess.run(bake, cwd=ROOT, env=variables).returncode != 0:
         sys.exit(
@@ -50,6 +46,31 @@ def main(wanted: list[str]) -> None:
         print(f"images: {tag}  {image['Size'] / 1e9:.2f} GB  {image['Id'][:19]}" + (f"  ({note})" if note else ""))
     write_env(ENV, digests)
     print(f"images: ready after {time.monotonic() - began:.0f} s; {ENV.name} has their digests")
+
+
+def needed(services: list[str]) -> list[str]:
+    """The images of these services, and the coordinator's, on which every service depends."""
+    config = ["docker", "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
+    images = {
+        name: service["image"].partition("/")[2].partition(":")[0]
+        for name, service in printed(config, os.environ, "docker compose does not work here")["services"].items()
+        if "coordinator" in service.get("depends_on", ())
+    }
+    if unknown := [service for service in services if service not in images]:
+        targets = ", ".join(name.replace("-", "/", 1) for name in images)
+        sys.exit(f"images: compose.yaml has no runner for {unknown[0].replace('-', '/', 1)}; it has: {targets}")
+    return ["coordinator", *sorted({images[service] for service in services})]
+
+
+def printed(command: list[str], variables: Mapping[str, str], otherwise: str) -> dict[str, Any]:
+    """The JSON that a command of Docker's prints, without an engine."""
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        sys.exit("images: docker is not installed; without it, `make demo` charts this machine as processes")
+    if done.returncode != 0:
+        sys.exit(f"images: {(done.stderr.strip().splitlines() or [otherwise])[-1]}")
+    return dict(json.loads(done.stdout))
 
 
 def labels() -> dict[str, str]:

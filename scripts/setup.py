@@ -5,15 +5,17 @@ says so. An interrupted set-up heals with the next call: the stamp is written la
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 PYTHON = os.path.join(VENV, "bin", "python")
-CONSTRAINTS = os.path.join("coordinator", "constraints.txt")
+LOCK = os.path.join("coordinator", "lock.txt")
 
 
 def main(stamp):
@@ -30,17 +32,30 @@ def main(stamp):
         shutil.rmtree(VENV, ignore_errors=True)
         call([sys.executable, "-m", "venv", VENV], os.environ, "on Debian and Ubuntu, install python3-venv first")
     sys.path.insert(0, ROOT)
-    from runners.cli.environments import index_variables
+    from runners.cli.environments import any_build, index_variables
 
     again = "see above; then call make again, it goes on from here"
     say("installing uv")
-    call([PYTHON, "-m", "pip", "install", "--quiet", "uv", "-c", CONSTRAINTS], os.environ, again)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as own:
+        own.write(locked("uv", any_build(os.environ)))
+        own.flush()
+        call([PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "-r", own.name], os.environ, again)
     say("installing the coordinator and the development tools")
-    uv = [os.path.join(VENV, "bin", "uv"), "pip", "install", "--python", PYTHON, "--compile-bytecode"]
-    call([*uv, "-e", ".[coordinator,dev]", "-c", CONSTRAINTS], index_variables(os.environ), again)
+    uv = [os.path.join(VENV, "bin", "uv"), "pip"]
+    into = ["--python", PYTHON, "--compile-bytecode"]
+    hashes = "--no-verify-hashes" if any_build(os.environ) else "--require-hashes"
+    call([*uv, "sync", *into, hashes, LOCK], index_variables(os.environ), again)
+    call([*uv, "install", *into, "--no-deps", "-e", "."], index_variables(os.environ), again)
     with open(stamp, "w"):
         pass
     say(f"ready after {time.time() - began:.0f} s")
+
+
+def locked(package, any_build):
+    """The lines of the lock for one package, without its hashes if any build of that version will do."""
+    with open(LOCK) as file:
+        block = re.search(f"^{package}==.*\n(?:    .*\n)*", file.read(), re.MULTILINE)[0]
+    return block.split()[0] if any_build else block
 
 
 def works():

@@ -16,12 +16,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.bundles import reader, store
 from coordinator.bundles.reader import Bundle
 from coordinator.bundles.store import DoneJob
-from coordinator.database.connection import is_refused
-from coordinator.dispatch.messages import Key
+from coordinator.database.outage import is_refused
+from coordinator.dispatch.leases import Key
+from coordinator.dispatch.records import record
 from coordinator.errors import BundleError
-from coordinator.fleet.store import store_fingerprint, store_target
-from coordinator.fleet.suites import lock_revision, require_agreement, store_bundled_suite
-from coordinator.outcomes.records import record
+from coordinator.registry.store import store_fingerprint, store_target
+from coordinator.registry.suites import lock_revision, require_agreement, store_bundled_suite
 from protocol.bundle import MAX_BYTES, BundledOutcome
 
 IN_MEMORY_BYTES = 8 << 20

@@ -15,9 +15,9 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import priority
-from coordinator.campaigns.selectors import spelled
 from coordinator.database.tables import campaign_targets, campaigns, cases, jobs
 from coordinator.dispatch.finishes import COLUMNS, FinishedJob, column_arrays, column_values
+from coordinator.targets.selectors import spelled
 from protocol.bundle import BundleHeader
 from protocol.enums import Verdict
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from coordinator.campaigns.selectors import TargetName, did_you_mean, select_functions
 from coordinator.errors import RequestError, UnknownNameError
+from coordinator.targets.selectors import TargetName, did_you_mean, select_functions
 
 MAX_RUNS = 100
 

@@ -23,9 +23,9 @@ from coordinator.campaigns.models import (
     Verdicts,
 )
 from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan
-from coordinator.campaigns.selectors import select_targets, spelled
 from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError
+from coordinator.targets.selectors import select_targets, spelled
 
 ENOUGH_JOBS = 5
 """Fewer finished jobs than this say nothing about the time left."""

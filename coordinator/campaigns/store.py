@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase
-from coordinator.campaigns.selectors import TargetName
 from coordinator.database.tables import campaign_targets, campaigns, cases, suites
+from coordinator.targets.selectors import TargetName
 
 
 async def live_targets(connection: AsyncConnection) -> list[TargetName]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from coordinator.campaigns.selectors import spelled
 from coordinator.catalog import store
 from coordinator.context import Context
+from coordinator.targets.selectors import spelled
 
 router = APIRouter(prefix="/catalogue", tags=["catalogue"])
 

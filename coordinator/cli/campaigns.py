@@ -17,7 +17,7 @@ from coordinator.cli.options import AsJson, CampaignId, DataDir, Url, connect, s
 from coordinator.cli.patience import follow, of_campaigns
 from coordinator.cli.progress import Board, Watch, settled
 from coordinator.cli.tables import console, duration, plural, print_columns
-from coordinator.outcomes.models import Matrix
+from coordinator.results.outcomes.models import Matrix
 from protocol.enums import TimingPolicy
 
 

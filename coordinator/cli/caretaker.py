@@ -41,8 +41,8 @@ from coordinator.fleet.engine_errors import (
     PortTakenError,
     UnkillableError,
 )
-from coordinator.fleet.models import Runner
 from coordinator.fleet.tending import Action, Create, Memory, Register, Remove, Restart, Start
+from coordinator.registry.models import Runner
 
 PORTS = 100
 """How many are tried, from the first one on."""

@@ -13,13 +13,13 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
-from coordinator.changes.models import Compared
+from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import PortolanError
-from coordinator.fleet.models import Runner, RunnerList
-from coordinator.matrix.models import History
-from coordinator.outcomes.models import Matrix, OutcomePage
-from coordinator.review.models import Override, OverrideList, Reclassified
+from coordinator.registry.models import Runner, RunnerList
+from coordinator.results.comparison.models import Compared
+from coordinator.results.models import History
+from coordinator.results.outcomes.models import Matrix, OutcomePage
 from protocol.problems import Problem
 
 SILENCE_S = 30.0

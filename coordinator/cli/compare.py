@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from coordinator.changes.models import Change, Compared, ComparedPair, Half, LatencyChange
 from coordinator.cli.client import CoordinatorError
 from coordinator.cli.options import AsJson, DataDir, Url, connect
 from coordinator.cli.tables import plural
+from coordinator.results.comparison.models import Change, Compared, ComparedPair, Half, LatencyChange
 
 LISTED = 20
 """Functions of one kind; --json has all."""

@@ -22,10 +22,10 @@ import typer
 from coordinator.cli import elsewhere
 from coordinator.cli.client import Client, CoordinatorAwayError
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
-from coordinator.cli.elsewhere import NAME, Follower, cancel_leftovers
+from coordinator.cli.elsewhere import NAME, Follower, Work, cancel_leftovers
 from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, Say, stoppable
 from coordinator.cli.matrix import print_matrix, summary
-from coordinator.cli.options import DataDir
+from coordinator.cli.options import DataDir, split
 from coordinator.cli.patience import of_campaigns
 from coordinator.cli.processes import Child
 from coordinator.cli.progress import Bar, Board
@@ -33,7 +33,7 @@ from coordinator.cli.report import write_report
 from coordinator.cli.tables import console, duration, plural
 from coordinator.cli.up import TEND_EVERY_S, targets_of
 from coordinator.errors import PortolanError
-from coordinator.outcomes.models import Matrix
+from coordinator.results.outcomes.models import Matrix
 
 HOPELESS_STARTS = 5
 """A runner that ended this often in a row takes its campaign with it."""
@@ -75,11 +75,11 @@ class Environment:
 class Demo:
     """Drives all environments from one loop, which also keeps the runners alive."""
 
-    def __init__(self, instance: Instance, board: Board, environments: Sequence[Environment], runs: int) -> None:
+    def __init__(self, instance: Instance, board: Board, environments: Sequence[Environment], work: Work) -> None:
         self._instance = instance
         self._board = board
         self._environments = environments
-        self._runs = runs
+        self._work = work
         self._patience = of_campaigns(board.say, instance.url)
 
     def run(self) -> None:
@@ -144,7 +144,7 @@ class Demo:
             return
         with Client(self._instance.url) as client:
             try:
-                campaign = client.submit({"name": NAME, "targets": serving, "runs": self._runs})
+                campaign = client.submit({"name": NAME, "targets": serving, **self._work})
             except CoordinatorAwayError as error:
                 # Again at the next look; what was queued all the same is cancelled by the next demo.
                 self._patience.lost(error)
@@ -155,7 +155,7 @@ class Demo:
         self._patience.heard()
         self._board.say(
             f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(serving)}, "
-            f"{plural(self._runs, 'run')} of each case"
+            f"{plural(campaign.runs, 'run')} of each case"
         )
         environment.follower = Follower(self._instance.url, campaign, self._board.say)
         self._turn(environment, "charting")
@@ -186,16 +186,18 @@ def demo(
         list[str] | None, typer.Option(help=f"Such as torch/cpu; unless given {' '.join(KNOWN_TARGETS)}.")
     ] = None,
     runs: Annotated[int, typer.Option(min=1, max=100, help="How often each case runs; a real campaign takes 3.")] = 1,
+    functions: Annotated[list[str] | None, typer.Option(help="Globs such as jax.lax.*; all unless given.")] = None,
     url: Annotated[
         str | None, typer.Option(help="A coordinator that runs already: chart its runners instead of this machine.")
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Set up, start, chart every function on this machine's targets, show the matrix, stop."""
+    work: Work = {"runs": runs, **({"functions": split(functions)} if functions is not None else {})}
     if url is not None:
         if data_dir is not None:
             raise InstanceError("--url and --data-dir exclude each other: what is elsewhere keeps its own data")
-        _demo_elsewhere(url.rstrip("/"), targets_of(targets) if targets is not None else None, runs)
+        _demo_elsewhere(url.rstrip("/"), targets_of(targets) if targets is not None else None, work)
         return
     wanted = targets_of(targets)
     directory = DataDirectory(data_dir)
@@ -208,7 +210,7 @@ def demo(
                 directory, database=None, host="127.0.0.1", port=DEFAULT_PORT, or_any_port=True, say=board.say
             ) as instance:
                 board.say(f"watch it at {instance.url}")
-                Demo(instance, board, environments, runs).run()
+                Demo(instance, board, environments, work).run()
                 board.show([])
                 followers = [each.follower for each in environments if each.follower is not None]
                 if not followers:
@@ -227,11 +229,11 @@ def demo(
     console().print(_further([each.latest.id for each in followers], data_dir), soft_wrap=True)
 
 
-def _demo_elsewhere(url: str, targets: Sequence[str] | None, runs: int) -> None:
+def _demo_elsewhere(url: str, targets: Sequence[str] | None, work: Work) -> None:
     began = time.monotonic()
     try:
         with stoppable(), Board() as board, Client(url) as client:
-            charted = elsewhere.chart(client, targets, runs, board)
+            charted = elsewhere.chart(client, targets, work, board)
             matrices = _matrices(client, charted, board)
     except KeyboardInterrupt:
         print(f"interrupted; what was submitted goes on at {url}, and the next demo cancels it", file=sys.stderr)

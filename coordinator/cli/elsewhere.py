@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.cli.client import Client, CoordinatorError
@@ -14,6 +15,8 @@ from coordinator.cli.tables import duration, plural
 from coordinator.errors import PortolanError
 
 NAME = "demo"
+Work = dict[str, Any]
+"""The members of a submission that are the same for each campaign of a demo: the functions, and how many runs."""
 RUNNERS_LIMIT_S = 180.0
 """How long to wait for runners that have been asked for by name; importing a framework takes its time."""
 LOOK_EVERY_S = 0.5
@@ -55,7 +58,7 @@ def cancel_leftovers(client: Client, name: str, say: Callable[[str], None]) -> N
             say(f"campaign {campaign.id}, of a demo that was interrupted: cancelled")
 
 
-def chart(client: Client, targets: Sequence[str] | None, runs: int, board: Board) -> list[int]:
+def chart(client: Client, targets: Sequence[str] | None, work: Work, board: Board) -> list[int]:
     """One campaign for each framework on the runners that are online, to their ends; their ids."""
     patience = of_campaigns(board.say, client.url)
     patience.ask(lambda: cancel_leftovers(client, NAME, board.say))
@@ -64,7 +67,7 @@ def chart(client: Client, targets: Sequence[str] | None, runs: int, board: Board
         groups.setdefault(target.split("/")[0], []).append(target)
     followers = []
     for serving in groups.values():
-        campaign = client.submit({"name": NAME, "targets": serving, "runs": runs})
+        campaign = client.submit({"name": NAME, "targets": serving, **work})
         board.say(f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(serving)}")
         followers.append(Follower(client.url, campaign, board.say))
     while not all(each.ended for each in followers):

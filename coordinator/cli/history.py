@@ -8,7 +8,7 @@ import typer
 
 from coordinator.cli.options import AsJson, DataDir, Url, connect
 from coordinator.cli.tables import latency, print_columns
-from coordinator.matrix.models import Past
+from coordinator.results.models import Past
 
 
 def history(

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coordinator.cli.tables import latency, plural
-from coordinator.outcomes.models import Cell, Matrix, MatrixRow, MatrixTarget
+from coordinator.results.outcomes.models import Cell, Matrix, MatrixRow, MatrixTarget
 
 STYLES = {"success": "green", "partial": "yellow", "complete": "red", "unknown": "dim"}
 LEGEND = (

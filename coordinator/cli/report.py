@@ -14,7 +14,7 @@ from coordinator.cli.client import Client, CoordinatorError
 from coordinator.cli.files import writing, writing_text
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console, print_columns
-from coordinator.reports.render import from_json, to_terminal
+from coordinator.reports.table_renderer import from_json, to_terminal
 
 PICTURES = ("svg", "png", "json")
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 
 import typer
 
+from coordinator.causes.rules import readable
 from coordinator.cli.client import Client, CoordinatorError
 from coordinator.cli.files import writing, writing_text
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console, plural
-from coordinator.outcomes.causes import readable
-from coordinator.outcomes.models import Matrix
+from coordinator.results.outcomes.models import Matrix
 from protocol.enums import Cause, Verdict
 
 LISTED = 50

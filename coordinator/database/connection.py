@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from coordinator.database import wire
-from coordinator.database.outage import DATABASE_AWAY, sqlstate
+from coordinator.database.outage import DATABASE_AWAY, is_conflict
 from coordinator.settings import STATEMENT_TIMEOUT_S
 
 T = TypeVar("T")
@@ -35,8 +35,6 @@ PING_TIMEOUT_S = 5.0
 LISTEN_PING_S = 20.0
 RECONNECT_S = (0.1, 5.0)
 """First pause before another attempt, and the longest; it doubles in between."""
-CONFLICTS = frozenset({"40P01", "40001"})
-"""SQLSTATE of a deadlock and of a serialisation failure."""
 ATTEMPTS = 5
 """Of a transaction that met conflicts; each has cost others and us a second by then."""
 
@@ -114,17 +112,6 @@ async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaita
                 raise
     async with engine.begin() as connection:
         return await work(connection)
-
-
-def is_conflict(error: BaseException) -> bool:
-    """A deadlock or serialisation failure: expected now and then, and settled by trying again."""
-    return isinstance(error, DBAPIError) and sqlstate(error) in CONFLICTS
-
-
-def is_refused(error: BaseException) -> bool:
-    """PostgreSQL takes these values at no time: text with NUL, numbers out of range, or out of our own constraints."""
-    state = getattr(error.orig, "sqlstate", None) or "" if isinstance(error, DBAPIError) else ""
-    return state.startswith("22") or state == "23514"
 
 
 def plain_text(value: str) -> str:

@@ -1,4 +1,4 @@
-"""What it means that the database is away: the one list of errors, for all loops and all answers.
+"""The errors of PostgreSQL and what each means: an outage, a conflict to try again, or values that it refuses.
 
 A loop that lives for long catches ``DATABASE_AWAY`` and tries again. Over HTTP such an error is
 an outage (503) unless ``is_outage`` says that the statement itself was at fault.
@@ -25,6 +25,9 @@ DATABASE_AWAY: tuple[type[Exception], ...] = (
 _FAULTS_OF_THE_STATEMENT = ("0A", "21", "22", "23", "42")
 """Classes of SQLSTATE that PostgreSQL answers with while it is well: to try again changes nothing."""
 
+_CONFLICTS = frozenset({"40P01", "40001"})
+"""SQLSTATE of a deadlock and of a serialisation failure."""
+
 
 def is_outage(error: BaseException) -> bool:
     """Whether the same request can succeed in a moment, because PostgreSQL or the way to it was at fault."""
@@ -37,6 +40,22 @@ def is_outage(error: BaseException) -> bool:
     return isinstance(error, ConnectionError | TimeoutError) or (
         isinstance(error, DATABASE_AWAY) and not isinstance(error, OSError)
     )
+
+
+def is_conflict(error: BaseException) -> bool:
+    """A deadlock or serialisation failure: expected now and then, and settled by trying again."""
+    return isinstance(error, DBAPIError) and sqlstate(error) in _CONFLICTS
+
+
+def is_refused(error: BaseException) -> bool:
+    """PostgreSQL takes these values at no time: text with NUL, numbers out of range, or out of our own constraints."""
+    state = (sqlstate(error) or "") if isinstance(error, DBAPIError) else ""
+    return state.startswith("22") or state == "23514"
+
+
+def is_unstorable(error: BaseException) -> bool:
+    """PostgreSQL takes this row at no time: refused values, or a broken constraint of any kind."""
+    return (sqlstate(error) or "").startswith(("22", "23"))
 
 
 def sqlstate(error: BaseException) -> str | None:

@@ -1,7 +1,7 @@
 """The connections of one coordinator, apart by who uses them: none can take another's.
 
 Requests come as many at once as somebody sends, and dispatch must go on beside them; what renews
-ownership must not wait for runners, and the finisher for nobody.
+ownership must not wait for runners, and the outcome writer for nobody.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from coordinator.database.connection import engine
 from coordinator.settings import STATEMENT_TIMEOUT_S
 
 REQUESTS = 10
-LINKS = 8
+SESSIONS = 8
 OWNERSHIP = 2
 """One for the loop that follows the fleet, one for renewals and sweeps."""
-FINISHER = 1
+WRITER = 1
 DISPATCH_STATEMENT_TIMEOUT_S = 30.0
 """Statements of dispatch take milliseconds. One that takes this long waits for a lock, or for nobody."""
 OWNERSHIP_STATEMENT_TIMEOUT_S = 10.0
@@ -29,12 +29,12 @@ DISPATCH_POOL_WAIT_S = 30.0
 @dataclass(frozen=True)
 class Pools:
     requests: AsyncEngine
-    links: AsyncEngine
+    sessions: AsyncEngine
     ownership: AsyncEngine
-    finisher: AsyncEngine
+    writer: AsyncEngine
 
     async def dispose(self) -> None:
-        pools = (self.requests, self.links, self.ownership, self.finisher)
+        pools = (self.requests, self.sessions, self.ownership, self.writer)
         await asyncio.gather(*(pool.dispose() for pool in pools))
 
 
@@ -50,7 +50,7 @@ def make_pools(dsn: str, statement_timeout_s: float = STATEMENT_TIMEOUT_S) -> Po
 
     return Pools(
         requests=engine(dsn, pool_size=REQUESTS, statement_timeout_s=statement_timeout_s),
-        links=pool(LINKS, "portolan dispatch", DISPATCH_STATEMENT_TIMEOUT_S),
+        sessions=pool(SESSIONS, "portolan dispatch", DISPATCH_STATEMENT_TIMEOUT_S),
         ownership=pool(OWNERSHIP, "portolan ownership", OWNERSHIP_STATEMENT_TIMEOUT_S),
-        finisher=pool(FINISHER, "portolan finisher", DISPATCH_STATEMENT_TIMEOUT_S),
+        writer=pool(WRITER, "portolan outcome writer", DISPATCH_STATEMENT_TIMEOUT_S),
     )

@@ -1,1 +1,1 @@
-"""The hot path: claims, posts, events, finishes. Decisions are in ``machine.py``, without I/O."""
+"""The hot path: claims, posts, events, outcomes. ``runner_state_machine.py`` decides, without I/O."""

@@ -1,6 +1,6 @@
-"""All runners, served: owns them, keeps one link per runner, wakes links when there is work.
+"""The dispatcher of a coordinator: it owns runners, keeps a session for each, and wakes sessions when there is work.
 
-One per coordinator process. Several coordinators share one database: each serves the
+There is one per coordinator process. Several coordinators share one database: each serves the
 runners that it owns, and takes over those whose owner has gone.
 """
 
@@ -18,16 +18,15 @@ from coordinator import metrics
 from coordinator.database.connection import listening
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.database.pools import Pools
-from coordinator.dispatch.finisher import LONGEST_RETRY_S, Finisher
-from coordinator.dispatch.link import RunnerLink
-from coordinator.dispatch.queue import LEASE_S
-from coordinator.dispatch.sweeps import sweep
-from coordinator.fleet import ownership
+from coordinator.dispatch.outcome_writer import RETRY, OutcomeWriter
+from coordinator.dispatch.queue import CHANNEL, LEASE_S
+from coordinator.dispatch.reaper import sweep
+from coordinator.dispatch.session import RunnerSession
+from coordinator.registry import ownership
 from coordinator.supervision import Supervisor, end
 
 log = logging.getLogger(__name__)
 
-CHANNEL = "portolan"
 SLOW_POLL_S = 2.0
 """Work is announced by NOTIFY; this only catches what an announcement missed."""
 RENEW_EVERY_S = 5.0
@@ -36,10 +35,10 @@ TURN_WITHIN_S = float(ownership.OWNERSHIP_S)
 ALLOCATIONS_PER_COLLECTION = 20_000
 """Events, rows and messages come by the thousand and are gone at once; Python's 700 is for others."""
 
-LINK = "link"
-"""What the metrics call all links together."""
+SESSION = "session"
+"""What the metrics call all sessions together."""
 
-Link = tuple[RunnerLink, asyncio.Task[None]]
+Session = tuple[RunnerSession, asyncio.Task[None]]
 
 
 class Dispatcher:
@@ -50,29 +49,29 @@ class Dispatcher:
         self._dsn = dsn
         self._identity = identity
         self._supervisor = supervisor
-        self._finisher = Finisher(pools.finisher, self._on_completed, supervisor.pulse("finisher"))
-        self._links: dict[int, Link] = {}
+        self._writer = OutcomeWriter(pools.writer, self._on_completed, supervisor.pulse("outcome writer"))
+        self._sessions: dict[int, Session] = {}
         self._lingering: dict[int, asyncio.Task[None]] = {}
-        """Tasks of links that were dropped and have not ended: two links would read one stream."""
+        """Tasks of sessions that were dropped and have not ended: two sessions would read one stream."""
         self._changed = asyncio.Event()
 
     async def run(self) -> None:
         # What is imported by now stays: to walk it again and again took a fifth of our time.
         gc.freeze()
         gc.set_threshold(ALLOCATIONS_PER_COLLECTION)
-        finisher = self._supervisor.start("finisher", self._finisher.run)
+        writer = self._supervisor.start("outcome writer", self._writer.run)
         others = [
-            self._supervisor.start("dispatcher", self._follow_fleet),
+            self._supervisor.start("dispatcher", self._follow_registry),
             self._supervisor.start("listener", self._listen),
             self._supervisor.start("renewer", self._renew),
         ]
         try:
-            await asyncio.wait([finisher, *others])
+            await asyncio.wait([writer, *others])
         finally:
-            # Whoever makes links first, then the links, so that nothing is put behind the finisher's last batch.
+            # Sessions end before the outcome writer, so that no report comes after its last batch.
             await end(*others)
-            await end(*(task for _, task in self._links.values()), *self._lingering.values())
-            await end(finisher, again_s=2 * LONGEST_RETRY_S)
+            await end(*(task for _, task in self._sessions.values()), *self._lingering.values())
+            await end(writer, again_s=2 * RETRY.longest_s)
             await self._safely(self._disown)
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:
@@ -81,7 +80,7 @@ class Dispatcher:
         What is announced is stored already, so that a failure to tell the others fails no request:
         they look for themselves every few seconds.
         """
-        await self._hear(kind)
+        await self._handle_notice(kind)
         await self._safely(lambda: self._notify(kind))
 
     async def _notify(self, kind: str) -> None:
@@ -93,28 +92,28 @@ class Dispatcher:
     async def _listen(self) -> None:
         async with listening(self._dsn, CHANNEL) as notices:
             async for notice in notices:
-                await self._hear(notice.payload)
+                await self._handle_notice(notice.payload)
 
-    async def _hear(self, payload: str) -> None:
+    async def _handle_notice(self, payload: str) -> None:
         """Without a payload the connection was broken for a while: anything may have been said."""
         if payload in ("jobs", ""):
             self._wake_all()
         if payload in ("cancel", ""):
-            for link, _ in list(self._links.values()):
-                await self._safely(link.stop_cancelled)
+            for session, _ in list(self._sessions.values()):
+                await self._safely(session.stop_revoked)
         if payload in ("runners", ""):
             self._changed.set()
 
     def _wake_all(self) -> None:
-        for link, _ in self._links.values():
-            link.wake()
+        for session, _ in self._sessions.values():
+            session.wake()
 
-    async def _follow_fleet(self) -> None:
-        """Adjust the links whenever the fleet changes, and every few seconds."""
+    async def _follow_registry(self) -> None:
+        """Adjust the sessions whenever the fleet changes, and every few seconds."""
         pulse = self._supervisor.pulse("dispatcher")
         pulse.due_within(TURN_WITHIN_S)
         while True:
-            if await self._safely(self._adjust_links):
+            if await self._safely(self._adjust_sessions):
                 pulse.due_within(TURN_WITHIN_S)
             try:
                 async with asyncio.timeout(SLOW_POLL_S):
@@ -123,42 +122,42 @@ class Dispatcher:
                 self._wake_all()
             self._changed.clear()
 
-    async def _adjust_links(self) -> None:
-        """A link for every runner that is servable and ours; none for the others."""
+    async def _adjust_sessions(self) -> None:
+        """A session for every runner that is servable and ours; none for the others."""
         async with self._pools.ownership.begin() as connection:
             servable = await ownership.servable(connection)
             metrics.count_runners(await ownership.count_by_state(connection))
-        for runner_id, (link, _) in list(self._links.items()):
-            if servable.get(runner_id) != link.address:
+        for runner_id, (session, _) in list(self._sessions.items()):
+            if servable.get(runner_id) != session.address:
                 await self._drop(runner_id)
         self._lingering = {runner_id: task for runner_id, task in self._lingering.items() if not task.done()}
         for runner_id in servable:
-            if runner_id in self._links or runner_id in self._lingering:
+            if runner_id in self._sessions or runner_id in self._lingering:
                 continue
             async with self._pools.ownership.begin() as connection:
                 owned = await ownership.own(connection, runner_id, self._identity)
             if owned is not None:
-                link = RunnerLink(owned, self._pools.links, self._finisher)
-                self._links[runner_id] = (link, asyncio.create_task(self._serve(runner_id, link)))
-        self._supervisor.retain(LINK, {_name(runner_id) for runner_id in self._links})
+                session = RunnerSession(owned, self._pools.sessions, self._writer)
+                self._sessions[runner_id] = (session, asyncio.create_task(self._serve(runner_id, session)))
+        self._supervisor.retain(SESSION, {_name(runner_id) for runner_id in self._sessions})
 
-    async def _serve(self, runner_id: int, link: RunnerLink) -> None:
-        self._supervisor.began(_name(runner_id), LINK)
+    async def _serve(self, runner_id: int, session: RunnerSession) -> None:
+        self._supervisor.began(_name(runner_id), SESSION)
         try:
-            await link.run()
+            await session.run()
         except Exception as error:
-            # In its pause it stays among the links, so that it remains ours and gets no second link.
+            # In its pause it stays among the sessions, so that it remains ours and gets no second session.
             await asyncio.sleep(self._supervisor.ended(_name(runner_id), error))
         finally:
-            if runner_id in self._links and self._links[runner_id][0] is link:
-                del self._links[runner_id]
+            if runner_id in self._sessions and self._sessions[runner_id][0] is session:
+                del self._sessions[runner_id]
                 self._changed.set()
 
     async def _drop(self, runner_id: int) -> None:
-        """End a link, within a bound: other runners are waiting to be served."""
-        _, task = self._links.pop(runner_id)
+        """End a session, within a bound: other runners are waiting to be served."""
+        _, task = self._sessions.pop(runner_id)
         if await end(task):
-            log.error("the link of runner %d does not end, going on without it", runner_id)
+            log.error("the session of runner %d does not end, going on without it", runner_id)
             self._lingering[runner_id] = task
 
     async def _renew(self) -> None:
@@ -172,16 +171,16 @@ class Dispatcher:
             await self._safely(self._sweep)
 
     async def _renew_once(self) -> None:
-        if not self._links:
+        if not self._sessions:
             return
         async with self._pools.ownership.begin() as connection:
-            ours = await ownership.renew(connection, list(self._links), self._identity, LEASE_S)
-        for runner_id in [each for each in self._links if each not in ours]:
+            ours = await ownership.renew(connection, list(self._sessions), self._identity, LEASE_S)
+        for runner_id in [runner_id for runner_id in self._sessions if runner_id not in ours]:
             log.warning("runner %d is served by another coordinator now", runner_id)
             await self._drop(runner_id)
 
     async def _sweep(self) -> None:
-        async with self._pools.links.begin() as connection:
+        async with self._pools.sessions.begin() as connection:
             swept = await sweep(connection)
         if swept.jobs:
             log.warning("%d jobs of runners that nobody serves are queued again", swept.jobs)
@@ -207,4 +206,4 @@ class Dispatcher:
 
 
 def _name(runner_id: int) -> str:
-    return f"link of runner {runner_id}"
+    return f"session of runner {runner_id}"

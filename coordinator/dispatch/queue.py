@@ -15,7 +15,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import MAX_RUNS
-from coordinator.dispatch.messages import FELL_SILENT, Key
+from coordinator.dispatch.instructions import FELL_SILENT
+from coordinator.dispatch.leases import Key
 
 LEASE_S = 120
 """How long a lease holds without being renewed by the runner's owner."""

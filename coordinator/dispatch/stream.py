@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coordinator.database.connection import plain_text
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
 from coordinator.errors import RunnerIncompatibleError
 from protocol.events import EVENT, Finished, Heartbeat, Started
 from protocol.model import first_fault

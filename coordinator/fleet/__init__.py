@@ -1,1 +1,1 @@
-"""Registered runners: probed, owned by one coordinator at a time, quarantined."""
+"""Containers of runners on one host."""

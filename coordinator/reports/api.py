@@ -12,12 +12,13 @@ from coordinator.errors import NotFoundError
 from coordinator.parameters import CampaignId, PathName, Text
 from coordinator.reference.models import PAPER
 from coordinator.reports import service
-from coordinator.reports.figure import Figure, Spec, dark, of_both
+from coordinator.reports.charts.figure import Figure, Spec
+from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES, Measure
-from coordinator.reports.render import to_csv, to_json
 from coordinator.reports.report import html
 from coordinator.reports.service import Asked
+from coordinator.reports.table_renderer import to_csv, to_json
 from protocol.problems import problem_responses
 
 router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from coordinator.reports.figure import Figure
+from coordinator.reports.charts.figure import Figure
 from coordinator.reports.table import Table
 
 

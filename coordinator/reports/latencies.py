@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from coordinator.campaigns.selectors import spelled
 from coordinator.reference.models import Reference
 from coordinator.reports.models import MEASURES, Charted, Target, tabled
-from coordinator.reports.ratios import AFTER, BEFORE, Comparison, by_function, published
-from coordinator.reports.statistics import Rate, deciles, density, geometric_mean, logarithmic, median
 from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.results.ratios import AFTER, BEFORE, Comparison, by_function, published
+from coordinator.results.statistics import Rate, deciles, density, geometric_mean, logarithmic, median
+from coordinator.targets.selectors import spelled
 
 Row = tuple[Cell, ...]
 INTOLERABLE = 10.0

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from coordinator.campaigns.selectors import spelled
 from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.reports.table import Cell, Column, Table
+from coordinator.targets.selectors import spelled
 
 Measure = Literal["steady", "cold", "paper"]
 MEASURES: dict[Measure, str] = {

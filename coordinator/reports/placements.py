@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from coordinator.reports.models import Charted, tabled
-from coordinator.reports.statistics import Estimate, Rate, geometric_mean
 from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.results.statistics import Estimate, Rate, geometric_mean
 
 Row = tuple[Cell, ...]
 PLACEMENTS = ("on_device", "fell_back", "unknown")

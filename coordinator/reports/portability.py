@@ -18,8 +18,8 @@ from coordinator.reports.models import (
     published_identity,
     tabled,
 )
-from coordinator.reports.statistics import Rate
 from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.results.statistics import Rate
 
 Row = tuple[Cell, ...]
 DECILES = tuple(f"decile{percent}" for percent in range(10, 101, 10))

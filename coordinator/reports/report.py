@@ -13,15 +13,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.outcomes.causes import readable
-from coordinator.outcomes.repeat import repeat_command
+from coordinator.causes.rules import readable
 from coordinator.reports.chapters import CHAPTERS, Chapter
-from coordinator.reports.figure import Figure
+from coordinator.reports.charts.figure import Figure
 from coordinator.reports.models import Charted, Failure, Fingerprint
-from coordinator.reports.ratios import Comparison
-from coordinator.reports.render import shown
-from coordinator.reports.summary import Told, summary
 from coordinator.reports.table import Table
+from coordinator.reports.table_renderer import shown
+from coordinator.results.outcomes.repeat import repeat_command
+from coordinator.results.ratios import Comparison
+from coordinator.results.summary import Told, summary
 
 FAILURES_LISTED = 500
 """Functions and targets, each with one command; of more the report says so."""

@@ -6,23 +6,27 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.errors import RequestError, UnknownNameError
+from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reference import service as references
 from coordinator.reference.models import PAPER
 from coordinator.reports import latencies, placements, portability, store
-from coordinator.reports.drawing import Drawer
-from coordinator.reports.figure import Figure, of_both
-from coordinator.reports.figures import figure_of, figures, table_of
+from coordinator.reports.charts.figure import Figure
+from coordinator.reports.charts.gallery import figures
+from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports.charts.theme import of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Target
-from coordinator.reports.ratios import Comparison, comparisons
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
+from coordinator.results.ratios import Comparison, comparisons
 from protocol.enums import TimingPolicy
+
+Named = TypeVar("Named", Table, Figure)
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,10 @@ class Chart:
     compared: tuple[Comparison, ...]
 
     def table(self, id: str) -> Table:
-        return table_of(self.tables, id)
+        return _named("table", self.tables, id)
 
     def figure(self, id: str) -> Figure:
-        return figure_of(self.figures, id)
+        return _named("figure", self.figures, id)
 
 
 async def chart(engine: AsyncEngine, campaign_id: int, asked: Asked) -> Chart:
@@ -145,6 +149,13 @@ def chart_of(charted: Charted, asked: Asked) -> Chart:
     made = _tables(charted, compared, asked.factor)
     drawn = figures(charted, made, asked.factor)
     return Chart(charted, tuple(made), tuple(drawn), tuple(compared))
+
+
+def _named(kind: str, found: Sequence[Named], id: str) -> Named:
+    named = next((one for one in found if one.id == id), None)
+    if named is None:
+        raise NotFoundError(f"no {kind} is called {id!r}; there are: {', '.join(one.id for one in found)}")
+    return named
 
 
 def _tables(charted: Charted, compared: Sequence[Comparison], factor: float) -> list[Table]:

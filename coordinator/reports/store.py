@@ -7,7 +7,6 @@ from typing import Literal
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.reports.comparison import Measured
 from coordinator.reports.models import (
     CaseLatency,
     Failure,
@@ -19,6 +18,7 @@ from coordinator.reports.models import (
     Queries,
     Target,
 )
+from coordinator.results.comparison.latencies import Measured
 
 # As function_latencies has it: passed, and proven to have run where it should.
 _MEASURED = """

@@ -1,4 +1,4 @@
-"""A report's table: columns, rows, and all that must stand with them. Pure; drawing it is ``render.py``'s.
+"""A report's table: columns, rows, and all that must stand with them. Pure; drawing it is ``table_renderer.py``'s.
 
 A cell is text, a number, a figure with its n and interval (``Rate``, ``Estimate``), or one of the
 words that say why there is none (``Missing``). A figure's data are a table like any other.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from coordinator.reports.statistics import Estimate, Rate
+from coordinator.results.statistics import Estimate, Rate
 
 
 class Missing(StrEnum):

@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, Failure, Verdicts
 from coordinator.context import Context
-from coordinator.matrix import service as matrix
-from coordinator.matrix.models import Made
 from coordinator.parameters import CampaignId, CampaignNumber
+from coordinator.results import service as matrix
+from coordinator.results.models import Made
 from coordinator.web.pages import page, same_site
 from coordinator.web.words import duration, number
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from coordinator.campaigns import service as campaigns
-from coordinator.changes import service
-from coordinator.changes.models import Change, Compared, Latencies, LatencyChange, Pair, Verdicts
-from coordinator.changes.pairs import Asked
 from coordinator.context import Context
 from coordinator.errors import RequestError
-from coordinator.matrix.models import Counting
 from coordinator.parameters import Text
+from coordinator.results.comparison import service
+from coordinator.results.comparison.models import Change, Compared, Latencies, LatencyChange, Pair, Verdicts
+from coordinator.results.comparison.pairs import Asked
+from coordinator.results.models import Counting
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page, streamed
 

@@ -16,12 +16,13 @@ from coordinator.reference.models import PAPER
 from coordinator.reports import service
 from coordinator.reports.api import NO_REFERENCE, AskedFor, Theme, described
 from coordinator.reports.chapters import CHAPTERS
-from coordinator.reports.drawing import Drawer
-from coordinator.reports.figure import Figure, dark, of_both
+from coordinator.reports.charts.figure import Figure
+from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES
-from coordinator.reports.render import to_csv, to_json
 from coordinator.reports.service import Asked, Chart
+from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.web.pages import SECURITY, page, streamed
 
 router = APIRouter()

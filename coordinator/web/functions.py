@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from coordinator.causes.rules import readable
 from coordinator.context import Context
-from coordinator.matrix import service as matrix
-from coordinator.matrix.models import Cell
-from coordinator.outcomes import details
-from coordinator.outcomes.causes import readable
-from coordinator.outcomes.models import CaseDetail, FunctionDetail, FunctionOnTarget, RunDetail
 from coordinator.parameters import CampaignId, PathName
+from coordinator.results import service as matrix
+from coordinator.results.models import Cell
+from coordinator.results.outcomes import details
+from coordinator.results.outcomes.models import CaseDetail, FunctionDetail, FunctionOnTarget, RunDetail
 from coordinator.web.matrix import Shown, shown
 from coordinator.web.pages import page
 from coordinator.web.plots import Scale, scale_of, strips

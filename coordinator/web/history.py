@@ -9,9 +9,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from coordinator.context import Context
-from coordinator.matrix import service
-from coordinator.matrix.models import History, Past
 from coordinator.parameters import PathName
+from coordinator.results import service
+from coordinator.results.models import History, Past
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page
 from coordinator.web.plots import Scale, dot, scale_of

@@ -12,13 +12,14 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from coordinator.context import Context
+from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
-from coordinator.matrix import service
-from coordinator.matrix.models import Cell, Column, Counting, Module, Part, Row
-from coordinator.matrix.query import EXAMPLES
-from coordinator.matrix.service import Asked
 from coordinator.parameters import CampaignId, Text
-from coordinator.web.pages import SECURITY, as_csv, page
+from coordinator.results import service
+from coordinator.results.models import Cell, Column, Counting, Module, Part, Row
+from coordinator.results.query import EXAMPLES
+from coordinator.results.service import Asked
+from coordinator.web.pages import SECURITY, page
 from coordinator.web.words import UNKNOWN, milliseconds, ratio
 
 router = APIRouter()
@@ -98,9 +99,9 @@ async def matrix(
 
 async def _as_csv(parts: AsyncIterator[Part]) -> AsyncIterator[str]:
     """All that the query finds, not only what is on the page."""
-    yield as_csv([dict.fromkeys(COLUMNS, "")]).splitlines(keepends=True)[0]
+    yield csv_text([COLUMNS])
     async for part in parts:
-        yield as_csv(records(part)).partition("\n")[2]
+        yield csv_text(list(record.values()) for record in records(part))
 
 
 def groups(part: Part) -> list[Group]:

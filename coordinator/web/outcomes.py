@@ -8,14 +8,14 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, ValidationError
 
+from coordinator.causes import service as review
+from coordinator.causes.models import Name, Words
+from coordinator.causes.rules import readable
 from coordinator.context import Context
 from coordinator.errors import ConflictError
-from coordinator.outcomes import details
-from coordinator.outcomes.causes import readable
-from coordinator.outcomes.models import OutcomeDetail
 from coordinator.parameters import CampaignId, JobId
-from coordinator.review import service as review
-from coordinator.review.models import Name, Words
+from coordinator.results.outcomes import details
+from coordinator.results.outcomes.models import OutcomeDetail
 from coordinator.web.pages import SECURITY, page, same_site
 from coordinator.web.plots import scale_of, strips
 from protocol.enums import Cause

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,8 +15,9 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from coordinator.csv_text import csv_text
 from coordinator.errors import ForbiddenError
-from coordinator.reports.render import shown
+from coordinator.reports.table_renderer import shown
 from coordinator.web import words
 from protocol.problems import Problem
 
@@ -142,14 +141,9 @@ def wants_page(request: Request) -> bool:
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    out = io.StringIO()
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(out, list(row))
-            writer.writeheader()
-        writer.writerow(dict(row))
-    return out.getvalue()
+    """The rows under the names of their values, which all rows share."""
+    kept = list(rows)
+    return csv_text([list(row) for row in kept[:1]] + [list(row.values()) for row in kept])
 
 
 def _link(request: Request) -> Any:

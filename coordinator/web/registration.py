@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from coordinator.conformance import Finding, Report, Result
 from coordinator.context import Context, Shared
 from coordinator.errors import RunnerError, RunnerRefusedError
-from coordinator.fleet import admission, service
-from coordinator.fleet.admission import Admission
-from coordinator.fleet.models import Runner, RunnerRegistration
+from coordinator.registry import admission, service
+from coordinator.registry.admission import Admission
+from coordinator.registry.models import Runner, RunnerRegistration
 from coordinator.web.pages import page, same_site, streamed
 
 router = APIRouter()

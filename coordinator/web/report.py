@@ -12,8 +12,8 @@ from coordinator.context import Context
 from coordinator.parameters import CampaignId
 from coordinator.reports import service
 from coordinator.reports.api import AskedFor, described
-from coordinator.reports.render import to_json
 from coordinator.reports.report import TEMPLATE, Report, frame, html
+from coordinator.reports.table_renderer import to_json
 from coordinator.web.pages import SECURITY, streamed
 
 router = APIRouter()

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Request, Response, status
 from fastapi.responses import RedirectResponse
 
 from coordinator.context import Context
-from coordinator.fleet import service
-from coordinator.fleet.models import Runner, Work
 from coordinator.parameters import RunnerId
+from coordinator.registry import service
+from coordinator.registry.models import Runner, Work
 from coordinator.web.pages import page, same_site
 
 router = APIRouter()

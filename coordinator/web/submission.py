@@ -17,9 +17,9 @@ from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignRequest, DryRun
 from coordinator.context import Context
 from coordinator.errors import RequestError, UnknownNameError
-from coordinator.fleet import service as fleet
-from coordinator.fleet.models import Runner
 from coordinator.parameters import CampaignNumber
+from coordinator.registry import service as registry
+from coordinator.registry.models import Runner
 from coordinator.web.pages import page, same_site
 from protocol.catalogue import CONFORMANCE_SUITE
 from protocol.enums import TimingPolicy
@@ -117,7 +117,7 @@ async def form(
     like: CampaignNumber = None,
 ) -> Response:
     """Empty, or filled in from a campaign, or from the query: its address can be sent to somebody."""
-    offered = offer(await fleet.listed(context.engine))
+    offered = offer(await registry.listed(context.engine))
     earlier = rerun or like
     filled = first(offered)
     if earlier is not None:
@@ -141,7 +141,7 @@ async def send(
         plan = await service.dry_run(context.engine, asked)
     except (ValidationError, RequestError) as error:
         return await _wrong(request, context.engine, filled, problems(error))
-    return _page(request, offer(await fleet.listed(context.engine)), filled, plan=plan)
+    return _page(request, offer(await registry.listed(context.engine)), filled, plan=plan)
 
 
 def check(filled: Filled) -> CampaignRequest:
@@ -264,7 +264,7 @@ def apart(filled: Filled, offered: Offered) -> Filled:
 
 
 async def _wrong(request: Request, engine: AsyncEngine, filled: Filled, errors: Mapping[str, str]) -> Response:
-    return _page(request, offer(await fleet.listed(engine)), filled, errors=errors)
+    return _page(request, offer(await registry.listed(engine)), filled, errors=errors)
 
 
 def _page(

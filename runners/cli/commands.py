@@ -29,7 +29,7 @@ from runners.frameworks import UnknownFrameworkError
 from runners.http.enrolment import Joining, RefusedError, default_name, joining
 from runners.http.service import Settings, UnservableError, serve
 from runners.isolation import memory
-from runners.isolation.fork_server import PROJECT, FrameworkBrokenError
+from runners.isolation.fork_server import FrameworkBrokenError
 
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
 SECRET_VARIABLE = "PORTOLAN_RUNNER_SECRET"
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for device in options.devices if options.command == "setup" else [options.device]:
             frameworks.require_served(options.framework, device)
         if options.command == "setup":
-            apart = {environments.extra(options.framework, each): each for each in options.devices}
+            apart = {environments.name(options.framework, each): each for each in options.devices}
             for device in apart.values():
                 print(environments.set_up(options.framework, device, added=options.added))
             return 0
@@ -215,7 +215,7 @@ def _use_environment(framework: str, device: str, arguments: Sequence[str]) -> N
     if found is None:
         raise UsageError(f"{framework} is not installed here; run: portolan-runner setup {framework} {device}")
     python = found / "bin" / "python"
-    variables = dict(os.environ) | {"PYTHONPATH": str(PROJECT)}
+    variables = dict(os.environ) | {"PYTHONPATH": str(environments.importable())}
     sys.stdout.flush()
     os.execve(python, [str(python), "-P", "-m", "runners", *arguments], variables)
 

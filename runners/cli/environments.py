@@ -1,9 +1,9 @@
-"""Environments: a framework's own installation, keyed by its lock and set up once.
+"""Environments: a framework's own installation, keyed by all that decides its content and set up once.
 
-A lock is everything that decides what gets installed: the framework's constraints, the
-project's requirements, the Python and the machine, and the packages that bring further
-devices. Targets with one lock share one environment. It holds third-party packages only;
-the project itself comes by PYTHONPATH.
+An environment holds exactly the packages of a lock, by version and by hash. The lock stands beside the
+framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
+machine, and the packages that bring further devices, are in the key too; targets with one key share one
+environment. It holds third-party packages only; the project itself comes by PYTHONPATH.
 Standard library only: this runs before anything is installed.
 """
 
@@ -33,8 +33,9 @@ COMPLETE = "portolan-complete.json"
 PROGRESS_EVERY_S = 5.0
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
 """What comes and goes in a package's folder without being a part of it."""
-EXTRA = "probe"
-"""Installed beside the framework: what the project's tests need inside its environment."""
+ANY_BUILD_VARIABLE = "PORTOLAN_ANY_BUILD"
+ANY_BUILD = "portolan-any-build"
+"""A file in an environment that may hold other builds than its lock: the environment's hash says so too."""
 
 Say = Callable[[str], None]
 
@@ -43,26 +44,35 @@ class SetupFailedError(Exception):
     """The environment could not be set up; the message is one line. The next call starts anew."""
 
 
-def extra(framework: str, device: str = "") -> str:
-    """What is installed for a device: the framework's extra, or the device's own where it has one."""
+def any_build(variables: Mapping[str, str]) -> bool:
+    """Whether a package may be another build of its locked version, such as one of another index."""
+    return variables.get(ANY_BUILD_VARIABLE, "") not in ("", "0")
+
+
+def name(framework: str, device: str = "") -> str:
+    """The environment for a device: the framework's, or the device's own where one is declared."""
     declared = OURS[framework].devices.get(device) if framework in OURS else None
-    return framework if declared is None or declared.extra is None else declared.extra
+    return f"{framework}-{device}" if declared is not None and declared.own_environment else framework
+
+
+def lock(framework: str, device: str = "") -> Path:
+    """The packages of an environment, each with its version and the hashes of its files."""
+    variant = name(framework, device).removeprefix(framework)
+    return PROJECT / "runners" / framework / f"lock{variant}.txt"
 
 
 def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
-    """12 hex digits over the lock."""
-    project = _project()
-    lock = {
-        "framework": framework,
+    """12 hex digits over all that decides what an environment holds. Raises ``OSError`` if there is no lock."""
+    lines = lock(framework, device).read_text().splitlines()
+    content = {
+        "name": name(framework, device),
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "machine": platform.machine(),
-        "base": project["dependencies"],
-        "extras": [project["optional-dependencies"].get(name, []) for name in (extra(framework, device), EXTRA)],
-        "constraints": constraints(framework).read_bytes().hex() if constraints(framework).exists() else "",
+        "lock": [line for line in lines if line and not line.startswith("#")],
+        "added": sorted(map(_content, added)),
+        "any build": any_build(os.environ),
     }
-    if added:
-        lock["added"] = sorted(map(_content, added))
-    return hashlib.sha256(json.dumps(lock, sort_keys=True).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _content(package: str) -> str:
@@ -80,13 +90,9 @@ def _content(package: str) -> str:
     return hasher.hexdigest()
 
 
-def constraints(framework: str) -> Path:
-    return PROJECT / "runners" / framework / "constraints.txt"
-
-
 def path(framework: str, device: str = "", added: Sequence[str] = ()) -> Path:
     """Where the environment of the present lock is, or will be."""
-    return _folder() / f"{extra(framework, device)}-{key(framework, device, added)}"
+    return _folder() / f"{name(framework, device)}-{key(framework, device, added)}"
 
 
 def find(framework: str, device: str = "") -> Path | None:
@@ -96,8 +102,8 @@ def find(framework: str, device: str = "") -> Path | None:
     """
     try:
         found = _bringing(framework, device) or path(framework, device)
-    except (OSError, KeyError):
-        # Without the project's own files there is no lock, and nothing that could match it.
+    except OSError:
+        # Without a lock there is no environment that could match it.
         return None
     return found if _is_complete(found) else None
 
@@ -109,7 +115,7 @@ def _is_complete(environment: Path) -> bool:
 def _bringing(framework: str, device: str) -> Path | None:
     plain = key(framework, device)
     marks = []
-    for mark in _folder().glob(f"{extra(framework, device)}-*/{COMPLETE}"):
+    for mark in _folder().glob(f"{name(framework, device)}-*/{COMPLETE}"):
         with contextlib.suppress(ValueError, OSError):
             said = json.loads(mark.read_text())
             if said.get("plain") == plain and f"{framework}.{device}" in said["brought"]:
@@ -123,8 +129,8 @@ def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequ
     ``added`` are packages that bring further devices: requirements, or folders and files of this machine.
     """
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
-    _require_extra(framework)
-    what = extra(framework, device)
+    _require_lock(framework)
+    what = name(framework, device)
     try:
         packages = [_requirement(each) for each in added]
         target = path(framework, device, packages)
@@ -158,22 +164,18 @@ def _requirement(package: str) -> str:
 
 def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: str, say: Say) -> None:
     began = time.monotonic()
-    what = extra(framework, device)
+    what = name(framework, device)
     # In place, not beside it: an environment's scripts hold its path and cannot be moved.
     if target.exists():
         say(f"{what}: an earlier set-up was interrupted; starting again")
         shutil.rmtree(target)
     variables = index_variables(os.environ)
     _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, what, began, say)
-    command = [
-        *(uv, "pip", "install", "--python", str(target / "bin" / "python"), "--compile-bytecode"),
-        *("-r", str(PROJECT / "pyproject.toml"), "--extra", what, "--extra", EXTRA),
-    ]
-    if constraints(framework).exists():
-        command += ["-c", str(constraints(framework))]
-    for package in added:
-        command += [package, *_unseen(Path(package))]
-    _call(command, variables, what, began, say)
+    for command in _installing(lock(framework, device), added, any_build(os.environ)):
+        into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
+        _call([uv, "pip", *command[:1], *into, *command[1:]], variables, what, began, say)
+    if any_build(os.environ):
+        (target / ANY_BUILD).touch()
     _check(framework, target, uv, variables, what, began, say)
     brought = _brought(framework, target)
     if added and not brought:
@@ -182,10 +184,22 @@ def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: 
             f"in the group {DEVICE_GROUP}"
         )
     took = time.monotonic() - began
-    mark = {"extra": what, "seconds": round(took, 1), "plain": key(framework, device), "brought": brought}
+    mark = {"name": what, "seconds": round(took, 1), "plain": key(framework, device), "brought": brought}
     (target / COMPLETE).write_text(json.dumps(mark) + "\n")
     devices = f" with {', '.join(each.replace('.', '/', 1) for each in brought)}" if brought else ""
     say(f"{what}: environment ready{devices} after {took:.0f} s in {target}")
+
+
+def _installing(locked: Path, added: Sequence[str], any_build_will_do: bool) -> Iterator[list[str]]:
+    """The commands of uv: one for the packages of the lock, and one for those added among the locked versions."""
+    versions = ["--constraint", str(locked), "--no-verify-hashes"]
+    if any_build_will_do:
+        # Resolved, not synchronised: another build of a package may need fewer packages, as torch for the CPU does.
+        yield ["install", "-r", str(locked.with_name(locked.name.replace("lock", "requirements", 1))), *versions]
+    else:
+        yield ["sync", "--require-hashes", str(locked)]
+    if added:
+        yield ["install", *versions, *(part for package in added for part in (package, *_unseen(Path(package))))]
 
 
 def _unseen(package: Path) -> list[str]:
@@ -248,7 +262,13 @@ def _call(command: list[str], variables: Mapping[str, str], what: str, began: fl
     if process.returncode != 0:
         tail = " ".join(" ".join(words).split())[-600:]
         step = Path(command[0]).name
-        raise SetupFailedError(f"{what}: {step} ended with {process.returncode}: {tail}; run setup again to retry")
+        advice = "run setup again to retry"
+        if "hash" in tail.lower():
+            advice = (
+                f"the index has another build than the lock: set {ANY_BUILD_VARIABLE}=1 to take it, "
+                "wherever portolan or portolan-runner is called"
+            )
+        raise SetupFailedError(f"{what}: {step} ended with {process.returncode}: {tail}; {advice}")
 
 
 def _gather(text: str, words: deque[str]) -> str:
@@ -298,15 +318,25 @@ def _find_uv() -> str:
     return found
 
 
-def _require_extra(framework: str) -> None:
-    if framework not in _project()["optional-dependencies"]:
+def importable() -> Path:
+    """The folder for the PYTHONPATH of an environment: it holds the project's packages and no others.
+
+    That is the checkout. Of an installed wheel it is a folder of links: where the wheel is installed lie the
+    coordinator's packages too, and they would hide the environment's own.
+    """
+    if (PROJECT / "pyproject.toml").exists():
+        return PROJECT
+    folder = _cache() / "portolan" / "installed" / hashlib.sha256(bytes(PROJECT)).hexdigest()[:12]
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in ("protocol", "runners"):
+        with contextlib.suppress(FileExistsError):
+            (folder / package).symlink_to(PROJECT / package)
+    return folder
+
+
+def _require_lock(framework: str) -> None:
+    if not lock(framework).exists():
         raise SetupFailedError(f"{framework} brings its own environment: install it beside portolan and serve it there")
-
-
-def _project() -> Mapping[str, dict[str, list[str]]]:
-    with (PROJECT / "pyproject.toml").open("rb") as file:
-        project: Mapping[str, dict[str, list[str]]] = tomllib.load(file)["project"]
-    return project
 
 
 def _folder() -> Path:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
 from collections.abc import Iterable
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from protocol.limits import MAX_LINE, MAX_NAME
@@ -16,12 +18,22 @@ from runners.isolation.outcomes import printable
 IMAGE_VARIABLE = "PORTOLAN_IMAGE"
 
 
-def environment_hash(distributions: Iterable[tuple[str, str]], python: str) -> str:
-    """12 hex digits over names and versions; order and spelling of names do not matter."""
+ANY_BUILD = Path(sys.prefix) / "portolan-any-build"
+"""A file in an environment whose packages may be other builds than those of its lock."""
+
+
+def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, any_build: bool = False) -> str:
+    """12 hex digits over names and versions; order and spelling of names do not matter.
+
+    Packages of equal versions are equal if a lock holds their hashes. Where it may be ``any_build``, nobody knows,
+    so such an environment is never the same as one that holds to its lock.
+    """
     lines = sorted(
         {f"{name.lower().replace('_', '-').replace('.', '-')}=={version}" for name, version in distributions}
     )
-    return hashlib.sha256("\n".join([*lines, f"python {python}"]).encode()).hexdigest()[:12]
+    return hashlib.sha256(
+        "\n".join([*lines, f"python {python}", *(["any build"] if any_build else [])]).encode()
+    ).hexdigest()[:12]
 
 
 def installed() -> list[tuple[str, str]]:
@@ -39,7 +51,7 @@ def fingerprint(framework: str, device: str, description: dict[str, Any]) -> Fin
     python = platform.python_version()
     return Fingerprint(
         hardware=printable(description["hardware"], MAX_NAME),
-        environment=environment_hash(installed(), python),
+        environment=environment_hash(installed(), python, any_build=ANY_BUILD.exists()),
         image=os.environ.get(IMAGE_VARIABLE) or None,
         host=platform.node(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",

@@ -30,7 +30,8 @@ IMPORT_LIMIT_S = 300.0
 """A framework that is not imported by then never will be: cold disks took 60 s for torch."""
 FORK_LIMIT_S = 30.0
 KEEP_OUTPUT = 64 << 10
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).absolute().parents[2]
+"""Where the project's packages are imported from. Links stay: what they lead to may lie among other packages."""
 ZYGOTE = "runners.isolation.zygote"
 """The module that runs as the zygote."""
 NOT_INHERITED = frozenset({"PORTOLAN_RUNNER_SECRET"})

@@ -259,7 +259,7 @@ def _frames(error: BaseException) -> list[str]:
 
 
 _OWN_FILES = {__file__, clock.__file__, traceback.__file__}
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).absolute().parents[2]
 
 
 def _short_path(path: str) -> str:

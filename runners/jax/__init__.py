@@ -16,9 +16,9 @@ FRAMEWORK = Framework(
     devices={
         "cpu": DeviceDeclaration("runners.jax.devices:Cpu", {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}),
         "cuda": DeviceDeclaration(
-            "runners.jax.devices:Cuda", {"JAX_PLATFORMS": "cuda", **_ALLOCATED_AS_NEEDED}, extra="jax-cuda"
+            "runners.jax.devices:Cuda", {"JAX_PLATFORMS": "cuda", **_ALLOCATED_AS_NEEDED}, own_environment=True
         ),
-        "tpu": DeviceDeclaration("runners.jax.devices:Tpu", {"JAX_PLATFORMS": "tpu"}, extra="jax-tpu"),
+        "tpu": DeviceDeclaration("runners.jax.devices:Tpu", {"JAX_PLATFORMS": "tpu"}, own_environment=True),
     },
     suites=suites_in("runners.jax.suites"),
 )

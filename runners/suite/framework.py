@@ -27,8 +27,8 @@ class DeviceDeclaration:
     """``package.module:Class``, a class without arguments that implements ``Device``."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """The environment variables to set before the framework is imported."""
-    extra: str | None = None
-    """The extra of pyproject.toml that installs the framework for this device; None: the extra of its name."""
+    own_environment: bool = False
+    """Whether the device needs packages of its own, locked beside the framework in ``lock-DEVICE.txt``."""
 
 
 @dataclass(frozen=True)

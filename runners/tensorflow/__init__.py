@@ -18,9 +18,9 @@ FRAMEWORK = Framework(
         "gpu": DeviceDeclaration(
             "runners.tensorflow.devices:Gpu",
             {"TF_FORCE_GPU_ALLOW_GROWTH": "true", **_QUIET},
-            extra="tensorflow-gpu",
+            own_environment=True,
         ),
-        "tpu": DeviceDeclaration("runners.tensorflow.devices:Tpu", _QUIET, extra="tensorflow-tpu"),
+        "tpu": DeviceDeclaration("runners.tensorflow.devices:Tpu", _QUIET, own_environment=True),
         "xla": DeviceDeclaration("runners.tensorflow.devices:Xla", _NO_CUDA),
     },
     suites=suites_in("runners.tensorflow.suites"),

@@ -18,7 +18,7 @@ FRAMEWORK = Framework(
     devices={
         "cpu": DeviceDeclaration("runners.torch.devices:Cpu", _NO_CUDA),
         "cuda": DeviceDeclaration("runners.torch.devices:Cuda", _FORKABLE),
-        "tpu": DeviceDeclaration("runners.torch.devices:Tpu", {"PJRT_DEVICE": "TPU", **_NO_CUDA}),
+        "tpu": DeviceDeclaration("runners.torch.devices:Tpu", {"PJRT_DEVICE": "TPU", **_NO_CUDA}, own_environment=True),
         "xla": DeviceDeclaration("runners.torch.devices:Xla", {"PJRT_DEVICE": "CPU", **_NO_CUDA}),
     },
     suites=suites_in("runners.torch.suites"),

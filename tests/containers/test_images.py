@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from runners.suite import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = {
-    "jax-cpu": ("jax", "jax/constraints.txt"),
-    "tensorflow-cpu": ("tensorflow-cpu", "tensorflow/constraints.txt"),
-    "torch-cpu": ("torch", "torch/constraints-2.13.txt"),
+    "jax-cpu": ("jax", "jax/lock.txt"),
+    "tensorflow-cpu": ("tensorflow-cpu", "tensorflow/lock.txt"),
+    "torch-cpu": ("torch", "torch/lock-2.13.txt"),
 }
 """Of CPU packages alone: with the requirement, and its pins, that its size is measured against."""
 ALLOWED = 1.15
@@ -86,9 +87,9 @@ def test_an_image_offers_the_cases_of_the_checkout(docker: list[str], name: str)
 @pytest.mark.usefixtures("default_images")
 @pytest.mark.parametrize("name", BUILT)
 def test_an_image_is_little_larger_than_its_framework(docker: list[str], name: str) -> None:
-    requirement, constraints = BUILT[name]
+    requirement, lock = BUILT[name]
     bare = f"portolan/bare-{name}:test"
-    arguments = [f"REQUIREMENT={requirement}", f"CONSTRAINTS=runners/{constraints}"]
+    arguments = [f"REQUIREMENT={requirement}", f"LOCK=runners/{lock}"]
     arguments += [each for each in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL") if each in os.environ]
     build = ["build", "--quiet", "--tag", bare, "--file", "tests/containers/bare.Dockerfile"]
     build += [part for each in arguments for part in ("--build-arg", each)]
@@ -108,7 +109,7 @@ def project() -> dict[str, Any]:
 
 
 def pins(file: str) -> dict[str, str]:
-    found = re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / file).read_text(), re.MULTILINE)
+    found = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / file).read_text(), re.MULTILINE)
     return {normal(name): version for name, version in found}
 
 
@@ -117,7 +118,7 @@ def normal(name: str) -> str:
 
 
 def test_every_image_is_defined_and_pinned(docker: list[str]) -> None:
-    """Those of devices that are not here too: every requirement has one version, and the label says it."""
+    """Those of devices that are not here too: each has a lock, and the label says its framework's version."""
     targets = json.loads(bake_print("default", "cuda", "tpu"))["target"]
     assert set(targets) == {
         *("coordinator", "torch-cpu", "torch-cuda", "torch-xla", "torch-tpu"),
@@ -131,11 +132,8 @@ def test_every_image_is_defined_and_pinned(docker: list[str]) -> None:
         framework, device = name.split("-")
         assert (said["FRAMEWORK"], said["DEVICE"]) == (framework, device)
         assert device in frameworks.load(framework).devices
-        fixed = pins(said["CONSTRAINTS"])
-        wanted = [*project()["dependencies"], *project()["optional-dependencies"][said["EXTRA"]]]
-        left_out = said.get("WITHOUT", "").split()
-        assert [each for each in map(normal, wanted) if each not in fixed and each not in left_out] == [], name
-        (own,) = {normal(each) for each in wanted if normal(each) in OWN[framework]} - set(left_out)
+        fixed = pins(f"{said['FOLDER']}/lock{said.get('VARIANT', '')}.txt")
+        (own,) = OWN[framework] & set(fixed)
         assert fixed[own] == said["VERSION"], name
 
 
@@ -165,3 +163,28 @@ def test_every_image_that_compose_names_is_defined(docker: list[str]) -> None:
     assert named == defined
     reserved = {name for name, each in services.items() if "deploy" in each or "devices" in each}
     assert reserved == {"torch-cuda", "tensorflow-gpu", "jax-cuda", "torch-tpu", "tensorflow-tpu", "jax-tpu"}
+
+
+def test_a_demo_of_some_targets_builds_their_images_and_the_coordinators_alone(docker: list[str]) -> None:
+    make = [
+        "make",
+        "--no-print-directory",
+        "--dry-run",
+        "--always-make",
+        "demo-docker",
+        "TARGETS=jax/cpu,tensorflow/xla",
+    ]
+    planned = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "scripts/images.py --for jax-cpu tensorflow-xla\n" in planned
+    assert "docker compose up --detach --wait jax-cpu tensorflow-xla\n" in planned
+    asked = [sys.executable, "-c", "import images; print(*images.needed(['jax-cpu', 'tensorflow-xla']))"]
+    built = subprocess.run(asked, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout
+    assert built.split() == ["coordinator", "jax-cpu", "tensorflow-cpu"]
+
+
+def test_a_target_without_a_container_is_one_line_that_says_what_there_is(docker: list[str]) -> None:
+    asked = [sys.executable, "scripts/images.py", "--for", "jax-gpu"]
+    refused = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("images: compose.yaml has no runner for jax/gpu; it has: jax/cpu, jax/cuda")
+    assert refused.stderr.count("\n") == 1

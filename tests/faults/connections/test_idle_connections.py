@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.conformance.start import clients
 from coordinator.errors import RunnerIncompatibleError
-from coordinator.fleet.client import IDLE_S, RunnerClient
+from coordinator.registry.client import IDLE_S, RunnerClient
 
 KEPT_S = 1.1 * IDLE_S
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

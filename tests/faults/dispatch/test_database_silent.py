@@ -73,10 +73,10 @@ def test_a_lock_longer_than_any_limit(hasty: CoordinatorProcess, start_runner: C
     hasty.wait_done(campaign, 1)
     assert answer(hasty, "/readyz").json() == {"status": "ready"}
     with locked(hasty.dsn, "jobs", "runners"):
-        until(lambda: metric(hasty, "portolan_task_restarts_total"), "a link gives up waiting for the lock")
+        until(lambda: metric(hasty, "portolan_task_restarts_total"), "a session gives up waiting for the lock")
         down = until(lambda: answer(hasty, "/readyz"), "it answers")
         assert down.status_code == 503
-        assert {task["task"].split(" of ")[0] for task in down.json()["tasks"]} >= {"link"}
+        assert {task["task"].split(" of ")[0] for task in down.json()["tasks"]} >= {"session"}
         assert all(task["since"] and task["reason"] for task in down.json()["tasks"])
         refused = hasty.http.get("/runners")
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")

@@ -1,4 +1,4 @@
-"""Runners are removed while their links are busy: the removal returns, and dispatch to the others goes on."""
+"""Runners are removed while their sessions are busy: the removal returns, and dispatch to the others goes on."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from coordinator.database.pools import Pools, make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
-from coordinator.fleet import service
-from coordinator.fleet.models import RunnerRegistration
+from coordinator.registry import service
+from coordinator.registry.models import RunnerRegistration
 from coordinator.supervision import Supervisor, end
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
@@ -61,17 +61,17 @@ async def running(name: str) -> asyncio.Task[None]:
     return found
 
 
-async def test_a_removal_that_meets_a_failure_ends_the_link(database: str, pools: Pools) -> None:
+async def test_a_removal_that_meets_a_failure_ends_the_session(database: str, pools: Pools) -> None:
     """A group of tasks that is ending because one of them failed forgets that somebody cancelled it meanwhile."""
     runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
     dispatching = asyncio.create_task(Dispatcher(pools, database, "tests", Supervisor()).run())
     try:
         await service.register(pools.requests, RunnerRegistration(url=runner.ready["url"], secret=SECRET))
-        link, reading = await running("Dispatcher._serve"), await running("RunnerLink._listen")
+        session, reading = await running("Dispatcher._serve"), await running("RunnerSession._read_events")
         runner.process.kill()
         await asyncio.wait([reading])
         # Its neighbours are being cancelled, and have not ended.
-        assert not await end(link)
+        assert not await end(session)
     finally:
         await end(dispatching)
         runner.stop()

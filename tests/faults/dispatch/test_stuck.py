@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
-from coordinator.dispatch import flight, link, machine
+from coordinator.backoff import Backoff
+from coordinator.dispatch import leases, runner_state_machine, session
 from coordinator.settings import Settings
 from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Job, Script, ScriptedRunner, served
 
@@ -22,12 +23,13 @@ ENDS_WITHIN_S = 120.0
 @pytest.fixture
 async def api(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
     """The coordinator in this process, so that its patience can be short."""
-    monkeypatch.setattr(machine, "START_S", 2.0)
-    monkeypatch.setattr(flight, "GRACE_S", 1.0)
-    monkeypatch.setattr(machine, "ABSENT_S", 2.0)
-    monkeypatch.setattr(machine, "SILENCE_S", 3.0)
-    monkeypatch.setattr(machine, "FULL_PAUSE_S", 0.5)
-    monkeypatch.setattr(machine, "FIRST_QUARANTINE_S", 1.0)
+    monkeypatch.setattr(runner_state_machine, "START_S", 2.0)
+    monkeypatch.setattr(leases, "GRACE_S", 1.0)
+    monkeypatch.setattr(runner_state_machine, "GRACE_S", 1.0)
+    monkeypatch.setattr(runner_state_machine, "ABSENT_S", 2.0)
+    monkeypatch.setattr(runner_state_machine, "SILENCE_S", 3.0)
+    monkeypatch.setattr(runner_state_machine, "FULL_PAUSE_S", 0.5)
+    monkeypatch.setattr(runner_state_machine, "QUARANTINE", Backoff(1.0, 3600.0))
     app = create_app(Settings(database))
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app)
@@ -129,7 +131,7 @@ async def test_a_runner_that_is_silent_in_each_case_and_then_reports_is_believed
 
     def falls_silent(job: Job) -> bool:
         scripted.silent.set()
-        loop.call_soon_threadsafe(loop.call_later, machine.SILENCE_S + 1.5, scripted.silent.clear)
+        loop.call_soon_threadsafe(loop.call_later, runner_state_machine.SILENCE_S + 1.5, scripted.silent.clear)
         return True
 
     scripted.script.ends = falls_silent
@@ -162,7 +164,7 @@ async def test_a_lease_that_nobody_knows_of_is_found(
     api: httpx.AsyncClient, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A claim that was committed after its connection had been given up: the database alone has it."""
-    monkeypatch.setattr(link, "STRAYS_EVERY_S", 0.5)
+    monkeypatch.setattr(session, "STRAYS_EVERY_S", 0.5)
     held_back: list[Job] = []
 
     def waits(job: Job) -> bool:

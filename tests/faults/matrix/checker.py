@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from coordinator.dispatch.flight import GRACE_S
-from coordinator.dispatch.machine import SILENCE_S
+from coordinator.dispatch.leases import GRACE_S
+from coordinator.dispatch.runner_state_machine import SILENCE_S
 
 Row = Mapping[str, Any]
 

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.app import create_app
 from coordinator.errors import SuiteChangedError
-from coordinator.fleet import service
-from coordinator.fleet.models import RunnerRegistration
+from coordinator.registry import service
+from coordinator.registry.models import RunnerRegistration
 from coordinator.settings import Settings
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 from protocol.runner import RunnerInfo

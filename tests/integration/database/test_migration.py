@@ -16,7 +16,7 @@ from coordinator.database.connection import engine
 from coordinator.database.migration import current, head, upgrade
 from coordinator.database.views import VIEWS
 from coordinator.errors import DatabaseError
-from coordinator.matrix.service import column_of
+from coordinator.results.service import column_of
 
 ROOT = Path(__file__).parents[3]
 PAGES = """

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.migration import configuration, upgrade
 from coordinator.errors import SuiteChangedError
-from coordinator.fleet.revisions import content_of, digest
-from coordinator.fleet.suites import store_suite
+from coordinator.registry.revisions import content_of, digest
+from coordinator.registry.suites import store_suite
 from protocol.catalogue import CatalogueCase, CatalogueSuite
 
 FILLED_AT = "0007"

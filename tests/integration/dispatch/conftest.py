@@ -10,11 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
-from coordinator.campaigns.selectors import TargetName
 from coordinator.dispatch import queue
 from coordinator.dispatch.queue import HeldJob
-from coordinator.fleet import ownership, suites
-from coordinator.fleet import store as fleet
+from coordinator.registry import ownership, suites
+from coordinator.registry import store as registry
+from coordinator.targets.selectors import TargetName
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
 from protocol.enums import DeviceClass
@@ -76,7 +76,7 @@ async def place(engine: AsyncEngine) -> Place:
         suite_id = await suites.store_suite(
             connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
         )
-        runner_id = await fleet.add_runner(connection, runner_info(), [suite_id], url=URL, secret=SECRET)
+        runner_id = await registry.add_runner(connection, runner_info(), [suite_id], url=URL, secret=SECRET)
         owned = await ownership.own(connection, runner_id, "me")
         plan = await campaigns.offers(
             connection, "paper", [TargetName(owned.target_id if owned else 0, "torch", "2.9.0", "cpu")]

@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns import service as campaigns
 from coordinator.database import connection as connections
-from coordinator.fleet import ownership, store
-from coordinator.fleet import service as fleet
-from coordinator.fleet.models import RunnerRegistration
+from coordinator.registry import ownership, store
+from coordinator.registry import service as registry
+from coordinator.registry.models import RunnerRegistration
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 from tests.integration.dispatch.conftest import SECRET, URL, Place, runner_info
 
@@ -66,7 +66,7 @@ async def cancelled(place: Place, campaign: int) -> None:
 
 
 async def removed(place: Place, _: int) -> None:
-    await fleet.remove(place.engine, place.runner_id)
+    await registry.remove(place.engine, place.runner_id)
 
 
 @pytest.mark.parametrize(("ask", "left"), [(cancelled, "cancelled"), (removed, "queued")])
@@ -94,10 +94,10 @@ async def test_a_restarted_runner_is_registered_while_its_coordinator_finds_it_r
     async with asyncio.timeout(60):
         async with place.engine.begin() as connection:
             await connection.execute(text("SELECT id FROM targets FOR UPDATE"))
-            found = asyncio.create_task(fleet.refresh(place.engine, known, again, CATALOGUE))
+            found = asyncio.create_task(registry.refresh(place.engine, known, again, CATALOGUE))
             await waits(place)
             registration = RunnerRegistration(url=URL, secret=SECRET)
-            registered = asyncio.create_task(fleet.enter(place.engine, registration, again, CATALOGUE))
+            registered = asyncio.create_task(registry.enter(place.engine, registration, again, CATALOGUE))
             await waits(place, 2)
         assert await registered == place.runner_id
         assert (await found).boot_id == "boot-2"
@@ -108,7 +108,7 @@ async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) ->
     async with asyncio.timeout(60):
         async with place.engine.begin() as connection:
             first = await store.add_runner(connection, runner_info(), [], url=registration.url, secret="another")
-            second = asyncio.create_task(fleet.enter(place.engine, registration, runner_info("boot-2"), CATALOGUE))
+            second = asyncio.create_task(registry.enter(place.engine, registration, runner_info("boot-2"), CATALOGUE))
             await waits(place)
         assert await second == first
 
@@ -128,7 +128,7 @@ async def test_two_that_list_the_same_new_suites_in_other_orders_both_register(
         info = runner_info(f"boot-{number}")
         info = info.model_copy(update={"version": f"2.{number}"})
         registration = RunnerRegistration(url=f"http://runner-{number}", secret=SECRET)
-        return asyncio.create_task(fleet.enter(place.engine, registration, info, Catalogue(suites=suites)))
+        return asyncio.create_task(registry.enter(place.engine, registration, info, Catalogue(suites=suites)))
 
     async with asyncio.timeout(60):
         async with place.engine.begin() as connection:

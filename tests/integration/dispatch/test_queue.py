@@ -11,11 +11,12 @@ from sqlalchemy import text
 from coordinator.campaigns import store as campaigns
 from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, Late
-from coordinator.dispatch.messages import FELL_SILENT, Key
+from coordinator.dispatch.instructions import FELL_SILENT
+from coordinator.dispatch.leases import Key
 from coordinator.dispatch.queue import Cursor
-from coordinator.fleet import ownership
-from coordinator.fleet import store as fleet
-from coordinator.outcomes.records import record
+from coordinator.dispatch.records import record
+from coordinator.registry import ownership
+from coordinator.registry import store as registry
 from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Evidence, Outcome, Timing
 from tests.integration.dispatch.conftest import TOKEN, Place, runner_info
@@ -74,8 +75,8 @@ async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_r
     campaign = await place.campaign(runs=2, cases=3)
     async with place.engine.begin() as connection:
         other = runner_info().model_copy(update={"device": "xla"})
-        slow = await fleet.add_runner(connection, other, [place.suite_id], url="http://other", secret="")
-        target = await fleet.store_target(connection, other)
+        slow = await registry.add_runner(connection, other, [place.suite_id], url="http://other", secret="")
+        target = await registry.store_target(connection, other)
         await connection.execute(
             text("INSERT INTO campaign_targets (campaign_id, target_id, suite_id, total) VALUES (:c, :t, :s, 6)"),
             {"c": campaign, "t": target, "s": place.suite_id},
@@ -144,7 +145,7 @@ async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(p
     (job,) = await place.claim()
     (row,) = reports_of(place, [job.key])
     async with place.engine.begin() as connection:
-        other = await fleet.add_runner(
+        other = await registry.add_runner(
             connection, runner_info("boot-2"), [place.suite_id], url="http://other", secret=""
         )
         for foreign in (row._replace(runner_id=other), row._replace(token="another"), row._replace(token="")):
@@ -251,8 +252,8 @@ async def test_a_removed_runner_gives_its_jobs_back(place: Place) -> None:
     await place.campaign(cases=2)
     await place.claim(1)
     async with place.engine.begin() as connection:
-        assert await fleet.remove_runner(connection, place.runner_id)
-        assert not await fleet.remove_runner(connection, place.runner_id)
+        assert await registry.remove_runner(connection, place.runner_id)
+        assert not await registry.remove_runner(connection, place.runner_id)
     assert {row.state for row in await rows(place, "SELECT state FROM jobs")} == {"queued"}
 
 

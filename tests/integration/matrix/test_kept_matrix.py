@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.errors import QueryError
-from coordinator.matrix import service, store
-from coordinator.matrix.models import Cell
-from coordinator.matrix.service import Asked
+from coordinator.results import service, store
+from coordinator.results.models import Cell
+from coordinator.results.service import Asked
 
 FUNCTIONS = ("torch.cat", "torch.nonzero", "torch.nn.relu", "torch.nn.init_", "torch.<b>x</b>", "lone")
 DEVICES = ("cpu", "xla", "cuda")
@@ -113,7 +113,7 @@ async def test_every_cell_is_what_the_views_say(engine: AsyncEngine, connection:
         cell = found[row["function"]][row["device"]]
         assert (cell.cold_ms, cell.steady_ms) == (row["cold_ms"], row["steady_ms"])
     async with engine.connect() as reader:
-        from coordinator.outcomes.store import ratios
+        from coordinator.results.outcomes.store import ratios
 
         told_ratios = {(row.function, row.target_id): (row.ratio, row.cases) for row in await ratios(reader, number)}
     shown = {
@@ -219,7 +219,7 @@ async def test_names_are_taken_literally_but_for_stars_and_question_marks(
 async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
-    from coordinator.review.service import override_outcome
+    from coordinator.causes.service import override_outcome
     from protocol.enums import Cause
 
     number = await campaign(connection, 5)

@@ -12,13 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
-from coordinator.reports.drawing import Drawer
+from coordinator.reports.charts.renderer import Drawer
 from coordinator.reports.models import MEASURES
-from coordinator.reports.render import to_csv, to_json
 from coordinator.reports.report import html
 from coordinator.reports.service import Asked, report_tables
-from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Missing, Table
+from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results.statistics import Estimate, Rate
 from coordinator.web.campaigns import overview
 
 # Of each case and run: verdict, placement, steady_ms, cold_ms; by target, function and case.

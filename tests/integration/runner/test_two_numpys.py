@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from runners.cli import environments
 
-PYPROJECT = """\
-[project]
-name = "two-numpys"
-version = "1"
-dependencies = []
-[project.optional-dependencies]
-numpy = ["numpy"]
-ml_dtypes = ["ml_dtypes", "numpy"]
-probe = []
-"""
 TELL = """
 import json, sys, numpy, importlib.util
 print(json.dumps([numpy.__version__, numpy.__file__, sys.path, importlib.util.find_spec("ml_dtypes") is not None]))
@@ -28,10 +19,12 @@ print(json.dumps([numpy.__version__, numpy.__file__, sys.path, importlib.util.fi
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for framework, locked in (("numpy", "numpy==2.3.5\n"), ("ml_dtypes", "ml_dtypes==0.6.0\nnumpy==2.4.6\n")):
-        (tmp_path / "runners" / framework).mkdir(parents=True)
-        (tmp_path / "runners" / framework / "constraints.txt").write_text(locked)
-    (tmp_path / "pyproject.toml").write_text(PYPROJECT)
+    for framework, packages in (("numpy", ["numpy==2.3.5"]), ("ml_dtypes", ["ml_dtypes==0.6.0", "numpy==2.4.6"])):
+        folder = tmp_path / "runners" / framework
+        folder.mkdir(parents=True)
+        (folder / "requirements.txt").write_text("\n".join(packages))
+        compiled = [Path(sys.executable).with_name("uv"), "pip", "compile", "--quiet", "--generate-hashes"]
+        subprocess.run([*compiled, "requirements.txt", "--output-file", "lock.txt"], cwd=folder, check=True)
     monkeypatch.setattr(environments, "PROJECT", tmp_path)
     monkeypatch.setenv("PORTOLAN_CACHE", str(tmp_path / "cache"))
     return tmp_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coordinator.campaigns.plan import Offer, PlannedCase, check_suite, make_plan
-from coordinator.campaigns.selectors import Selector, TargetName, select_functions, select_targets
 from coordinator.errors import RequestError, UnknownNameError
+from coordinator.targets.selectors import Selector, TargetName, select_functions, select_targets
 
 CPU = TargetName(1, "torch", "2.9.0", "cpu")
 XLA = TargetName(2, "torch", "2.9.0", "xla")

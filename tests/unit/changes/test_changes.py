@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.changes.models import Half
-from coordinator.changes.pairs import Asked, chosen, matched
-from coordinator.changes.verdicts import change, compared, counts
 from coordinator.errors import RequestError, UnknownNameError
-from coordinator.matrix.models import Cell, Column
+from coordinator.results.comparison.models import Half
+from coordinator.results.comparison.pairs import Asked, chosen, matched
+from coordinator.results.comparison.verdicts import change, compared, counts
+from coordinator.results.models import Cell, Column
 
 
 def column(number: int, device: str = "cpu", **given: object) -> Column:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from coordinator.cli.matrix import fields, notes, print_matrix, remark, summary
 from coordinator.cli.tables import duration, latency
-from coordinator.outcomes.models import Cell, Matrix, MatrixRow, MatrixTarget
+from coordinator.results.outcomes.models import Cell, Matrix, MatrixRow, MatrixTarget
 
 CPU, XLA = 1, 2
 

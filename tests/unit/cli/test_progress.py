@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from coordinator.cli.local import backoff_s
+from coordinator.cli.local import RESTART
 from coordinator.cli.options import split
 from coordinator.cli.progress import RATE_OVER_S, Bar, Board, Pace
 
@@ -37,7 +37,7 @@ def test_the_first_and_the_last_state_are_printed_and_a_flood_is_not() -> None:
 
 
 def test_a_runner_that_keeps_ending_is_started_ever_more_slowly() -> None:
-    assert [backoff_s(n) for n in (1, 2, 3, 7, 2000)] == [1.0, 2.0, 4.0, 60.0, 60.0]
+    assert [RESTART.pause_s(n) for n in (1, 2, 3, 7, 2000)] == [1.0, 2.0, 4.0, 60.0, 60.0]
 
 
 def test_an_option_may_hold_several_values() -> None:

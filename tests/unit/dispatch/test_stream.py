@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
 from coordinator.dispatch.stream import EventNumbers, GapError, StreamEvent, UnreadableEvent, read_event
 
 ID = "0123456789abcdef.5"

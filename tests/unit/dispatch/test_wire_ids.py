@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.dispatch.messages import Key
+from coordinator.dispatch.leases import Key
 
 KEYS = st.builds(Key, st.integers(1, 2**59), st.integers(1, 2**15 - 1), st.from_regex(r"[0-9a-f]{16}", fullmatch=True))
 

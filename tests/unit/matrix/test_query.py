@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.campaigns.selectors import Selector, TargetName
 from coordinator.errors import QueryError
-from coordinator.matrix.query import (
+from coordinator.results.query import (
     EXAMPLES,
     KEYS,
     VERDICTS,
@@ -23,6 +22,7 @@ from coordinator.matrix.query import (
     parse,
     written,
 )
+from coordinator.targets.selectors import Selector, TargetName
 from protocol.enums import Cause
 
 TARGETS = [

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.outcomes.causes import (
+from coordinator.causes.rules import (
     RULES,
     RULES_REVISION,
     Classification,

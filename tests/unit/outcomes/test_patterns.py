@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from coordinator.outcomes.causes import RULES, Rule, RulesError, classify, load, readable
-from coordinator.outcomes.patterns import Eraser, PatternError, PatternSet, require_linear
+from coordinator.causes.patterns import Eraser, PatternError, PatternSet, require_linear
+from coordinator.causes.rules import RULES, Rule, RulesError, classify, load, readable
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 

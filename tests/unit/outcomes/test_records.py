@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from coordinator.dispatch.machine import Key
-from coordinator.outcomes.records import QUICK_CHARACTERS, record, record_off_loop
+from coordinator.dispatch.records import QUICK_CHARACTERS, record, record_off_loop
+from coordinator.dispatch.runner_state_machine import Key
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 

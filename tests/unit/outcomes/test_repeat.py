@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from coordinator.outcomes.repeat import repeat_command
+from coordinator.results.outcomes.repeat import repeat_command
 from protocol.runner import Fingerprint
 
 NODE: dict[str, Any] = {"host": "gpu-box", "python": None, "repeat": "node main.js run {case}[ --run {run}]"}

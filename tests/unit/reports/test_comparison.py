@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.reports.comparison import Measured, compare, decide, paper_ratios
+from coordinator.results.comparison.latencies import Measured, compare, decide, paper_ratios
 
 
 def campaign(seed: int, *, factor: float = 1.0, runs: int = 3, cases: int = 4, drift: float = 0.03) -> list[Measured]:

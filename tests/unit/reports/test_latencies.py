@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from coordinator.reference import reader
 from coordinator.reports import latencies
-from coordinator.reports.ratios import comparisons, pairs
-from coordinator.reports.statistics import Estimate, Rate
 from coordinator.reports.table import Missing
+from coordinator.results.ratios import comparisons, pairs
+from coordinator.results.statistics import Estimate, Rate
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
 STUDY = reader.read()

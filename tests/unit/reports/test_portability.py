@@ -9,8 +9,8 @@ import pytest
 from coordinator.reference import reader
 from coordinator.reports import portability
 from coordinator.reports.service import Asked, chart_of
-from coordinator.reports.statistics import Rate
 from coordinator.reports.table import Missing, Table
+from coordinator.results.statistics import Rate
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, target, verdict
 
 STUDY = reader.read()

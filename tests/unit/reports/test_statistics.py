@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.reports.statistics import (
+from coordinator.results.statistics import (
     FEWEST,
     KEPT_UP_TO,
     Rate,

@@ -7,8 +7,8 @@ from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail, Counters, Estimate
 from coordinator.reports.models import Charted
-from coordinator.reports.ratios import comparisons
-from coordinator.reports.summary import summary
+from coordinator.results.ratios import comparisons
+from coordinator.results.summary import summary
 from protocol.enums import TimingPolicy
 from tests.unit.reports.charting import CPU, XLA, charted, measured, target, verdict
 

@@ -12,35 +12,37 @@ import pytest
 from runners.cli import environments
 from runners.http.fingerprint import environment_hash
 
+LOCK = "# Made by hand.\ntorch==2.9.0 \\\n    --hash=sha256:00\n"
+
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "runners" / "torch").mkdir(parents=True)
-    (tmp_path / "runners" / "torch" / "constraints.txt").write_text("torch==2.9.0\n")
-    (tmp_path / "pyproject.toml").write_text(
-        '[project]\ndependencies = ["pydantic"]\n'
-        '[project.optional-dependencies]\ntorch = ["torch"]\njax = ["jax"]\njax-cuda = ["jax", "plugin"]\n'
-        'probe = ["pytest"]\ncoordinator = ["httpx"]\n'
-    )
+    (tmp_path / "runners" / "torch" / "lock.txt").write_text(LOCK)
     monkeypatch.setattr(environments, "PROJECT", tmp_path)
     monkeypatch.setenv("PORTOLAN_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "changes"),
-    [
-        ("runners/torch/constraints.txt", "2.9.0", "2.9.1", True),
-        ("pyproject.toml", '"pydantic"', '"pydantic>=3"', True),
-        ("pyproject.toml", '"torch"', '"torch-xla"', True),
-        ("pyproject.toml", '"pytest"', '"pytest>=8"', True),
-        ("pyproject.toml", '"httpx"', '"httpx>=1"', False),
-    ],
+    ("old", "new", "changes"),
+    [("2.9.0", "2.9.1", True), (":00", ":01", True), ("2.9.0", "2.9.0 ; sys_platform", True), ("hand", "foot", False)],
 )
-def test_the_key_is_of_what_gets_installed(project: Path, file: str, old: str, new: str, changes: bool) -> None:
+def test_the_key_is_of_what_gets_installed(project: Path, old: str, new: str, changes: bool) -> None:
     before = environments.key("torch")
-    (project / file).write_text((project / file).read_text().replace(old, new))
+    (project / "runners" / "torch" / "lock.txt").write_text(LOCK.replace(old, new))
     assert (environments.key("torch") != before) is changes
+
+
+def test_an_environment_of_any_build_is_another_and_is_set_up_again(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = complete(environments.path("torch"), {})
+    monkeypatch.setenv("PORTOLAN_ANY_BUILD", "1")
+    assert environments.find("torch") is None
+    any_build = complete(environments.path("torch"), {})
+    monkeypatch.setenv("PORTOLAN_ANY_BUILD", "0")
+    assert environments.find("torch") == locked != any_build
 
 
 def test_an_interrupted_environment_is_not_found(project: Path) -> None:
@@ -80,10 +82,9 @@ def test_a_framework_that_cannot_be_imported_is_no_environment(project: Path, mo
 
 
 def test_a_device_that_needs_other_packages_has_an_environment_of_its_own(project: Path) -> None:
+    (project / "runners" / "torch" / "lock-tpu.txt").write_text("torch-xla==1\n")
     assert environments.path("torch", "cpu") == environments.path("torch", "xla") == environments.path("torch")
-    assert environments.path("jax", "cuda").name.startswith("jax-cuda-")
-    assert environments.path("jax", "cpu").name.startswith("jax-")
-    assert environments.key("jax", "cuda") != environments.key("jax", "cpu")
+    assert environments.path("torch", "tpu").name.startswith("torch-tpu-")
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,6 +112,7 @@ def test_the_environment_hash_is_of_versions_and_not_of_spelling() -> None:
     assert one == environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.0")], "3.11.7")
     assert one != environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.1")], "3.11.7")
     assert one != environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.0")], "3.12.0")
+    assert one != environment_hash([("ruamel-yaml", "1"), ("torch", "2.9.0")], "3.11.7", any_build=True)
 
 
 def package(folder: Path, line: str = "") -> Path:
@@ -141,19 +143,19 @@ def test_a_package_added_makes_another_environment_and_leaves_the_plain_one(proj
 
 
 def test_a_device_that_a_package_brings_is_found_by_its_word(project: Path) -> None:
-    plain = complete(environments.path("torch"), {"extra": "torch"})
+    plain = complete(environments.path("torch"), {"name": "torch"})
     mark = {"plain": environments.key("torch"), "brought": ["torch.npu"]}
     first = complete(environments.path("torch", "", ["npu==1"]), mark)
     second = complete(environments.path("torch", "", ["npu==2"]), mark)
     os.utime(first / environments.COMPLETE, (1, 1))
     assert environments.find("torch", "npu") == second, "the latest of several"
-    assert environments.find("torch", "cpu") == plain == environments.find("torch", "tpu")
+    assert environments.find("torch", "cpu") == plain == environments.find("torch", "xla")
     environments.set_up("torch", say=lambda line: None, added=["npu==1"])
     assert environments.find("torch", "npu") == first, "asked for again, it is the latest"
 
 
 def test_an_added_environment_of_another_lock_is_not_found(project: Path) -> None:
-    plain = complete(environments.path("torch"), {"extra": "torch"})
+    plain = complete(environments.path("torch"), {"name": "torch"})
     complete(environments.path("torch", "", ["npu==1"]), {"plain": "of an earlier lock", "brought": ["torch.npu"]})
     assert environments.find("torch", "npu") == plain
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,22 +121,23 @@ def test_an_entry_point_that_names_no_declaration_is_one_line(bring: Any) -> Non
 
 @pytest.mark.parametrize("framework", frameworks.OURS.values(), ids=lambda framework: framework.name)
 def test_a_declaration_names_what_is_there(framework: Framework) -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    home = ROOT / "runners" / framework.name
+    locks = {path.stem for path in home.glob("lock*.txt") if "." not in path.stem}
+    own = {f"lock-{name}" for name, device in framework.devices.items() if device.own_environment}
+    assert locks == {"lock", *own}
     for device in framework.devices.values():
         module, _, implementation = device.implementation.partition(":")
         tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
         assert implementation in {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-        assert (device.extra or framework.name) in extras
     for package in framework.suites.values():
         assert (ROOT / package.replace(".", "/") / "__init__.py").exists()
 
 
-def test_every_framework_has_the_same_four_names() -> None:
-    inside = {
-        name: {entry.name for entry in (ROOT / "runners" / name).iterdir() if not entry.name.startswith("_")}
-        for name in frameworks.OURS
+@pytest.mark.parametrize("name", frameworks.OURS)
+def test_every_framework_has_the_same_names(name: str) -> None:
+    """But for the locks of devices and versions."""
+    entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
+    assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
+        *("__init__.py", "devices.py", "placement.py", "suites"),
+        *("lock.txt", "requirements.txt"),
     }
-    four = {"devices.py", "placement.py", "suites", "constraints.txt"}
-    assert {name: {entry for entry in found if "-" not in entry} for name, found in inside.items()} == dict.fromkeys(
-        frameworks.OURS, four
-    )

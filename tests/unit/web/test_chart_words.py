@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.changes.models import Change, Half
-from coordinator.matrix.models import Cell, Key, Past
-from coordinator.matrix.service import modules
+from coordinator.results.comparison.models import Change, Half
+from coordinator.results.models import Cell, Key, Past
+from coordinator.results.service import modules
 from coordinator.web.comparison import buckets
 from coordinator.web.history import changed
 from coordinator.web.matrix import function_address, shown

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from coordinator.errors import RequestError, UnknownNameError
-from coordinator.fleet.models import Runner
+from coordinator.registry.models import Runner
 from coordinator.web.submission import Filled, address, apart, check, first, from_query, offer, problems
 
 

@@ -1,0 +1,51 @@
+"""Reclassifying and overriding over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, status
+
+from coordinator.causes import service
+from coordinator.causes.models import Name, Override, OverrideList, OverrideRequest, Reclassified
+from coordinator.context import Context
+from coordinator.parameters import CampaignId
+from protocol.problems import problem_responses
+
+router = APIRouter(tags=["review"])
+
+
+@router.post("/reclassify")
+async def reclassify_all(context: Context) -> Reclassified:
+    """Apply today's rules to the stored evidence of all campaigns, in one transaction."""
+    return await service.reclassify(context.engine, None)
+
+
+@router.post("/campaigns/{campaign_id}/reclassify", responses=problem_responses(404))
+async def reclassify(campaign_id: CampaignId, context: Context) -> Reclassified:
+    """Apply today's rules to the stored evidence of one campaign; overridden causes stay."""
+    return await service.reclassify(context.engine, campaign_id)
+
+
+@router.get("/campaigns/{campaign_id}/overrides", responses=problem_responses(404))
+async def overrides(campaign_id: CampaignId, context: Context) -> OverrideList:
+    """Causes that people named: who, why and when."""
+    return OverrideList(overrides=await service.overrides(context.engine, campaign_id))
+
+
+@router.put("/campaigns/{campaign_id}/overrides", responses=problem_responses(400, 404, 409))
+async def override(campaign_id: CampaignId, request: OverrideRequest, context: Context) -> Override:
+    """Name the cause of a case on a target, for all its runs that did not pass; replaces an earlier word on it."""
+    return await service.override(context.engine, campaign_id, request)
+
+
+@router.delete(
+    "/campaigns/{campaign_id}/overrides",
+    status_code=status.HTTP_204_NO_CONTENT,
+    responses=problem_responses(404, 409),
+)
+async def undo(
+    campaign_id: CampaignId, context: Context, case: Annotated[Name, Query()], target: Annotated[Name, Query()]
+) -> None:
+    """Take a person's word back: what the rules had said holds again."""
+    await service.undo(context.engine, campaign_id, case, target)

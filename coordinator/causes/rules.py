@@ -1,0 +1,286 @@
+"""Why an outcome did not pass: ordered rules over its stored evidence, the first match wins.
+
+The rules stand in ``rules.toml``, beside this file. Here they are read, checked, compiled
+once and applied; nothing here looks at anything but the outcome and its target, so that a
+better rule can be applied to old outcomes without running them again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from coordinator.causes.patterns import Eraser, PatternError, PatternSet, require_linear
+from protocol.enums import Cause, Ending, Verdict
+from protocol.outcomes import Evidence, Outcome
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What an outcome counts as. ``cause`` and ``rule`` are None if it passed."""
+
+    verdict: Verdict
+    cause: Cause | None
+    rule: str | None
+
+
+class RulesError(ValueError):
+    """The file of rules cannot be used; the message names the rule and what to change."""
+
+
+_VERDICTS: Mapping[Cause, Verdict] = {
+    Cause.environment: Verdict.incomplete,
+    Cause.infrastructure: Verdict.incomplete,
+    Cause.cancelled: Verdict.incomplete,
+    Cause.removed: Verdict.skipped,
+    Cause.not_applicable: Verdict.skipped,
+}
+
+
+def verdict_of(cause: Cause) -> Verdict:
+    """What an outcome of that cause counts as."""
+    return _VERDICTS.get(cause, Verdict.failed)
+
+
+_PASSED = Classification(Verdict.passed, None, None)
+_NO_EVIDENCE = Evidence()
+_CPP_STACK = ("Exception raised from ", "\nframe #0: ", "*** Begin stack trace")
+"""Where a message turns into C++ symbols, whose names would mislead the patterns."""
+_GRAPH_NODE = Eraser(r"\{\{function_node [^{}]*\}\} ?")
+"""TensorFlow's name for the wrapper of an eager operation; it holds a device's name."""
+_PYTHON_STACK = Eraser(
+    r"in user code:\n|[^\n]*(?:op is created at|Stack trace for op definition): *\n"
+    r'|\n*[ \t]*File "[^"\n]+", line \d+, in [^\n]*(?:\n {8}(?:[^ \n][^\n]*|(?m:$)))?'
+)
+"""Lines of source that TensorFlow quotes in a message: whoever wrote them chose their words."""
+_DISPATCH_TABLE = " is only available for these backends:"
+"""Where torch begins to list every kernel it has; those names would mislead as well."""
+_UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
+"""Characters of a message that are cleaned at all: more than a runner of ours sends."""
+_HEAD, _TAIL = 1_500, 500
+"""Characters of a long message that are looked at: the reason comes first, or last (after a traceback)."""
+LOG_TAIL = 2_000
+"""Characters of the log's end that are looked at."""
+
+_Words = frozenset[str]
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule. An empty condition asks nothing; all others must hold."""
+
+    id: str
+    cause: Cause
+    says: str
+    ending: _Words = frozenset()
+    signal: _Words = frozenset()
+    stage: _Words = frozenset()
+    device: _Words = frozenset()
+    framework: _Words = frozenset()
+    exception: _Words = frozenset()
+    message: _Words = frozenset()
+    frames: _Words = frozenset()
+    mismatch: _Words = frozenset()
+    log: _Words = frozenset()
+    right_at: bool = False
+
+    @property
+    def classification(self) -> Classification:
+        return Classification(verdict_of(self.cause), self.cause, self.id)
+
+    @property
+    def catches_all(self) -> bool:
+        return all(not getattr(self, each.name) for each in fields(self) if each.name not in _NAMING)
+
+    def matches(self, seen: _Seen) -> bool:
+        evidence = seen.evidence
+        return (
+            _is_one(self.ending, seen.ending)
+            and _is_one(self.device, seen.device)
+            and _is_one(self.framework, seen.framework)
+            and _is_one(self.signal, evidence.signal)
+            and _is_one(self.stage, evidence.stage)
+            and (not self.right_at or evidence.right_at is not None)
+            and all(_is_found(getattr(self, field), seen, field) for field in _PATTERNS)
+        )
+
+
+_NAMING = ("id", "cause", "says")
+_WORDS = ("ending", "signal", "stage", "device", "framework")
+_PATTERNS = ("exception", "message", "frames", "mismatch", "log")
+_KEYS = frozenset((*_NAMING, *_WORDS, *_PATTERNS, "right_at"))
+
+
+def load(text: str) -> tuple[Rule, ...]:
+    """Read and check a file of rules. Raises ``RulesError`` at the first thing that is wrong."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RulesError(f"the rules are not valid TOML: {error}") from error
+    tables = document.get("rule")
+    if set(document) != {"rule"} or not isinstance(tables, list):
+        raise RulesError("the file holds something else than [[rule]] tables; write each rule as one")
+    rules = tuple(_rule(table, number) for number, table in enumerate(tables, 1))
+    seen: set[str] = set()
+    for rule in rules:
+        if rule.id in seen:
+            raise RulesError(f"rule {rule.id!r} is there twice; give each rule an id of its own")
+        seen.add(rule.id)
+    for rule in rules[:-1]:
+        if rule.catches_all:
+            raise RulesError(f"rule {rule.id!r} states no condition, so no later rule is reached; give it one")
+    if not rules or not rules[-1].catches_all or rules[-1].cause is not Cause.unknown:
+        raise RulesError("the last rule must catch everything: cause 'unknown' and no condition")
+    return rules
+
+
+def _rule(table: Any, number: int) -> Rule:
+    if not isinstance(table, dict) or not isinstance(table.get("id"), str) or not table["id"]:
+        raise RulesError(f"rule number {number} has no id; give it one")
+    name = table["id"]
+    unknown = sorted(set(table) - _KEYS)
+    if unknown:
+        raise RulesError(
+            f"rule {name!r}: unknown key {', '.join(map(repr, unknown))}; known are {', '.join(sorted(_KEYS))}"
+        )
+    if not isinstance(table.get("says"), str) or not table["says"]:
+        raise RulesError(f"rule {name!r}: 'says' is missing; write the sentence that people read")
+    right_at = table.get("right_at", False)
+    if "right_at" in table and right_at is not True:
+        raise RulesError(f"rule {name!r}: right_at can only be true; leave it out otherwise")
+    values = {key: _texts(name, key, table[key]) for key in (*_WORDS, *_PATTERNS) if key in table}
+    for ending in values.get("ending", ()):
+        _member(name, "ending", ending, Ending)
+    conditions: dict[str, Any] = {key: frozenset(values[key]) for key in _WORDS if key in values}
+    conditions |= {key: _linear(name, key, values[key]) for key in _PATTERNS if key in values}
+    cause = _member(name, "cause", table.get("cause"), Cause)
+    return Rule(id=name, cause=cause, says=table["says"], right_at=right_at, **conditions)
+
+
+def _texts(rule: str, key: str, value: Any) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not texts or not all(isinstance(each, str) and each for each in texts):
+        raise RulesError(f"rule {rule!r}: {key} must be a text or a list of texts, none of them empty")
+    return texts
+
+
+def _member(rule: str, key: str, value: Any, words: type[_Word]) -> _Word:
+    try:
+        return words(value)
+    except ValueError:
+        raise RulesError(f"rule {rule!r}: {key} {value!r} is none of {', '.join(words)}") from None
+
+
+def _linear(rule: str, key: str, patterns: Iterable[str]) -> _Words:
+    for pattern in patterns:
+        try:
+            require_linear(pattern)
+        except PatternError as error:
+            raise RulesError(
+                f"rule {rule!r}: {key} {pattern!r} is no regular expression that is matched in linear time "
+                f"(RE2's syntax, without look-around and back-references): {error}"
+            ) from error
+    return frozenset(patterns)
+
+
+def _is_one(words: _Words, value: str | None) -> bool:
+    return not words or value in words
+
+
+def _is_found(patterns: _Words, seen: _Seen, field: str) -> bool:
+    return not patterns or not patterns.isdisjoint(seen.found(field))
+
+
+class RulesByEnding:
+    """For each ending the rules that can match it, in order; all patterns for one kind of evidence in one set."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.of: Mapping[Ending, Sequence[tuple[Rule, Classification]]] = {
+            ending: [(rule, rule.classification) for rule in rules if _is_one(rule.ending, ending)] for ending in Ending
+        }
+        self.patterns: Mapping[str, PatternSet] = {
+            field: PatternSet(
+                sorted(frozenset().union(*(getattr(rule, field) for rule in rules))), whole=field == "exception"
+            )
+            for field in _PATTERNS
+        }
+
+
+class _Seen:
+    """What a rule looks at. Each text is searched once, when the first rule asks for it."""
+
+    def __init__(self, outcome: Outcome, framework: str, device: str, patterns: Mapping[str, PatternSet]) -> None:
+        self.ending = outcome.ending
+        self.evidence = outcome.evidence or _NO_EVIDENCE
+        self.framework = framework
+        self.device = device
+        self._log_tail = outcome.log_tail
+        self._patterns = patterns
+        self._found: dict[str, _Words] = {}
+
+    def found(self, field: str) -> _Words:
+        """The patterns, of those that any rule has for this kind of evidence, that match."""
+        if field not in self._found:
+            texts = map(self._patterns[field].found_in, self._texts(field))
+            self._found[field] = frozenset().union(*texts)
+        return self._found[field]
+
+    def _texts(self, field: str) -> Sequence[str]:
+        match field:
+            case "message":
+                return (readable(self.evidence.message or ""),)
+            case "frames":
+                return self.evidence.frames
+            case "log":
+                return (self._log_tail[-LOG_TAIL:],)
+            case _:
+                return (getattr(self.evidence, field) or "",)
+
+
+_FILE = Path(__file__).with_name("rules.toml").read_bytes()
+RULES = load(_FILE.decode())
+RULES_REVISION = hashlib.sha256(_FILE).hexdigest()[:12]
+"""Changes with every change of the rules: says which outcomes are worth classifying anew."""
+
+_BY_ID = {rule.id: rule for rule in RULES}
+_CURRENT = RulesByEnding(RULES)
+
+
+def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnding = _CURRENT) -> Classification:
+    """Verdict, cause and rule of an outcome. What the runner calls the verdict does not count.
+
+    Costs some microseconds for what frameworks say, some milliseconds for a text that was made to be slow.
+    """
+    if outcome.ending is Ending.returned:
+        return _PASSED
+    seen = _Seen(outcome, framework, device, rules.patterns)
+    return next(classification for rule, classification in rules.of[outcome.ending] if rule.matches(seen))
+
+
+def describe(rule_id: str) -> str | None:
+    """The sentence that a rule says of a failure; None if the file has no such rule (any more)."""
+    rule = _BY_ID.get(rule_id)
+    return rule.says if rule else None
+
+
+def readable(message: str) -> str:
+    """What a person would read of a message: no stacks, no table of kernels, beginning and end if long."""
+    words = _ends(message, _UNCUT_HEAD, _UNCUT_TAIL)
+    for mark in (*_CPP_STACK, _DISPATCH_TABLE):
+        words = words.partition(mark)[0]
+    if "{{function_node" in words:
+        words = _GRAPH_NODE.erase(words)
+    if 'File "' in words:
+        words = _PYTHON_STACK.erase(words).lstrip()
+    return _ends(words, _HEAD, _TAIL)
+
+
+def _ends(text: str, head: int, tail: int) -> str:
+    """Beginning and end of a text that is longer than both."""
+    return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"

@@ -1,0 +1,184 @@
+"""Applying today's rules to what is stored, and keeping a person's word on an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.campaigns import service as campaigns
+from coordinator.campaigns.store import read_targets
+from coordinator.causes import store
+from coordinator.causes.models import Change, Override, OverrideRequest, Reclassified
+from coordinator.causes.rules import RULES_REVISION, Classification, classify, verdict_of
+from coordinator.causes.store import OVERRIDDEN, Named
+from coordinator.database.connection import transact
+from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
+from coordinator.targets.selectors import Selector, TargetName, spelled
+from protocol.enums import Cause, Ending, Verdict
+from protocol.outcomes import Evidence, Outcome
+
+
+async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassified:
+    """Classify what is stored of one campaign, or of all, by today's rules: all of it, or nothing."""
+    if campaign_id is not None:
+        await campaigns.detail(engine, campaign_id)
+
+    async def work(connection: AsyncConnection) -> Reclassified:
+        await store.patient(connection)
+        await store.alone(connection)
+        return await _reclassified(connection, campaign_id)
+
+    return await transact(engine, work)
+
+
+async def _reclassified(connection: AsyncConnection, campaign_id: int | None) -> Reclassified:
+    looked_at = overridden = unreported = 0
+    renamed: list[Named] = []
+    changes: Counter[tuple[Cause | None, str | None, Cause | None, str | None]] = Counter()
+    async for rows in store.not_passed(connection, campaign_id):
+        looked_at += len(rows)
+        overridden += sum(row.overridden for row in rows)
+        unreported += sum(row.unreported and not row.overridden for row in rows)
+        judged = [row for row in rows if not row.overridden and not row.unreported]
+        # A page at a time in a thread: whoever asks for something else meanwhile gets an answer.
+        for row, now in zip(judged, await asyncio.to_thread(_classified, judged), strict=True):
+            if (now.verdict, now.cause, now.rule) != (row.verdict, row.cause, row.rule):
+                changes[row.cause, row.rule, now.cause, now.rule] += 1
+                renamed.append(Named(row.job_id, now.verdict, now.cause, now.rule))
+    # Last, because whoever finishes jobs of these campaigns waits for the counters.
+    await store.rename(connection, renamed)
+    return Reclassified(
+        rules=RULES_REVISION,
+        looked_at=looked_at,
+        changed=changes.total(),
+        overridden=overridden,
+        unreported=unreported,
+        changes=[
+            Change(was=was, was_rule=was_rule, now=now_, now_rule=now_rule, outcomes=count)
+            for (was, was_rule, now_, now_rule), count in changes.most_common()
+        ],
+    )
+
+
+def _classified(rows: Sequence[Row[Any]]) -> list[Classification]:
+    return [_classify(row) for row in rows]
+
+
+def _classify(row: Row[Any]) -> Classification:
+    outcome = Outcome.model_construct(
+        verdict=Verdict(row.verdict),
+        ending=Ending(row.ending),
+        evidence=Evidence.model_validate(row.evidence) if row.evidence else None,
+        log_tail=row.log_tail or "",
+        duration_s=0.0,
+    )
+    return classify(outcome, framework=row.framework, device=row.device)
+
+
+async def override(engine: AsyncEngine, campaign_id: int, request: OverrideRequest) -> Override:
+    """A person's word wins over every rule, until it is taken back."""
+    await _ended(engine, campaign_id)
+    async with engine.begin() as connection:
+        await store.alone(connection)
+        target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
+        await store.put_overrides(connection, jobs, request.cause, request.by, request.why)
+        verdict = verdict_of(request.cause)
+        await store.rename(connection, [Named(job, verdict, request.cause, OVERRIDDEN) for job in jobs])
+        (stored,) = await _overrides(connection, campaign_id, request.case, target_id)
+    return stored
+
+
+async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) -> None:
+    """What the rules had said holds again."""
+    await _ended(engine, campaign_id)
+    async with engine.begin() as connection:
+        await store.alone(connection)
+        _, jobs = await _jobs(connection, campaign_id, case, target)
+        earlier = await store.take_overrides(connection, jobs)
+        if not earlier:
+            raise NotFoundError(f"nobody has overridden the cause of {case} on {target} in campaign {campaign_id}")
+        await store.rename(connection, earlier)
+
+
+async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, cause: Cause, by: str, why: str) -> None:
+    """As ``override``, of the case and target that the outcome is of."""
+    await _ended(engine, campaign_id)
+    async with engine.begin() as connection:
+        await store.alone(connection)
+        jobs = await _runs_of(connection, campaign_id, job_id)
+        await store.put_overrides(connection, jobs, cause, by, why)
+        await store.rename(connection, [Named(job, verdict_of(cause), cause, OVERRIDDEN) for job in jobs])
+
+
+async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> None:
+    """As ``undo``, of the case and target that the outcome is of."""
+    await _ended(engine, campaign_id)
+    async with engine.begin() as connection:
+        await store.alone(connection)
+        earlier = await store.take_overrides(connection, await _runs_of(connection, campaign_id, job_id))
+        if not earlier:
+            raise NotFoundError(f"nobody has overridden the cause of job {job_id} in campaign {campaign_id}")
+        await store.rename(connection, earlier)
+
+
+async def overrides(engine: AsyncEngine, campaign_id: int) -> list[Override]:
+    await campaigns.detail(engine, campaign_id)
+    async with engine.connect() as connection:
+        return await _overrides(connection, campaign_id)
+
+
+async def _overrides(
+    connection: AsyncConnection, campaign_id: int, case: str | None = None, target_id: int | None = None
+) -> list[Override]:
+    return [
+        Override(
+            case=row.case,
+            target=spelled(row),
+            cause=row.cause,
+            verdict=row.verdict,
+            by=row.author,
+            why=row.why,
+            at=row.created_at,
+            outcomes=row.outcomes,
+        )
+        for row in await store.overrides(connection, campaign_id, case, target_id)
+    ]
+
+
+async def _ended(engine: AsyncEngine, campaign_id: int) -> None:
+    if (await campaigns.detail(engine, campaign_id)).state == "running":
+        raise ConflictError(f"campaign {campaign_id} is still running: judge its outcomes once they are all there")
+
+
+async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target: str) -> tuple[int, Sequence[int]]:
+    selector = Selector.parse(target)
+    there = [
+        TargetName(row.target_id, row.framework, row.version, row.device)
+        for row in await read_targets(connection, campaign_id)
+    ]
+    matched = [each for each in there if selector.matches(each)]
+    if len(matched) != 1:
+        names = ", ".join(sorted(map(str, there)))
+        raise UnknownNameError(
+            f"'{target}' names {len(matched)} targets of campaign {campaign_id}, it must be one (it has: {names})"
+        )
+    jobs = await store.runs_that_did_not_pass(connection, campaign_id, matched[0].id, case)
+    if not jobs:
+        raise NotFoundError(f"campaign {campaign_id} has no outcome of {case} on {matched[0]} that did not pass")
+    return matched[0].id, jobs
+
+
+async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> Sequence[int]:
+    """The outcome's case on its target: the runs that did not pass."""
+    where = await store.where(connection, campaign_id, job_id)
+    if where is None:
+        raise NotFoundError(f"campaign {campaign_id} has no outcome of a job {job_id}")
+    jobs = await store.runs_that_did_not_pass(connection, campaign_id, where.target_id, where.case)
+    if not jobs:
+        raise ConflictError(f"all runs of {where.case} passed: there is no cause to name")
+    return jobs

@@ -1,0 +1,27 @@
+"""Coroutines that run side by side until one of them fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from coordinator.errors import RunnerError
+
+
+async def run_until_one_fails(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Run all of these, none of which returns; raises the first error and cancels the others.
+
+    Of several errors one that is not the runner's goes first. This is not a ``TaskGroup``: on Python 3.11 a
+    group that fails while it is cancelled forgets the cancellation, and then a session that is waited for
+    would go on for ever.
+    """
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    errors = [result for result in results if isinstance(result, Exception)]
+    raise next((error for error in errors if not isinstance(error, RunnerError)), errors[0])

@@ -1,0 +1,126 @@
+"""The events that a runner's state machine handles: what happened to the runner, its stream and its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from coordinator.dispatch.leases import Key, Lease
+from protocol.jobs import JobStatus
+
+
+@dataclass(frozen=True)
+class Event:
+    """``now`` is in seconds, on the coordinator's monotonic clock."""
+
+    now: float
+
+
+@dataclass(frozen=True)
+class AdoptedEvent(Event):
+    """The coordinator took the runner over with these leases, and has not reached it yet: silence counts from now."""
+
+    leases: tuple[Lease, ...]
+
+
+@dataclass(frozen=True)
+class ConnectedEvent(Event):
+    """The runner answers, and the database says that it holds these leases."""
+
+    same_boot: bool
+    leases: tuple[Lease, ...]
+
+
+@dataclass(frozen=True)
+class ClaimedEvent(Event):
+    """A claim leased these jobs to the runner, however few."""
+
+    leases: tuple[Lease, ...]
+
+
+@dataclass(frozen=True)
+class StrayLeasesEvent(Event):
+    """The database holds leases for this runner that the state machine has not known for a while."""
+
+    leases: tuple[Lease, ...]
+
+
+@dataclass(frozen=True)
+class PostedEvent(Event):
+    """The runner answered a batch: it accepted jobs (queued, or known already) and refused others."""
+
+    accepted: tuple[Key, ...]
+    full: tuple[Key, ...] = ()
+    """Refused for want of room."""
+    refused: tuple[Key, ...] = ()
+    """Refused because the runner does not know the case, has a newer attempt or another case under this
+    id, or left the job out of its answer."""
+    status: str = ""
+    """The statuses of the refused jobs, for a person to read."""
+
+    @classmethod
+    def from_receipts(cls, now: float, keys: Sequence[Key], status: Mapping[Key, JobStatus]) -> PostedEvent:
+        """The answer to a batch of these jobs; a job that the answer leaves out is refused too."""
+        taken = (JobStatus.queued, JobStatus.known)
+        full = tuple(key for key in keys if status.get(key) is JobStatus.full)
+        refused = tuple(key for key in keys if status.get(key) not in (*taken, JobStatus.full))
+        reasons = ", ".join(sorted({str(status.get(key, "no answer")) for key in refused}))
+        return cls(now, tuple(key for key in keys if status.get(key) in taken), full, refused, reasons)
+
+
+@dataclass(frozen=True)
+class StartedEvent(Event):
+    key: Key
+
+
+@dataclass(frozen=True)
+class FinishedEvent(Event):
+    key: Key
+
+
+@dataclass(frozen=True)
+class StoppedEvent(Event):
+    """The attempt ended because another client had it stopped."""
+
+    key: Key
+
+
+@dataclass(frozen=True)
+class UnreadableLineEvent(Event):
+    """A line of the stream cannot be read; ``key`` is the attempt that it is about, if that much is clear."""
+
+    key: Key | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class HeartbeatEvent(Event):
+    running: tuple[tuple[Key, float, float], ...]
+    """Each running attempt, for how many seconds it has run on the runner's clock, and for how many of
+    them it waited for the timing lock."""
+    queued: int = 0
+    """How many jobs the runner holds and has not begun."""
+
+
+@dataclass(frozen=True)
+class DisconnectedEvent(Event):
+    reason: str
+    fruitless: bool = False
+    """The runner answered, but the session ended by its fault."""
+
+
+@dataclass(frozen=True)
+class RevokedEvent(Event):
+    """Jobs on this runner are no longer its own: cancelled, or finished elsewhere."""
+
+    keys: tuple[Key, ...]
+
+
+@dataclass(frozen=True)
+class WakeEvent(Event):
+    """There may be new work."""
+
+
+@dataclass(frozen=True)
+class TickEvent(Event):
+    """Time has passed."""

@@ -1,0 +1,75 @@
+"""The instructions that a runner's state machine gives to its session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from coordinator.dispatch.leases import Key, Lease
+
+FELL_SILENT = "the runner fell silent"
+"""Why a job that had not started was requeued; its runner may come back and hold it still."""
+
+LossReason = Literal["restarted", "silent", "stopped by somebody else", "no longer there"]
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One thing for the session to do."""
+
+
+@dataclass(frozen=True)
+class Claim(Instruction):
+    """Lease up to ``limit`` queued jobs; answer with a ``ClaimedEvent``, however few."""
+
+    limit: int
+
+
+@dataclass(frozen=True)
+class Post(Instruction):
+    """Send these jobs to the runner; answer with a ``PostedEvent``."""
+
+    leases: tuple[Lease, ...]
+
+
+@dataclass(frozen=True)
+class Stop(Instruction):
+    """DELETE this attempt on the runner, which still reports that it finished."""
+
+    key: Key
+
+
+@dataclass(frozen=True)
+class GiveBack(Instruction):
+    """Requeue these jobs, which never started.
+
+    Counted as refused, a job is requeued only so often: its runners will not take it or never begin it.
+    """
+
+    keys: tuple[Key, ...]
+    reason: str
+    refused: bool = False
+
+
+@dataclass(frozen=True)
+class Lose(Instruction):
+    """Count these started attempts as lost."""
+
+    keys: tuple[Key, ...]
+    reason: LossReason
+
+
+@dataclass(frozen=True)
+class TimeOut(Instruction):
+    """Record a timeout: the job is past its deadline on the coordinator's clock, and its runner does not end it."""
+
+    key: Key
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Quarantine(Instruction):
+    """Leave the runner alone for so many seconds, and end the session."""
+
+    seconds: float
+    reason: str

@@ -1,0 +1,90 @@
+"""A lease: one attempt of one job, given to one boot of one runner, and how far it has got there. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+GRACE_S = 10.0
+"""Past its deadline by this much, a job that the runner has not ended is stopped by the coordinator."""
+LOCK_WAIT_S = 3600.0
+"""The wait for the timing lock is on no deadline, up to this: four others on the host may hold it for 900 s each."""
+
+
+class Key(NamedTuple):
+    """One attempt of one job, as it was leased to one boot of one runner.
+
+    ``token`` is drawn anew for every boot of every runner and for every time that a coordinator
+    begins to serve it. It is part of the job's id on the wire, so an id is unique beyond this
+    database, its copies and its restores, and names its lease by itself.
+    """
+
+    job: int
+    attempt: int
+    token: str = ""
+
+    @property
+    def wire_id(self) -> str:
+        """The job's id in the runner API. The id of another coordinator's job is kept whole in ``token``."""
+        return f"{self.token}.{self.job}" if self.job else self.token
+
+    @classmethod
+    def of_wire(cls, id: str, attempt: int) -> Key:
+        """The attempt that an id of the runner API names; an id that this coordinator cannot have made is job 0."""
+        token, dot, number = id.rpartition(".")
+        ours = dot and token and number.isascii() and number.isdecimal() and len(number) < 19
+        if ours and not number.startswith("0") and 0 < attempt < 2**15:
+            return cls(int(number), attempt, token)
+        return cls(0, attempt, id)
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A job that this runner holds, as the database has it."""
+
+    key: Key
+    timeout_s: float
+    started: bool = False
+    ran_s: float = 0.0
+    """For how long it has been running, by the database's clock."""
+
+
+@dataclass
+class Flight:
+    """A leased job on its way: claimed, posted, started. Times are seconds on the coordinator's monotonic clock."""
+
+    lease: Lease
+    phase: Literal["claimed", "posted", "started"]
+    started_at: float | None = None
+    elapsed_s: float = 0.0
+    """For how long it has run, by the runner's latest heartbeat."""
+    waited_s: float = 0.0
+    """For how long it has waited for the timing lock, by the same; on no deadline, up to ``LOCK_WAIT_S``."""
+    stopped: float | None = None
+    """When the runner was sent a DELETE because the deadline had passed."""
+    revoked: bool = False
+    absent_since: float | None = None
+    """Since when heartbeats have named the job neither as running nor as queued."""
+
+    def absent_s(self, now: float) -> float:
+        return 0.0 if self.absent_since is None else now - self.absent_since
+
+    def ran_s(self, now: float) -> float:
+        """For how long it has run on the coordinator's clock, the wait for the timing lock taken off."""
+        since = now if self.started_at is None else self.started_at
+        return now - since - min(self.waited_s, LOCK_WAIT_S)
+
+    def is_overdue(self, now: float) -> bool:
+        """Either clock decides. The runner's own can only shorten what the coordinator's allows."""
+        longest_s = self.lease.timeout_s + GRACE_S
+        return self.phase == "started" and max(self.ran_s(now), self.elapsed_s) > longest_s
+
+
+def resume_flight(lease: Lease, now: float, before: Flight | None = None) -> Flight:
+    """The flight of a lease that the database names; ``before`` is its flight until the stream broke."""
+    if before is not None and before.started_at is not None:
+        return before
+    if not lease.started:
+        return Flight(lease, "claimed")
+    # It may have ended long ago, and the stream is about to bring that.
+    return Flight(lease, "started", started_at=now - min(lease.ran_s, lease.timeout_s))

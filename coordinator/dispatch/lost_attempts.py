@@ -1,0 +1,94 @@
+"""Losses: what becomes of a job that came back without an outcome. It is queued again, a bounded number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.database.connection import transact
+from coordinator.dispatch import queue
+from coordinator.dispatch.finishes import FinishedJob
+from coordinator.dispatch.leases import Key
+from coordinator.dispatch.records import record_without_report
+from protocol.enums import Cause, Ending, Verdict
+
+MOST = 3
+"""Started attempts that a job may lose; with this one it ends."""
+MOST_REFUSALS = 3
+"""Times that runners may refuse a job, or hold it without beginning it; with this one it ends."""
+MOST_ATTEMPTS = 1_000
+"""Of one job, whatever became of them: that many ways to go round for ever nobody has thought of."""
+
+Consequence = Literal["retry", "timeout", "crash", "infrastructure"]
+
+_SAID = {
+    "timeout": (Verdict.failed, Ending.timed_out, Cause.timeout, "silenced-its-runner"),
+    "crash": (Verdict.failed, Ending.exited, Cause.crash, "restarted-its-runner"),
+    "infrastructure": (Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, "attempts-lost"),
+}
+
+
+def consequence(reasons: Iterable[str]) -> Consequence:
+    """What losses for these reasons amount to.
+
+    Three times silent is a timeout, three times a restart a crash (that the runners did well on
+    other jobs since is for ``lose`` to see); a mixture is nobody's fault but ours.
+    """
+    told = list(reasons)
+    if len(told) < MOST:
+        return "retry"
+    if all(reason == "silent" for reason in told):
+        return "timeout"
+    if all(reason == "restarted" for reason in told):
+        return "crash"
+    return "infrastructure"
+
+
+async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> FinishedJob | None:
+    """Count the attempt as lost; returns the job's outcome, to be stored, if that ends the job."""
+
+    async def work(connection: AsyncConnection) -> FinishedJob | None:
+        returned = await queue.give_back(connection, [key], reason, counted=True)
+        if not returned:
+            return None
+        losses = await queue.lost_attempts(connection, key.job)
+        reasons = [why for why, _, _ in losses]
+        # An attempt whose runner fell silent and came back with it has one row, however often that happened.
+        reasons += ["silent"] * (returned[0].lost - len(reasons))
+        amounts_to = consequence(reasons)
+        if amounts_to == "crash" and not await queue.did_well_since(connection, losses):
+            amounts_to = "infrastructure"
+        if amounts_to == "retry":
+            return None
+        await queue.lease_again(connection, key, runner_id)
+        return record_without_report(key, *_SAID[amounts_to], f"its attempts were lost: {', '.join(reasons)}")
+
+    return await transact(engine, work)
+
+
+async def give_back(
+    engine: AsyncEngine, keys: Sequence[Key], reason: str, runner_id: int, *, refused: bool
+) -> list[FinishedJob]:
+    """Queue attempts again that had not started; returns the outcomes of the jobs that this was too often for."""
+
+    async def work(connection: AsyncConnection) -> list[FinishedJob]:
+        returned = await queue.give_back(connection, keys, reason, counted=False, refused=refused)
+        outcomes = []
+        for job in returned:
+            if job.refused < MOST_REFUSALS and job.key.attempt < MOST_ATTEMPTS:
+                continue
+            await queue.lease_again(connection, job.key, runner_id)
+            outcomes.append(record_without_report(job.key, *_GIVEN_UP, _too_often(job, reason)))
+        return outcomes
+
+    return await transact(engine, work)
+
+
+_GIVEN_UP = (Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, "never-begun")
+
+
+def _too_often(job: queue.ReturnedJob, reason: str) -> str:
+    tries = f"{job.refused} times" if job.refused >= MOST_REFUSALS else f"after {job.key.attempt} attempts"
+    return f"no runner made it, {tries}; the last time because {reason}"

@@ -1,0 +1,266 @@
+"""The one place that stores what runners report: batched, fenced, the cursor in the same statement.
+
+There is exactly one outcome writer per coordinator. Two could let a stream's cursor pass outcomes
+that are not yet committed, and a crash between them would lose those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator import metrics
+from coordinator.backoff import Backoff
+from coordinator.database.connection import to_json
+from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
+from coordinator.dispatch import finishes, queue
+from coordinator.dispatch.finishes import Finish, FinishedJob, Late
+from coordinator.dispatch.leases import Key
+from coordinator.dispatch.queue import Cursor
+from coordinator.dispatch.records import UNSTORABLE, unstorable
+from coordinator.supervision import Pulse
+from protocol.enums import Ending
+from protocol.outcomes import Outcome
+
+log = logging.getLogger(__name__)
+
+BATCH = 400
+LINGER_S = 0.010
+BACKLOG = 4 * BATCH
+"""Events waiting to be stored; past it, streams are not read on."""
+RETRY = Backoff(first_s=0.05, longest_s=5.0)
+STUCK_AFTER_S = 30.0
+"""A batch is stored in milliseconds; one that takes this long is a fault that somebody should see."""
+
+
+class Report(NamedTuple):
+    """One event of one runner, ready to be stored: a start, a finish with its row, or only that it was read."""
+
+    cursor: Cursor
+    key: Key | None
+    row: FinishedJob | None
+    outcome: Outcome | None
+    """The runner's own words, kept if they come too late to be accepted."""
+    stored: Callable[[Cursor], None]
+    """Called once the report is committed."""
+    late: bool = False
+    """The attempt had ended before: the outcome is kept on it as evidence and never counts."""
+
+
+class OutcomeWriter:
+    """``write`` takes reports; ``run`` stores them until cancelled, and drains on the way out.
+
+    ``run`` can be started again after a failure: what it had taken and not stored is kept.
+    """
+
+    def __init__(
+        self, engine: AsyncEngine, completed: Callable[[Sequence[int]], None], pulse: Pulse | None = None
+    ) -> None:
+        self._engine = engine
+        self._pulse = pulse or Pulse()
+        self._completed = completed
+        self._connection: AsyncConnection | None = None
+        self._reports: deque[Report] = deque()
+        self._storing: Sequence[Report] = ()
+        self._taken_on: dict[int, Cursor] = {}
+        """By runner, up to where its events have been taken on."""
+        self._arrived = asyncio.Event()
+        self._taken = asyncio.Event()
+
+    async def write(self, reports: Sequence[Report]) -> None:
+        """Take these on; returns when there is room for more.
+
+        What a stream repeats after a break, because it was not stored by then, is taken on once.
+        """
+        self._reports.extend([report for report in reports if self._is_new(report.cursor)])
+        self._arrived.set()
+        while len(self._reports) > BACKLOG:
+            self._taken.clear()
+            await self._taken.wait()
+
+    def resume(self, cursor: Cursor) -> None:
+        """A stream is about to be read on from what the database has stored of it.
+
+        If nothing waits to be stored and the database knows less than was stored, it is not the
+        database that it was: what the stream repeats is new to it.
+        """
+        waiting = any(report.cursor.runner_id == cursor.runner_id for report in (*self._storing, *self._reports))
+        if not waiting:
+            self._taken_on[cursor.runner_id] = cursor
+
+    def _is_new(self, cursor: Cursor) -> bool:
+        if cursor.n == 0:
+            return True
+        known = self._taken_on.get(cursor.runner_id)
+        if known is not None and known.boot_id == cursor.boot_id and cursor.n <= known.n:
+            return False
+        self._taken_on[cursor.runner_id] = cursor
+        return True
+
+    async def run(self) -> None:
+        try:
+            while True:
+                await self._gather()
+                self._pulse.due_within(STUCK_AFTER_S)
+                await self._store_next(BATCH)
+                self._pulse.rest()
+        except asyncio.CancelledError:
+            if self._reports:
+                await asyncio.wait_for(self._store_next(len(self._reports)), RETRY.longest_s)
+            raise
+        finally:
+            await self._disconnect()
+
+    async def _store_next(self, limit: int) -> None:
+        """Whatever happens, what was taken is not lost: whoever runs this again finds it."""
+        self._storing = self._take(limit)
+        try:
+            await self._store(self._storing)
+        except BaseException:
+            self._reports.extendleft(reversed(self._storing))
+            raise
+        finally:
+            self._storing = ()
+
+    async def _gather(self) -> None:
+        """Wait for the first report, then until there are enough, 10 ms at most."""
+        while not self._reports:
+            self._arrived.clear()
+            await self._arrived.wait()
+        try:
+            async with asyncio.timeout(LINGER_S):
+                while len(self._reports) < BATCH:
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        except TimeoutError:
+            return
+
+    def _take(self, limit: int) -> list[Report]:
+        taken = [self._reports.popleft() for _ in range(min(limit, len(self._reports)))]
+        self._taken.set()
+        return taken
+
+    async def _store(self, batch: Sequence[Report]) -> None:
+        """Store until it is stored: nothing is dropped because the database is away for a while."""
+        failures = 0
+        while True:
+            try:
+                completed = await self._store_once(batch)
+                break
+            except DATABASE_AWAY as error:
+                metrics.store_failures.inc()
+                if is_unstorable(error):
+                    await self._store_apart(batch, error)
+                    return
+                failures += 1
+                wait_s = RETRY.pause_s(failures)
+                level = logging.DEBUG if is_conflict(error) else logging.WARNING
+                log.log(
+                    level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, reason_of(error)
+                )
+                await asyncio.sleep(wait_s)
+        rows = [report.row for report in batch if report.row is not None]
+        metrics.jobs_stored.inc(len(rows))
+        metrics.unstorable_reports.inc(sum(row.rule == UNSTORABLE for row in rows))
+        for report in _furthest(batch).values():
+            report.stored(report.cursor)
+        if completed:
+            self._completed(completed)
+
+    async def _store_apart(self, batch: Sequence[Report], error: Exception) -> None:
+        """One report that PostgreSQL refuses must not hold up the others, nor be tried for ever."""
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            await self._store(batch[:middle])
+            await self._store(batch[middle:])
+            return
+        (report,) = batch
+        if report.key is None or report.row is None or report.row.rule == UNSTORABLE:
+            log.error("an event of runner %d is passed over: %s", report.cursor.runner_id, reason_of(error))
+            return
+        log.error("the outcome of job %d cannot be stored as it is: %s", report.key.job, error)
+        row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")
+        await self._store([report._replace(row=row)])
+
+    async def _store_once(self, batch: Sequence[Report]) -> list[int]:
+        cursors = [report.cursor for report in _furthest(batch).values()]
+        first, second = _first_finishes(batch)
+        ended = [finish for finish, _ in first.values()]
+        ending = {key.job for key in first}
+        starts = (report.key for report in batch if report.row is None and not report.late and report.key is not None)
+        begun = [key for key in starts if key.job not in ending]
+        completed: list[int] = []
+        async with self._transaction() as connection:
+            if begun:
+                await queue.start(connection, begun)
+            if ended:
+                accepted, completed = await finishes.finish(connection, ended, cursors)
+            else:
+                accepted = set()
+                await queue.move_cursors(connection, cursors)
+            missed = [finish for finish in ended if finish.key not in accepted]
+            if missed:
+                # That it was stopped is no result: it came back to be made again.
+                results = [finish for finish in missed if finish.row.ending != Ending.cancelled]
+                reclaimed = await finishes.reclaim(connection, results) if results else set()
+                again = [finish for finish in missed if finish.key in reclaimed]
+                if again:
+                    completed = completed + (await finishes.finish(connection, again))[1]
+                second = [*second, *(first[finish.key][1] for finish in missed if finish.key not in reclaimed)]
+            late = [_late(report) for report in second if report.outcome is not None]
+            if late:
+                await finishes.keep_late(connection, late)
+        return completed
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[AsyncConnection]:
+        """On a connection that is kept: the pool would ask the server for every batch whether it is there."""
+        if self._connection is None:
+            self._connection = await self._engine.connect()
+        try:
+            async with self._connection.begin():
+                yield self._connection
+        except BaseException:
+            await self._disconnect()
+            raise
+
+    async def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+
+def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Report]], list[Report]]:
+    """The first finish of each attempt, and whatever else was said of it afterwards."""
+    first: dict[Key, tuple[Finish, Report]] = {}
+    second = []
+    for report in batch:
+        if report.key is None or (report.row is None and not report.late):
+            continue
+        if report.late or report.row is None or report.key in first:
+            second.append(report)
+        else:
+            first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report
+    return first, second
+
+
+def _late(report: Report) -> Late:
+    assert report.key is not None
+    assert report.outcome is not None
+    return Late(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
+
+
+def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
+    """By runner, the report that says how far it has been read; our own reports say nothing of that."""
+    furthest: dict[int, Report] = {}
+    for report in batch:
+        known = furthest.get(report.cursor.runner_id)
+        if known is None or known.cursor.boot_id != report.cursor.boot_id or known.cursor.n <= report.cursor.n:
+            furthest[report.cursor.runner_id] = report
+    return furthest

@@ -1,0 +1,40 @@
+"""The reaper: it looks now and then for abandoned leases and for finished campaigns that no event announced.
+
+A claim can be committed while its runner is quarantined or removed, and then nobody holds what
+it leased. Two coordinators that settle the last targets of a campaign at the same moment each
+see the other's as unsettled. Both are rare, and cheap to look for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.dispatch import queue
+from coordinator.dispatch.leases import Key
+
+# A runner with a session, or about to have one, is left to that session, which reads what became of its jobs.
+_ABANDONED = text("""
+SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id
+ WHERE j.lease_until < now() AND (r.state = 'removed' OR r.quarantined_until > now())
+ ORDER BY j.id
+""")
+
+_RUNNING = text("SELECT id FROM campaigns WHERE state = 'running'")
+
+
+class Swept(NamedTuple):
+    jobs: int
+    """Given back to the queue, uncounted."""
+    campaigns: list[int]
+    """Complete, and marked so now."""
+
+
+async def sweep(connection: AsyncConnection) -> Swept:
+    abandoned = [Key(row.id, row.attempt, row.token) for row in await connection.execute(_ABANDONED)]
+    if abandoned:
+        await queue.give_back(connection, abandoned, "nobody serves its runner", counted=False)
+    running = [row.id for row in await connection.execute(_RUNNING)]
+    return Swept(len(abandoned), await queue.complete(connection, running) if running else [])

@@ -1,0 +1,136 @@
+"""From a runner's report to a row: classified, summarised, made safe for PostgreSQL. Pure."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from coordinator.causes.rules import classify
+from coordinator.database.connection import plain_text, to_json
+from coordinator.dispatch.finishes import FinishedJob
+from coordinator.dispatch.leases import Key
+from protocol.enums import Cause, Ending, Placement, Verdict
+from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
+from protocol.outcomes import Evidence, Outcome
+
+QUICK_CHARACTERS = 1_000
+"""With no more evidence than this the rules take well under a millisecond; more is read in a thread."""
+
+
+async def record_off_loop(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
+    """As ``record``, without holding up the event loop: the rules read long evidence in a thread.
+
+    What passed, or says little, is recorded at once, without giving up control.
+    """
+    if _is_quick(outcome):
+        return record(key, outcome, framework=framework, device=device)
+    return await asyncio.to_thread(record, key, outcome, framework=framework, device=device)
+
+
+def _is_quick(outcome: Outcome) -> bool:
+    evidence = outcome.evidence
+    if outcome.ending is Ending.returned or evidence is None:
+        return True
+    texts = (evidence.exception, evidence.message, evidence.mismatch, *evidence.frames)
+    return sum(len(text or "") for text in texts) <= QUICK_CHARACTERS
+
+
+def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
+    """The row for an outcome as its runner reported it."""
+    classified = classify(outcome, framework=framework, device=device)
+    timing = outcome.timing
+    steady_ms, iqr_ms = summary(timing.samples_ms)
+    return FinishedJob(
+        job_id=key.job,
+        attempt=key.attempt,
+        verdict=classified.verdict,
+        ending=outcome.ending,
+        cause=classified.cause,
+        rule=classified.rule,
+        placement=outcome.placement,
+        proof=_json(outcome.proof) if outcome.proof.devices or outcome.proof.fallbacks else "{}",
+        init_ms=_told_from_zero(timing.init_ms),
+        cold_ms=_told_from_zero(timing.cold_ms),
+        steady_ms=_told_from_zero(steady_ms),
+        iqr_ms=iqr_ms,
+        samples_ms=_array(timing.samples_ms) if timing.samples_ms else None,
+        calls_per_sample=timing.calls_per_sample if timing.samples_ms else None,
+        lock_wait_ms=timing.lock_wait_ms,
+        position=timing.position,
+        duration_s=outcome.duration_s,
+        evidence=_json(outcome.evidence) if outcome.evidence else None,
+        log_tail=plain_text(outcome.log_tail) or None,
+        log_bytes=outcome.log_bytes,
+    )
+
+
+def record_without_report(
+    key: Key, verdict: Verdict, ending: Ending, cause: Cause, rule: str, reason: str, elapsed_s: float = 0.0
+) -> FinishedJob:
+    """The row for a job whose runner never reported: the coordinator says what it saw."""
+    return FinishedJob(
+        job_id=key.job,
+        attempt=key.attempt,
+        verdict=verdict,
+        ending=ending,
+        cause=cause,
+        rule=rule,
+        placement=Placement.unknown,
+        proof="{}",
+        init_ms=None,
+        cold_ms=None,
+        steady_ms=None,
+        iqr_ms=None,
+        samples_ms=None,
+        calls_per_sample=None,
+        lock_wait_ms=None,
+        position=None,
+        duration_s=elapsed_s,
+        evidence=_json(Evidence(reason=plain_text(reason)[:MAX_TEXT])),
+        log_tail=None,
+        log_bytes=None,
+    )
+
+
+UNSTORABLE = "unstorable"
+
+
+def unstorable(key: Key, why: str) -> FinishedJob:
+    """The row for a job whose runner reported what cannot be read, or not be stored."""
+    return record_without_report(key, Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, UNSTORABLE, why)
+
+
+def _told_from_zero(milliseconds: float | None) -> float | None:
+    return 0.0 if milliseconds is not None and milliseconds < LEAST_MILLISECONDS else milliseconds
+
+
+def overdue(outcome: Outcome) -> Outcome:
+    """A job that was stopped for being past its deadline reports *cancelled*; it is a timeout."""
+    return outcome.model_copy(update={"verdict": Verdict.failed, "ending": Ending.timed_out})
+
+
+def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
+    """Median and interquartile range, in the unit of the samples; None for what cannot be told."""
+    if not samples_ms:
+        return None, None
+    if len(samples_ms) == 1:
+        return samples_ms[0], None
+    lower, _, upper = statistics.quantiles(samples_ms, n=4, method="inclusive")
+    # Quartiles of equal samples can differ in their last digit, either way.
+    return statistics.median(samples_ms), max(upper - lower, 0.0)
+
+
+def _json(model: BaseModel) -> str:
+    """As JSONB accepts it. Pydantic's own encoder is ten times faster, and knows nothing of JSONB."""
+    try:
+        text = model.model_dump_json(exclude_none=True)
+    except ValueError:  # a lone surrogate
+        text = ""
+    return text if text and "\\u0000" not in text else to_json(model.model_dump(exclude_none=True))
+
+
+def _array(samples_ms: Sequence[float]) -> str:
+    return "{" + ",".join(map(repr, samples_ms)) + "}"

@@ -1,0 +1,391 @@
+"""The state machine of one runner: events in, instructions out, no I/O.
+
+A ``RunnerState`` knows which jobs are in flight on a runner that this coordinator owns. It keeps
+a bounded number ahead so that the device never waits for the network, enforces deadlines from
+the coordinator's own clock, and decides what becomes of jobs when the runner restarts or falls
+silent. Times are seconds on a monotonic clock and come with the events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coordinator.backoff import Backoff
+from coordinator.dispatch.events import (
+    AdoptedEvent,
+    ClaimedEvent,
+    ConnectedEvent,
+    DisconnectedEvent,
+    Event,
+    FinishedEvent,
+    HeartbeatEvent,
+    PostedEvent,
+    RevokedEvent,
+    StartedEvent,
+    StoppedEvent,
+    StrayLeasesEvent,
+    TickEvent,
+    UnreadableLineEvent,
+    WakeEvent,
+)
+from coordinator.dispatch.instructions import (
+    FELL_SILENT,
+    Claim,
+    GiveBack,
+    Instruction,
+    Lose,
+    Post,
+    Quarantine,
+    Stop,
+    TimeOut,
+)
+from coordinator.dispatch.leases import GRACE_S, Flight, Key, Lease, resume_flight
+
+MAX_AHEAD = 512
+"""Jobs in flight per runner at most; refilled at half. Only a runner that does hundreds a second
+gets as many: a POST, a claim and a finish cost nearly the same however many jobs share them."""
+MAX_CLAIM = 256
+"""Half of it, so that one batch is claimed while the one before is posted, run and reported."""
+MIN_AHEAD = 4
+FAST_REFILL_S = 1.0
+"""A refill that was used up sooner than this doubles what is kept ahead,"""
+SLOW_REFILL_S = 10.0
+"""and one that lasted longer halves it, so that the tail of a campaign is not hoarded."""
+SILENCE_S = 30.0
+"""Without a word for this long, a runner is silent: its attempts are lost."""
+START_S = 180.0
+"""A runner that holds jobs and none that runs begins one within this: 120 s to prime its device, and some
+for making a process. Longer, and it has forgotten them."""
+ABSENT_S = 12.0
+"""For this long heartbeats have named a job neither as running nor as waiting: the runner no longer has it.
+Two heartbeats at the least lie in it, and one that left before the job came cannot do it alone."""
+FULL_PAUSE_S = 5.0
+"""Before a runner is asked again that is full of somebody else's jobs, which are being stopped."""
+UNREADABLE_LIMIT = 8
+FRUITLESS_LIMIT = 5
+QUARANTINE = Backoff(first_s=10.0, longest_s=3600.0)
+
+
+def quarantine_s(misbehaved: int) -> float:
+    """The length of a quarantine, after so many strikes in a row."""
+    return QUARANTINE.pause_s(misbehaved)
+
+
+@dataclass
+class RunnerState:
+    """``handle`` is the only way to change it. ``queue_limit`` is the runner's own."""
+
+    queue_limit: int
+    misbehaved: int = 0
+    online: bool = False
+    ahead: int = 8
+    _flights: dict[Key, Flight] = field(default_factory=dict)
+    _claiming: bool = False
+    _drained: bool = False
+    """The last claim brought less than it asked for: nothing is queued until something wakes us."""
+    _last_claim: float | None = None
+    _last_heard: float = float("-inf")
+    _moved: float | None = None
+    """When the runner last began or ended a job of ours, or was given the first one."""
+    _full_since: float | None = None
+    """Since when it has been full without holding a job of ours."""
+    _paused_until: float = float("-inf")
+    _unreadable: int = 0
+    """Events in a row, without a finished job between them."""
+    _fruitless: int = 0
+    """Conversations in a row that the runner ended before any of our jobs got on."""
+
+    @property
+    def in_flight(self) -> frozenset[Key]:
+        return frozenset(self._flights)
+
+    @property
+    def started(self) -> frozenset[Key]:
+        return frozenset(key for key, flight in self._flights.items() if flight.phase == "started")
+
+    @property
+    def room(self) -> int:
+        """How many more may be claimed at once."""
+        return min(MAX_CLAIM, max(0, min(self.ahead, self.queue_limit) - len(self._flights)))
+
+    def overdue(self, key: Key) -> bool:
+        """Whether this attempt was told to stop because it was past its deadline."""
+        flight = self._flights.get(key)
+        return flight is not None and flight.stopped is not None
+
+    def wants(self, key: Key) -> bool:
+        """Whether nobody here asked for this attempt to be stopped."""
+        flight = self._flights.get(key)
+        return flight is not None and flight.stopped is None and not flight.revoked
+
+    def handle(self, event: Event) -> list[Instruction]:
+        match event:
+            case AdoptedEvent(now, leases):
+                self._last_heard = self._moved = now
+                self._flights = {lease.key: resume_flight(lease, now) for lease in leases}
+                return []
+            case ConnectedEvent():
+                return self._connected(event)
+            case ClaimedEvent(now, leases):
+                return self._claimed(now, leases)
+            case StrayLeasesEvent(now, leases):
+                return self._strayed(now, leases)
+            case PostedEvent():
+                return self._posted(event)
+            case StartedEvent(now, key):
+                return self._start_seen(now, key)
+            case FinishedEvent(now, key):
+                return self._finish_seen(now, key)
+            case StoppedEvent(now, key):
+                return self._stop_seen(now, key)
+            case UnreadableLineEvent(now, key, reason):
+                return self._unreadable_seen(now, key, reason)
+            case HeartbeatEvent(now, running, queued):
+                named = {key: (elapsed_s, waited_s) for key, elapsed_s, waited_s in running}
+                return self._beat(now, named, queued)
+            case DisconnectedEvent(_, reason, fruitless):
+                return self._disconnected(reason, fruitless)
+            case RevokedEvent(_, keys):
+                return self._revoked(keys)
+            case WakeEvent(now):
+                self._drained = False
+                return self._refill(now)
+            case TickEvent(now):
+                return self._tick(now)
+        raise TypeError(f"no rule handles {event!r}")
+
+    def _connected(self, event: ConnectedEvent) -> list[Instruction]:
+        self.online, self._last_heard = True, event.now
+        self._claiming = self._drained = False
+        before, self._flights = self._flights, {}
+        if self._moved is None or not before:
+            self._moved = event.now
+        if not event.same_boot:
+            return [*self._restarted(event.leases), *self._refill(event.now)]
+        for lease in event.leases:
+            # A deadline is not renewed because the stream broke.
+            self._flights[lease.key] = resume_flight(lease, event.now, before.get(lease.key))
+        # Whether the last POST before the break arrived is unknown; posting again changes nothing.
+        unsure = tuple(lease for lease in event.leases if not lease.started)
+        posts: list[Instruction] = [Post(unsure)] if unsure else []
+        return [*posts, *self._refill(event.now)]
+
+    def _restarted(self, leases: tuple[Lease, ...]) -> list[Instruction]:
+        """A new boot: all attempts of the old one are gone.
+
+        If none is known to have started, the head of the queue counts as started: a job that
+        kills its runner before the event gets out must not go round for ever.
+        """
+        if not leases:
+            return []
+        started = tuple(lease.key for lease in leases if lease.started) or (leases[0].key,)
+        waiting = tuple(lease.key for lease in leases if lease.key not in started)
+        self.misbehaved += 1
+        out: list[Instruction] = [Lose(started, "restarted")]
+        if waiting:
+            out.append(GiveBack(waiting, "the runner restarted"))
+        if self.misbehaved > 1:
+            self.online = False
+            out.append(Quarantine(quarantine_s(self.misbehaved - 1), "it restarted again while a job ran"))
+        return out
+
+    def _claimed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
+        self._claiming = False
+        if not leases:
+            self._drained = True
+            return []
+        if not self.online:
+            return [GiveBack(tuple(lease.key for lease in leases), "the runner went away")]
+        if not self._flights:
+            self._moved = now
+        for lease in leases:
+            self._flights[lease.key] = Flight(lease, "claimed")
+        return [Post(leases), *self._refill(now)]
+
+    def _strayed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
+        """As after a break: what is not known to run is posted again, and heartbeats tell of the rest."""
+        if not self.online:
+            return []
+        if not self._flights:
+            self._moved = now
+        unknown = [lease for lease in leases if lease.key not in self._flights]
+        self._flights.update((lease.key, resume_flight(lease, now)) for lease in unknown)
+        waiting = tuple(lease for lease in unknown if not lease.started)
+        return [Post(waiting)] if waiting else []
+
+    def _posted(self, event: PostedEvent) -> list[Instruction]:
+        for key in event.accepted:
+            flight = self._flights.get(key)
+            if flight is not None and flight.phase == "claimed":
+                flight.phase = "posted"
+        refused = tuple(key for key in event.refused if self._flights.pop(key, None))
+        full = tuple(key for key in event.full if self._flights.pop(key, None))
+        out = self._full(event.now, full)
+        if refused:
+            out.append(GiveBack(refused, f"the runner refused it: {event.status}", refused=True))
+            out.append(self._strike(f"it refuses jobs that its catalogue offers ({event.status})"))
+        return out
+
+    def _full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
+        """Full of our own jobs, it has enough; full of somebody else's, it has a while to get rid of them."""
+        if any(flight.phase != "claimed" for flight in self._flights.values()):
+            self._full_since = None
+            if keys:
+                self.ahead = max(MIN_AHEAD, self.ahead // 2)
+            return [GiveBack(keys, "the runner's queue was full")] if keys else []
+        if not keys:
+            return []
+        self.ahead = MIN_AHEAD
+        self._full_since = now if self._full_since is None else self._full_since
+        if now - self._full_since <= START_S:
+            self._paused_until = now + FULL_PAUSE_S
+            return [GiveBack(keys, "the runner's queue was full of other jobs")]
+        self._full_since = None
+        back = GiveBack(keys, "the runner's queue stayed full, without a job of ours", refused=True)
+        return [back, self._strike("its queue stays full, and it holds no job of ours")]
+
+    def _start_seen(self, now: float, key: Key) -> list[Instruction]:
+        self._last_heard = now
+        flight = self._flights.get(key)
+        if flight is None:
+            return [Stop(key)]
+        self._get_on(now)
+        if flight.started_at is None:
+            flight.phase, flight.started_at = "started", now
+        return []
+
+    def _finish_seen(self, now: float, key: Key) -> list[Instruction]:
+        self._last_heard = now
+        if self._flights.pop(key, None) is not None:
+            self._get_on(now)
+            self.misbehaved = self._unreadable = 0
+        return self._refill(now)
+
+    def _stop_seen(self, now: float, key: Key) -> list[Instruction]:
+        self._last_heard = now
+        if self._flights.pop(key, None) is None:
+            return []
+        self._get_on(now)
+        return [Lose((key,), "stopped by somebody else"), *self._refill(now)]
+
+    def _get_on(self, now: float) -> None:
+        self._moved, self._fruitless = now, 0
+
+    def _unreadable_seen(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
+        """Costs the job that it is about; a runner that goes on like this is left alone for a while."""
+        self._last_heard = now
+        self._unreadable += 1
+        out: list[Instruction] = []
+        if key is not None and self._flights.pop(key, None) is not None:
+            self._moved = now
+            out.append(Stop(key))
+        if self._unreadable >= UNREADABLE_LIMIT:
+            self._unreadable = 0
+            return [*out, self._strike(f"its events cannot be read: {reason}")]
+        return [*out, *self._refill(now)]
+
+    def _beat(self, now: float, named: dict[Key, tuple[float, float]], queued: int) -> list[Instruction]:
+        """What the runner says that it holds, beside what it was given."""
+        self._last_heard = now
+        out: list[Instruction] = [Stop(key) for key in named if key not in self._flights]
+        for key, flight in self._flights.items():
+            if key in named:
+                self._fruitless = 0
+                self._seen_running(now, flight, *named[key])
+            elif flight.phase == "claimed" or (flight.phase == "posted" and queued > 0):
+                flight.absent_since = None
+            elif flight.absent_since is None:
+                flight.absent_since = now
+        gone = [key for key, flight in self._flights.items() if flight.absent_s(now) > ABSENT_S]
+        started = tuple(key for key in gone if self._flights[key].phase == "started")
+        waiting = tuple(key for key in gone if key not in started)
+        for key in gone:
+            del self._flights[key]
+        if started:
+            out.append(Lose(started, "no longer there"))
+        if waiting:
+            out.append(GiveBack(waiting, "the runner took it and no longer has it", refused=True))
+        return [*out, *(self._refill(now) if gone else [])]
+
+    @staticmethod
+    def _seen_running(now: float, flight: Flight, elapsed_s: float, waited_s: float) -> None:
+        flight.absent_since = None
+        if flight.started_at is None:
+            flight.phase, flight.started_at = "started", now - min(elapsed_s, flight.lease.timeout_s)
+        flight.elapsed_s = elapsed_s
+        flight.waited_s = max(flight.waited_s, waited_s)
+
+    def _disconnected(self, reason: str, fruitless: bool) -> list[Instruction]:
+        self.online = False
+        self._fruitless += fruitless
+        if self._fruitless < FRUITLESS_LIMIT:
+            return []
+        self._fruitless = 0
+        return [self._strike(reason)]
+
+    def _revoked(self, keys: tuple[Key, ...]) -> list[Instruction]:
+        held = [key for key in keys if key in self._flights]
+        for key in held:
+            self._flights[key].revoked = True
+        return [Stop(key) for key in held]
+
+    def _tick(self, now: float) -> list[Instruction]:
+        if self._flights and now - self._last_heard > SILENCE_S:
+            return self._silent()
+        if self._flights and not self.started and self._moved is not None and now - self._moved > START_S:
+            return self._stalled(now)
+        out: list[Instruction] = []
+        for key, flight in list(self._flights.items()):
+            if not flight.is_overdue(now):
+                continue
+            if flight.stopped is None:
+                flight.stopped = now
+                out.append(Stop(key))
+            elif flight.stopped + GRACE_S < now and flight.stopped < self._last_heard:
+                del self._flights[key]
+                out.append(TimeOut(key, max(flight.ran_s(now), flight.elapsed_s)))
+                out.append(self._strike("it did not end a job past its deadline"))
+        return [*out, *self._refill(now)]
+
+    def _stalled(self, now: float) -> list[Instruction]:
+        """It took jobs and begins none. The first one may be why, so that one is counted."""
+        head, *others = self._flights
+        self._flights.clear()
+        self._moved = now
+        why = f"the runner did not begin it within {START_S:.0f} s"
+        out: list[Instruction] = [Stop(key) for key in (head, *others)]
+        out.append(GiveBack((head,), why, refused=True))
+        if others:
+            out.append(GiveBack(tuple(others), why))
+        return [*out, self._strike(f"it took jobs and began none within {START_S:.0f} s")]
+
+    def _silent(self) -> list[Instruction]:
+        started = tuple(key for key, flight in self._flights.items() if flight.phase == "started")
+        waiting = tuple(key for key in self._flights if key not in started)
+        self._flights.clear()
+        out: list[Instruction] = []
+        if started:
+            out.append(Lose(started, "silent"))
+        if waiting:
+            out.append(GiveBack(waiting, FELL_SILENT))
+        return [*out, self._strike(f"it was silent for {SILENCE_S:.0f} s")]
+
+    def _strike(self, reason: str) -> Quarantine:
+        self.online = False
+        self.misbehaved += 1
+        return Quarantine(quarantine_s(self.misbehaved), reason)
+
+    def _refill(self, now: float) -> list[Instruction]:
+        ahead = min(self.ahead, self.queue_limit)
+        if not self.online or self._claiming or self._drained or len(self._flights) > ahead // 2:
+            return []
+        if now < self._paused_until:
+            return []
+        if self._last_claim is not None and now - self._last_claim < FAST_REFILL_S:
+            self.ahead = min(MAX_AHEAD, self.ahead * 2)
+        elif self._last_claim is not None and now - self._last_claim > SLOW_REFILL_S:
+            self.ahead = max(MIN_AHEAD, self.ahead // 2)
+        if not self.room:
+            return []
+        self._claiming, self._last_claim = True, now
+        return [Claim(self.room)]

@@ -1,0 +1,376 @@
+"""The session of one runner: it follows the instructions of the state machine and feeds it events.
+
+A session probes its runner, reads its events, claims and posts jobs, and acknowledges stored
+events. It ends when the runner is quarantined, removed or owned by another coordinator; the
+dispatcher starts a new one when the runner can be served again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from secrets import token_hex
+from typing import Any, TypeVar
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator import metrics
+from coordinator.backoff import Backoff
+from coordinator.dispatch import lost_attempts, queue
+from coordinator.dispatch.concurrency import run_until_one_fails
+from coordinator.dispatch.events import (
+    AdoptedEvent,
+    ClaimedEvent,
+    ConnectedEvent,
+    DisconnectedEvent,
+    Event,
+    PostedEvent,
+    RevokedEvent,
+    StrayLeasesEvent,
+    TickEvent,
+    WakeEvent,
+)
+from coordinator.dispatch.finishes import FinishedJob
+from coordinator.dispatch.instructions import Claim, GiveBack, Instruction, Lose, Post, Quarantine, Stop, TimeOut
+from coordinator.dispatch.leases import Key, Lease
+from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
+from coordinator.dispatch.queue import Cursor, HeldJob
+from coordinator.dispatch.records import record_without_report
+from coordinator.dispatch.runner_state_machine import SILENCE_S, RunnerState, quarantine_s
+from coordinator.dispatch.stream_reader import StreamReader
+from coordinator.errors import RunnerError, RunnerIncompatibleError, SuiteChangedError
+from coordinator.registry import ownership
+from coordinator.registry.client import EventsAheadError, EventsTrimmedError, RunnerChangedError, RunnerClient
+from coordinator.registry.ownership import OwnedRunner
+from coordinator.registry.service import refresh
+from protocol.enums import Cause, Ending, Verdict
+from protocol.jobs import JobBatch
+
+log = logging.getLogger(__name__)
+
+InstructionT = TypeVar("InstructionT", bound=Instruction)
+
+
+class _EndOfSessionError(Exception):
+    """This coordinator serves the runner no longer."""
+
+
+class _StreamClosedError(RunnerError):
+    """The runner closed its stream of events, which has no end while it is up."""
+
+
+FRUITLESS = (RunnerIncompatibleError, RunnerChangedError, SuiteChangedError, EventsAheadError, _StreamClosedError)
+"""The runner answers, but no session comes of it: a runner that goes on so is quarantined."""
+FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
+"""Instructions that need no runner; the others are void when the stream breaks."""
+TICK_S = 1.0
+STRAYS_EVERY_S = 15.0
+ACKNOWLEDGE_EVERY = 2_000
+"""So many stored events are acknowledged at once; fewer when the stream is quiet."""
+TOKEN_BYTES = 8
+RETRY = Backoff(first_s=0.1, longest_s=2.0)
+
+
+class RunnerSession:
+    def __init__(self, owned: OwnedRunner, engine: AsyncEngine, writer: OutcomeWriter) -> None:
+        self.runner = owned
+        self.address = (owned.url, owned.secret)
+        """The runner's URL and secret; one that enrols again with others gets a session of its own."""
+        self._engine = engine
+        # For a statement that is a transaction by itself: two round trips less.
+        self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._writer = writer
+        self._state = RunnerState(owned.queue_limit, misbehaved=owned.misbehaved)
+        self._jobs: dict[Key, HeldJob] = {}
+        """The jobs of leases that are about to be posted."""
+        self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
+        self._claims: asyncio.Queue[Claim] = asyncio.Queue()
+        self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
+        self._acknowledged = owned.cursor
+        self._reader = StreamReader(owned, self._state, self._feed, self._on_stored)
+        self._token = token_hex(TOKEN_BYTES)
+
+    def wake(self) -> None:
+        self._feed(WakeEvent(_now()))
+
+    async def stop_revoked(self) -> None:
+        """Stop the jobs that were cancelled in the database, or that ended there without this runner."""
+        keys = self._state.in_flight
+        if keys:
+            async with self._engine.connect() as connection:
+                revoked = await queue.revoked(connection, self.runner.id, list(keys))
+            self._feed(RevokedEvent(_now(), tuple(revoked)))
+
+    async def run(self) -> None:
+        """Serve the runner until it is quarantined; cancel to stop."""
+        self._adopt(AdoptedEvent(_now(), self._leases(await self._held())))
+        async with RunnerClient(*self.address) as client:
+            with suppress(_EndOfSessionError):
+                await run_until_one_fails(self._serve(client), self._tick())
+
+    async def _serve(self, client: RunnerClient) -> None:
+        failures, unreachable_since, skipped = 0, _now(), False
+        shown: str | None = None
+        while True:
+            fruitless = False
+            try:
+                await self._connect(client)
+                failures, shown = 0, None
+                await self._hold_session(client)
+            except EventsTrimmedError as error:
+                reason = str(error)
+                await self._skip(error, client)
+                if not skipped:
+                    # It is there and answers: whoever looks meanwhile, after a check say, must not find it offline.
+                    skipped = True
+                    self._feed(DisconnectedEvent(_now(), reason))
+                    await self._flush_pending(client)
+                    continue
+            except RunnerError as error:
+                reason = str(error)
+                fruitless = isinstance(error, FRUITLESS)
+                if isinstance(error, EventsAheadError):
+                    async with self._engine.begin() as connection:
+                        await ownership.rewind(connection, self.runner.id, self.runner.boot_id)
+            skipped = False
+            if self._state.online:
+                unreachable_since = _now()
+            if reason != shown:
+                # A stream that ended is the first reason; why the runner is not taken back may be another.
+                shown = reason
+                async with self._engine.begin() as connection:
+                    await ownership.set_state(connection, self.runner.id, "offline", reason)
+                log.info("runner %s is offline: %s", self.runner.url, reason)
+            self._feed(DisconnectedEvent(_now(), reason, fruitless))
+            # Flush pending Lose and GiveBack instructions before the session ends, so that the jobs are requeued.
+            await self._flush_pending(client)
+            if not self._state.in_flight and _now() - unreachable_since > SILENCE_S:
+                misbehaved = self._state.misbehaved + 1
+                await self._quarantine(quarantine_s(misbehaved), misbehaved, reason)
+            failures += 1
+            await asyncio.sleep(RETRY.pause_s(failures))
+
+    async def _connect(self, client: RunnerClient) -> None:
+        """Probe the runner, and compare its boot with the leases that the database holds for it."""
+        info = await client.info()
+        if info.boot_id != self.runner.boot_id:
+            self.runner = await refresh(self._engine, self.runner, info, await client.catalogue())
+            self._token = token_hex(TOKEN_BYTES)
+            log.info("runner %s restarted", self.runner.url)
+        async with self._engine.begin() as connection:
+            await queue.welcome_back(connection, self.runner.id, info.boot_id)
+            owned = await ownership.read(connection, self.runner.id)
+            self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
+            await ownership.set_state(connection, self.runner.id, "online", None)
+            held = await queue.held(connection, self.runner.id)
+        self._stored = Cursor(self.runner.id, info.boot_id, self.runner.cursor)
+        self._acknowledged = self.runner.cursor
+        self._reader.restart(self.runner)
+        self._jobs.clear()
+        self._writer.resume(self._stored)
+        # An attempt of another boot is gone.
+        lost = [job for job in held if job.boot_id != info.boot_id]
+        if lost:
+            self._adopt(ConnectedEvent(_now(), False, self._leases(lost)))
+            await self._flush_pending(client)
+        kept = [job for job in held if job.boot_id == info.boot_id]
+        self._adopt(ConnectedEvent(_now(), True, self._leases(kept)))
+
+    async def _hold_session(self, client: RunnerClient) -> None:
+        await run_until_one_fails(
+            self._read_events(client),
+            self._follow_instructions(client),
+            self._keep_claiming(),
+            self._find_stray_leases(),
+        )
+
+    async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
+        """Pass over events that another client acknowledged; they are lost, and the running attempts with them."""
+        if trimmed.acknowledged is None:
+            return
+        async with self._engine.begin() as connection:
+            await ownership.skip_to(connection, self.runner.id, self.runner.boot_id, trimmed.acknowledged)
+            held = await queue.held(connection, self.runner.id)
+        self._adopt(ConnectedEvent(_now(), False, self._leases(held)))
+        await self._flush_pending(client)
+
+    async def _read_events(self, client: RunnerClient) -> None:
+        after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)
+        async for lines in client.event_lines(after.boot_id, after.n):
+            await self._writer.write(await self._reader.read(lines))
+        raise _StreamClosedError(f"the runner at {self.runner.url} closed its stream of events")
+
+    def _on_stored(self, cursor: Cursor) -> None:
+        if cursor.boot_id == self._stored.boot_id and cursor.n > self._stored.n:
+            self._stored = cursor
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self._feed(TickEvent(_now()))
+
+    def _feed(self, event: Event) -> None:
+        for instruction in self._state.handle(event):
+            if isinstance(instruction, Claim):
+                self._claims.put_nowait(instruction)
+            else:
+                self._instructions.put_nowait(instruction)
+
+    def _adopt(self, event: AdoptedEvent | ConnectedEvent) -> None:
+        """Begin anew with the leases of this event: older instructions are void, but for the database's."""
+        _drain(self._claims)
+        for instruction in _drain(self._instructions):
+            if isinstance(instruction, FOR_THE_DATABASE):
+                self._instructions.put_nowait(instruction)
+        self._feed(event)
+
+    async def _follow_instructions(self, client: RunnerClient) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(TICK_S):
+                    instruction = await self._instructions.get()
+            except TimeoutError:
+                await self._acknowledge(client)
+                continue
+            await self._perform(instruction, client)
+            if self._stored.n - self._acknowledged >= ACKNOWLEDGE_EVERY:
+                await self._acknowledge(client)
+
+    async def _flush_pending(self, client: RunnerClient) -> None:
+        """Carry out the instructions that need no runner; the others are void."""
+        for instruction in _drain(self._instructions):
+            if isinstance(instruction, FOR_THE_DATABASE):
+                await self._perform(instruction, client)
+
+    async def _acknowledge(self, client: RunnerClient) -> None:
+        stored = self._stored
+        if stored.boot_id == self.runner.boot_id and stored.n > self._acknowledged:
+            await client.acknowledge(stored.boot_id, stored.n)
+            self._acknowledged = stored.n
+
+    async def _perform(self, instruction: Instruction, client: RunnerClient) -> None:
+        match instruction:
+            case Post(leases):
+                await self._post(leases, client)
+            case Stop(key):
+                await client.stop(key.wire_id, key.attempt)
+            case GiveBack(keys, reason, refused):
+                for given_up in await lost_attempts.give_back(
+                    self._engine, keys, reason, self.runner.id, refused=refused
+                ):
+                    await self._record_own_outcome(given_up, keys)
+            case Lose(keys, reason):
+                for key in keys:
+                    if (row := await lost_attempts.lose(self._engine, key, reason, self.runner.id)) is not None:
+                        await self._record_own_outcome(row, keys)
+            case TimeOut(key, elapsed_s):
+                reason = "past its deadline on the coordinator's clock, and its runner did not end it"
+                timed_out = (Verdict.failed, Ending.timed_out, Cause.timeout, "coordinator-deadline")
+                await self._record_own_outcome(record_without_report(key, *timed_out, reason, elapsed_s), [key])
+            case Quarantine(seconds, reason):
+                await self._quarantine(seconds, self._state.misbehaved, reason)
+
+    async def _keep_claiming(self) -> None:
+        """Lease a batch while the one before is posted."""
+        while True:
+            claim = await self._claims.get()
+            # More jobs may have finished since it was decided: one larger claim instead of two.
+            await self._claim(max(claim.limit, self._state.room))
+
+    async def _find_stray_leases(self) -> None:
+        """Find leases of claims that were committed after their connection was given up."""
+        unknown: set[Key] = set()
+        while True:
+            await asyncio.sleep(STRAYS_EVERY_S)
+            held = {job.key: job for job in await self._held()}
+            # A finished job is held until its outcome is stored, so a stray is one that is unknown twice in a row.
+            now_unknown = held.keys() - self._state.in_flight
+            strays = [held[key] for key in sorted(unknown & now_unknown)]
+            unknown = now_unknown
+            if strays:
+                log.warning("runner %s: %d leases had been lost from sight", self.runner.url, len(strays))
+                self._feed(StrayLeasesEvent(_now(), self._leases(strays)))
+
+    async def _claim(self, limit: int) -> None:
+        async with self._single.connect() as connection:
+            jobs = await queue.claim(
+                connection,
+                runner_id=self.runner.id,
+                boot_id=self.runner.boot_id,
+                token=self._token,
+                target_id=self.runner.target_id,
+                suites=list(self.runner.suites),
+                limit=limit,
+            )
+        self._feed(ClaimedEvent(_now(), self._leases(jobs)))
+
+    async def _post(self, leases: Iterable[Lease], client: RunnerClient) -> None:
+        in_flight = self._state.in_flight
+        by_suite: dict[int, list[HeldJob]] = defaultdict(list)
+        for lease in leases:
+            job = self._jobs.pop(lease.key, None)
+            if job is not None and job.key in in_flight:
+                by_suite[job.suite_id].append(job)
+        for suite_id, jobs in by_suite.items():
+            name, revision = self.runner.suites.get(suite_id, ("", ""))
+            # All at once, because to validate the messages one by one takes ten times as long.
+            batch = JobBatch.model_validate(
+                {
+                    "boot_id": self.runner.boot_id,
+                    "suite": name,
+                    "revision": revision,
+                    "jobs": [_job(job) for job in jobs],
+                }
+            )
+            receipts = await client.post(batch)
+            status = {Key.of_wire(receipt.id, receipt.attempt): receipt.status for receipt in receipts.jobs}
+            self._feed(PostedEvent.from_receipts(_now(), [job.key for job in jobs], status))
+
+    async def _record_own_outcome(self, row: FinishedJob, keys: Sequence[Key]) -> None:
+        """Store an outcome that the coordinator made for one of these attempts."""
+        (key,) = [key for key in keys if (key.job, key.attempt) == (row.job_id, row.attempt)]
+        cursor = Cursor(self.runner.id, self.runner.boot_id, 0)
+        await self._writer.write([Report(cursor, key, row, None, self._on_stored)])
+
+    async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
+        metrics.quarantines.inc()
+        log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
+        async with self._engine.begin() as connection:
+            await ownership.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
+        raise _EndOfSessionError
+
+    async def _held(self) -> list[HeldJob]:
+        async with self._engine.connect() as connection:
+            return await queue.held(connection, self.runner.id)
+
+    def _leases(self, jobs: Sequence[HeldJob]) -> tuple[Lease, ...]:
+        self._jobs.update((job.key, job) for job in jobs)
+        return tuple(Lease(job.key, job.timeout_s, job.running, job.ran_s) for job in jobs)
+
+
+def _job(job: HeldJob) -> dict[str, Any]:
+    """The fields of ``protocol.jobs.Job``."""
+    return {
+        "id": job.key.wire_id,
+        "attempt": job.key.attempt,
+        "case": job.case,
+        "run": job.run,
+        "timeout_s": job.timeout_s,
+        "timing": job.timing,
+    }
+
+
+def _drain(instructions: asyncio.Queue[InstructionT]) -> list[InstructionT]:
+    drained = []
+    while not instructions.empty():
+        drained.append(instructions.get_nowait())
+    return drained
+
+
+def _now() -> float:
+    return time.monotonic()

@@ -1,0 +1,115 @@
+"""A runner's stream, read: each line becomes an event for the state machine and a report for the outcome writer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from coordinator.dispatch.events import (
+    Event,
+    FinishedEvent,
+    HeartbeatEvent,
+    StartedEvent,
+    StoppedEvent,
+    UnreadableLineEvent,
+)
+from coordinator.dispatch.leases import Key
+from coordinator.dispatch.outcome_writer import Report
+from coordinator.dispatch.queue import Cursor
+from coordinator.dispatch.records import overdue, record_off_loop, unstorable
+from coordinator.dispatch.runner_state_machine import RunnerState
+from coordinator.dispatch.stream import EventNumbers, UnreadableEvent, read_event
+from coordinator.registry.ownership import OwnedRunner
+from protocol.enums import Ending
+from protocol.events import Finished
+
+log = logging.getLogger(__name__)
+
+
+class StreamReader:
+    """``read`` turns lines into reports and feeds the state machine on the way.
+
+    ``stored`` is called with a report's cursor once the report is committed.
+    """
+
+    def __init__(
+        self,
+        runner: OwnedRunner,
+        state: RunnerState,
+        feed: Callable[[Event], None],
+        stored: Callable[[Cursor], None],
+    ) -> None:
+        self._runner = runner
+        self._state = state
+        self._feed = feed
+        self._stored = stored
+        self._numbers = EventNumbers(runner.cursor)
+        self._stopped: set[Key] = set()
+        """Attempts that were reported as stopped by others, or after they were given up: they have ended."""
+
+    def restart(self, runner: OwnedRunner) -> None:
+        """The stream is about to be read after ``runner.cursor``, perhaps of another boot."""
+        self._runner = runner
+        self._numbers.restart(runner.cursor)
+        self._stopped.clear()
+
+    async def read(self, lines: Sequence[bytes]) -> list[Report]:
+        """The reports of these lines; raises ``GapError`` before any of them is handled, if an event is missing.
+
+        The start of a job whose finish is among these lines is no report: the finish implies it, and with
+        jobs that take microseconds that is half of all events.
+        """
+        events = list(self._numbers.admit(map(read_event, lines)))
+        finished = {(event.id, event.attempt) for event in events if isinstance(event, Finished)}
+        reports = []
+        for event in events:
+            if isinstance(event, UnreadableEvent):
+                reports += self._report_unreadable(event)
+            elif event.type == "heartbeat":
+                running = ((Key.of_wire(job.id, job.attempt), job.elapsed_s, job.waited_s) for job in event.running)
+                self._feed(HeartbeatEvent(time.monotonic(), tuple(running), event.queued))
+            elif event.type == "finished":
+                reports.append(await self._report_finish(event))
+            elif (event.id, event.attempt) not in finished:
+                key = Key.of_wire(event.id, event.attempt)
+                self._feed(StartedEvent(time.monotonic(), key))
+                reports.append(Report(self._cursor(event.n), key, None, None, self._stored))
+        return reports
+
+    async def _report_finish(self, event: Finished) -> Report:
+        key = Key.of_wire(event.id, event.attempt)
+        outcome = event.outcome
+        late = Report(self._cursor(event.n), key, None, outcome, self._stored, late=True)
+        if not key.job:
+            return Report(self._cursor(event.n), None, None, None, self._stored)
+        if key in self._stopped:
+            return late
+        if outcome.ending is Ending.cancelled:
+            if self._state.overdue(key):
+                outcome = overdue(outcome)
+            elif self._state.wants(key):
+                log.warning("runner %s: another client had job %s stopped", self._runner.url, event.id)
+                self._feed(StoppedEvent(time.monotonic(), key))
+                self._stopped.add(key)
+                return late
+            elif key not in self._state.in_flight:
+                # It was stopped because it runs elsewhere or was given up: its end changes nothing.
+                self._stopped.add(key)
+                return late
+        row = await record_off_loop(key, outcome, framework=self._runner.framework, device=self._runner.device)
+        self._feed(FinishedEvent(time.monotonic(), key))
+        return Report(self._cursor(event.n), key, row, outcome, self._stored)
+
+    def _report_unreadable(self, event: UnreadableEvent) -> list[Report]:
+        """The job that the line is about, if one can be recognised, ends with it; the stream goes on."""
+        log.warning("runner %s: an event cannot be read: %s", self._runner.url, event.reason)
+        held = event.key if event.key in self._state.in_flight and not event.is_heartbeat else None
+        self._feed(UnreadableLineEvent(time.monotonic(), held, event.reason))
+        if event.is_heartbeat:
+            return []
+        row = unstorable(held, f"an event of the runner cannot be read: {event.reason}") if held else None
+        return [Report(self._cursor(event.n or 0), held, row, None, self._stored)]
+
+    def _cursor(self, n: int) -> Cursor:
+        return Cursor(self._runner.id, self._runner.boot_id, n)

@@ -1,1 +1,0 @@
-"""Outcomes: classified, recorded, queried, exported."""

@@ -1,0 +1,1 @@
+"""Registered runners: probed, owned by one coordinator at a time, quarantined."""

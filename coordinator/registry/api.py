@@ -1,0 +1,78 @@
+"""Runners over HTTP."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, Depends, Response, status
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from coordinator.context import Context
+from coordinator.errors import ForbiddenError, UnauthorizedError
+from coordinator.parameters import RunnerId
+from coordinator.registry import enrolment, service
+from coordinator.registry.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
+from coordinator.settings import enrolment_secret
+from protocol.enrolment import Enrolment
+from protocol.problems import problem_responses
+
+router = APIRouter(prefix="/runners", tags=["runners"])
+
+
+@router.post("", status_code=status.HTTP_201_CREATED, responses=problem_responses(400, 409, 502))
+async def register(registration: RunnerRegistration, context: Context) -> Runner:
+    """Probe the runner and put it on the chart. Registering its URL again updates it."""
+    runner = await service.register(context.engine, registration)
+    await context.dispatcher.announce("runners")
+    return runner
+
+
+async def _may_enrol(
+    context: Context, given: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
+) -> None:
+    """The bearer of the enrolment secret may."""
+    if context.enrolment_secret_file is None:
+        raise ForbiddenError(
+            "this coordinator enrols no runners: start it with an enrolment secret "
+            "(`portolan up --enrolment-secret-file FILE` or PORTOLAN_ENROLMENT_SECRET_FILE)"
+        )
+    expected = enrolment_secret(context.enrolment_secret_file)
+    if given is None or not hmac.compare_digest(given.credentials.encode(), expected.encode()):
+        raise UnauthorizedError(
+            "the enrolment secret is missing or wrong: send the coordinator's of today, 'Authorization: Bearer SECRET'"
+        )
+
+
+@router.post(
+    "/enrol",
+    dependencies=[Depends(_may_enrol)],
+    responses={201: {"model": EnrolledRunner}, **problem_responses(400, 401, 403, 409, 502)},
+)
+async def enrol(asked: Enrolment, response: Response, after: BackgroundTasks, context: Context) -> EnrolledRunner:
+    """For runners: probe the caller, and give it a secret of its own. The same name again is the same runner."""
+    stored = await enrolment.enrol(context.engine, asked)
+    if stored.created:
+        response.status_code = status.HTTP_201_CREATED
+    # Nobody is to use the new secret before the runner has it.
+    after.add_task(context.dispatcher.announce, "runners")
+    return EnrolledRunner(runner=await service.get(context.engine, stored.runner_id), secret=stored.secret)
+
+
+@router.get("")
+async def listed(context: Context) -> RunnerList:
+    return RunnerList(runners=await service.listed(context.engine))
+
+
+# ``int``: else GET /runners/enrol would be a runner's.
+@router.get("/{runner_id:int}", responses=problem_responses(404))
+async def detail(runner_id: RunnerId, context: Context) -> Runner:
+    return await service.get(context.engine, runner_id)
+
+
+@router.delete("/{runner_id:int}", status_code=status.HTTP_204_NO_CONTENT, responses=problem_responses(404))
+async def remove(runner_id: RunnerId, context: Context) -> Response:
+    """Take the runner off the chart; its jobs go back to the queue, its outcomes stay."""
+    await service.remove(context.engine, runner_id)
+    await context.dispatcher.announce("runners")
+    return Response(status_code=status.HTTP_204_NO_CONTENT)

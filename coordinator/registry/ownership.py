@@ -1,0 +1,167 @@
+"""Who owns a runner, in the database: the one coordinator that posts to it, reads and acknowledges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.database.tables import runner_suites, runners, suites, targets
+
+OWNERSHIP_S = 30
+"""An owner that has not renewed for this long has lost its runners."""
+
+Address = tuple[str, str]
+"""Where a runner is reached, and the secret that opens it."""
+
+
+@dataclass(frozen=True)
+class OwnedRunner:
+    """What the dispatcher needs to serve a runner."""
+
+    id: int
+    url: str
+    secret: str
+    target_id: int
+    framework: str
+    device: str
+    boot_id: str
+    cursor: int
+    queue_limit: int
+    misbehaved: int
+    suites: dict[int, tuple[str, str]]
+    """Suite id to name and revision."""
+
+
+async def own(connection: AsyncConnection, runner_id: int, identity: str) -> OwnedRunner | None:
+    """Become the runner's owner, or renew it; None while another coordinator owns it."""
+    owned = await connection.execute(
+        text(f"""
+        UPDATE runners SET owner = :me, owner_until = now() + interval '{OWNERSHIP_S} seconds'
+         WHERE id = :id AND state <> 'removed' AND (owner IS NULL OR owner = :me OR owner_until < now())
+           AND (quarantined_until IS NULL OR quarantined_until < now())
+        RETURNING id
+        """),
+        {"me": identity, "id": runner_id},
+    )
+    if owned.scalar_one_or_none() is None:
+        return None
+    return await read(connection, runner_id)
+
+
+async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
+    row = (
+        await connection.execute(
+            select(runners, targets.c.framework, targets.c.device)
+            .join(targets, targets.c.id == runners.c.target_id)
+            .where(runners.c.id == runner_id)
+        )
+    ).one()
+    offered = await connection.execute(
+        select(suites.c.id, suites.c.name, suites.c.revision)
+        .join(runner_suites, runner_suites.c.suite_id == suites.c.id)
+        .where(runner_suites.c.runner_id == runner_id)
+    )
+    return OwnedRunner(
+        id=row.id,
+        url=row.url,
+        secret=row.secret,
+        target_id=row.target_id,
+        framework=row.framework,
+        device=row.device,
+        boot_id=row.boot_id,
+        cursor=row.cursor,
+        queue_limit=row.queue_limit,
+        misbehaved=row.misbehaved,
+        suites={each.id: (each.name, each.revision) for each in offered},
+    )
+
+
+async def renew(connection: AsyncConnection, runner_ids: Sequence[int], identity: str, lease_s: int) -> set[int]:
+    """Renew ownership of these runners and the leases they hold; returns those still ours."""
+    rows = await connection.execute(
+        text(f"""
+        UPDATE runners SET owner_until = now() + interval '{OWNERSHIP_S} seconds', last_seen = now()
+         WHERE id = ANY(CAST(:ids AS int[])) AND owner = :me AND state <> 'removed' RETURNING id
+        """),
+        {"ids": list(runner_ids), "me": identity},
+    )
+    ours = {row.id for row in rows}
+    # Only what has used up half of its lease, and no job that the outcome writer holds: a renewal that
+    # waits for a finish, which waits for the renewal, costs both the second of a deadlock.
+    await connection.execute(
+        text("""
+        UPDATE jobs SET lease_until = now() + make_interval(secs => :lease)
+         WHERE id = ANY(ARRAY(
+               SELECT id FROM jobs
+                WHERE runner_id = ANY(CAST(:ids AS int[])) AND lease_until < now() + make_interval(secs => :lease / 2)
+                  FOR UPDATE SKIP LOCKED))
+        """),
+        {"ids": sorted(ours), "lease": lease_s},
+    )
+    return ours
+
+
+async def disown_all(connection: AsyncConnection, identity: str) -> None:
+    await connection.execute(update(runners).where(runners.c.owner == identity).values(owner=None, owner_until=None))
+
+
+async def servable(connection: AsyncConnection) -> dict[int, Address]:
+    """Runners that someone should serve now, and where they are."""
+    rows = await connection.execute(
+        text(
+            "SELECT id, url, secret FROM runners WHERE state <> 'removed' "
+            "AND (quarantined_until IS NULL OR quarantined_until < now()) ORDER BY id"
+        )
+    )
+    return {row.id: (row.url, row.secret) for row in rows}
+
+
+async def count_by_state(connection: AsyncConnection) -> dict[str, int]:
+    """How many runners there are in each state."""
+    rows = await connection.execute(text("SELECT state, count(*) AS runners FROM runners GROUP BY state"))
+    return {row.state: row.runners for row in rows}
+
+
+async def set_state(connection: AsyncConnection, runner_id: int, state: str, reason: str | None) -> None:
+    await connection.execute(
+        update(runners)
+        .where(runners.c.id == runner_id, runners.c.state != "removed")
+        .values(state=state, reason=reason, quarantined_until=None)
+    )
+
+
+async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
+    """A new boot numbers its events from 1 again."""
+    await connection.execute(
+        update(runners).where(runners.c.id == runner_id).values(boot_id=boot_id, cursor=0, last_seen=func.now())
+    )
+
+
+async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: int) -> None:
+    """Read this boot's events on after ``n``: what came before can no longer be had."""
+    await connection.execute(
+        update(runners)
+        .where(runners.c.id == runner_id, runners.c.boot_id == boot_id, runners.c.cursor < n)
+        .values(cursor=n)
+    )
+
+
+async def rewind(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
+    """Read this boot's events from the beginning: the cursor is not of its numbers."""
+    await connection.execute(
+        update(runners).where(runners.c.id == runner_id, runners.c.boot_id == boot_id).values(cursor=0)
+    )
+
+
+async def quarantine(connection: AsyncConnection, runner_id: int, seconds: float, misbehaved: int, reason: str) -> None:
+    await connection.execute(
+        text("""
+        UPDATE runners SET state = 'quarantined', reason = :reason, misbehaved = :misbehaved,
+               quarantined_until = now() + make_interval(secs => :seconds), owner = NULL, owner_until = NULL
+         WHERE id = :id AND state <> 'removed'
+        """),
+        {"id": runner_id, "seconds": seconds, "misbehaved": misbehaved, "reason": reason},
+    )

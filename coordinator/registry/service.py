@@ -1,0 +1,131 @@
+"""Registering a runner, and bringing its registration up to date after a restart."""
+
+from __future__ import annotations
+
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.database.connection import transact
+from coordinator.database.outage import is_refused
+from coordinator.errors import NotFoundError, RunnerIncompatibleError
+from coordinator.registry import ownership, store
+from coordinator.registry.client import RunnerClient
+from coordinator.registry.models import Runner, RunnerRegistration, Work
+from coordinator.registry.ownership import OwnedRunner
+from coordinator.registry.suites import require_unambiguous, store_suites
+from protocol.catalogue import Catalogue
+from protocol.runner import RunnerInfo
+
+
+async def register(engine: AsyncEngine, registration: RunnerRegistration) -> Runner:
+    """Probe the runner and put it on the chart; registering the same URL again updates it.
+
+    Raises a ``RunnerError`` if it does not answer, refuses the secret, is no runner or serves other
+    cases than are stored under the revision; then nothing is stored.
+    """
+    async with RunnerClient(registration.url, registration.secret) as client:
+        info = await client.info()
+        catalogue = await client.catalogue()
+    require_unambiguous(registration.url, catalogue)
+    return await get(engine, await enter(engine, registration, info, catalogue))
+
+
+async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: RunnerInfo, catalogue: Catalogue) -> int:
+    """Store what a runner said of itself when it was registered; its id."""
+
+    async def work(connection: AsyncConnection) -> int:
+        known = await store.locked_at(connection, registration.url)
+        address = {"url": registration.url, "secret": registration.secret}
+        return await put(connection, known, info, catalogue, **address)
+
+    try:
+        return await transact(engine, work)
+    except IntegrityError:
+        # Somebody registered it since we looked: now it is there to be brought up to date.
+        return await transact(engine, work)
+
+
+async def refresh(engine: AsyncEngine, known: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:
+    """A new boot may serve another version, environment or revision: the registration follows it.
+
+    Not its address, which may be another by now: the runner enrolled again elsewhere. Raises a
+    ``RunnerError`` if it serves other cases than are stored under the revision; then the
+    registration, and its old boot, stay as they are.
+    """
+    require_unambiguous(known.url, catalogue)
+
+    async def work(connection: AsyncConnection) -> OwnedRunner:
+        # Before suites and target, as whoever registers or enrols the same runner at this moment.
+        await store.lock(connection, known.id)
+        await put(connection, known.id, info, catalogue)
+        await ownership.set_boot(connection, known.id, info.boot_id)
+        return await ownership.read(connection, known.id)
+
+    return await transact(engine, work)
+
+
+async def put(
+    connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, catalogue: Catalogue, **address: str
+) -> int:
+    """Store what a runner says of itself, in the registration that is given and locked, or in a new one; its id.
+
+    The suites come last, as the lock of their revision must. Raises a ``RunnerError``.
+    """
+    try:
+        if runner_id is None:
+            runner_id = await store.add_runner(connection, info, (), **address)
+        else:
+            await store.update_runner(connection, runner_id, info, (), **address)
+        await store.store_offer(connection, runner_id, await store_suites(connection, info.framework, catalogue))
+    except DBAPIError as error:
+        if is_refused(error):
+            raise RunnerIncompatibleError(
+                "the runner says a value that no database takes, of itself or in its catalogue: "
+                "text must be without NUL, and numbers below 2,147,483,648"
+            ) from error
+        raise
+    return runner_id
+
+
+async def listed(engine: AsyncEngine) -> list[Runner]:
+    async with engine.connect() as connection:
+        return [_runner(row) for row in await store.list_runners(connection)]
+
+
+async def get(engine: AsyncEngine, runner_id: int) -> Runner:
+    async with engine.connect() as connection:
+        rows = await store.list_runners(connection, runner_id)
+    if not rows:
+        raise NotFoundError(f"there is no runner {runner_id}: see GET /api/v1/runners")
+    return _runner(rows[0])
+
+
+async def waiting(engine: AsyncEngine) -> dict[int, int]:
+    """How many jobs wait for each runner's target, by runner; nothing waits for one that is absent."""
+    async with engine.connect() as connection:
+        return await store.jobs_waiting(connection)
+
+
+async def work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
+    """What the runner does and did lately; at most so many of each."""
+    async with engine.connect() as connection:
+        return Work.model_validate(
+            {
+                "in_flight": [dict(row._mapping) for row in await store.in_flight(connection, runner_id, most)],
+                "recent": [dict(row._mapping) for row in await store.recent_outcomes(connection, runner_id, most)],
+            }
+        )
+
+
+async def remove(engine: AsyncEngine, runner_id: int) -> None:
+    async def work(connection: AsyncConnection) -> None:
+        if not await store.remove_runner(connection, runner_id):
+            raise NotFoundError(f"there is no runner {runner_id}: see GET /api/v1/runners")
+
+    await transact(engine, work)
+
+
+def _runner(row: object) -> Runner:
+    values = dict(row._mapping)  # type: ignore[attr-defined]
+    target = f"{values['framework']}@{values['version']}/{values['device']}"
+    return Runner.model_validate({**values, "target": target})

@@ -1,0 +1,38 @@
+"""All figures of a campaign, made from its tables. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coordinator.reports.charts.figure import Figure
+from coordinator.reports.models import Charted
+from coordinator.reports.table import Table
+
+
+def figures(charted: Charted, tables: Sequence[Table], tolerable: float) -> list[Figure]:
+    """In the order in which a report shows them. Those of the study's sample need a reference."""
+    # Altair takes a third of a second to import: no command and no start of the coordinator waits for it.
+    from coordinator.reports.charts.cause_bars import causes
+    from coordinator.reports.charts.density_lines import densities
+    from coordinator.reports.charts.interval_dots import faster, intolerable, slowdown
+    from coordinator.reports.charts.latency_scatter import first_calls, scatter
+    from coordinator.reports.charts.verdict_bars import failures_by_decile, failures_in_top20, placement, portability
+
+    by_id = {table.id: table for table in tables}
+    of_the_sample = [
+        make(charted, by_id[id])
+        for id, make in (("failures_by_decile", failures_by_decile), ("failures_in_top20", failures_in_top20))
+        if id in by_id
+    ]
+    return [
+        portability(charted, by_id["portability"]),
+        *of_the_sample,
+        causes(charted, by_id["causes"]),
+        placement(charted, by_id["placement"]),
+        scatter(charted, by_id["scatter"], tolerable),
+        slowdown(charted, by_id["faster"]),
+        faster(charted, by_id["faster"]),
+        intolerable(charted, by_id["intolerable"], tolerable),
+        densities(charted, by_id["densities"]),
+        first_calls(charted, by_id["first_calls"]),
+    ]

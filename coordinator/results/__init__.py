@@ -1,0 +1,1 @@
+"""What a campaign found: cells, ratios, summaries, the query language, comparison, history and export."""

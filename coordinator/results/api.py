@@ -1,0 +1,35 @@
+"""The matrix and a function's history over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from coordinator.context import Context
+from coordinator.parameters import CampaignId, PathName, Text
+from coordinator.results import service
+from coordinator.results.models import Counting, History, Part
+from coordinator.results.service import Asked
+from protocol.problems import problem_responses
+
+router = APIRouter(tags=["matrix"], responses=problem_responses(404))
+
+
+@router.get("/campaigns/{campaign_id}/matrix")
+async def matrix(
+    campaign_id: CampaignId,
+    context: Context,
+    q: Annotated[Text, Query(max_length=1000, description="such as `torch.* fails:xla passes:cpu cause:type`")] = "",
+    by: Annotated[Counting, Query(description="by which verdict the query is judged")] = "verdict",
+    offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000, description="functions")] = 500,
+) -> Part:
+    """The functions that a query finds, with their cells, and all modules that these are of."""
+    return await service.part(context.engine, campaign_id, Asked(q, by, offset, limit))
+
+
+@router.get("/history/{framework}/{function:path}")
+async def history(framework: PathName, function: PathName, context: Context) -> History:
+    """One function on every target of every campaign, newest campaign first."""
+    return await service.history(context.engine, framework, function)

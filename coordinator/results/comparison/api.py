@@ -1,0 +1,32 @@
+"""Comparison over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from coordinator.context import Context
+from coordinator.parameters import Text
+from coordinator.results.comparison import service
+from coordinator.results.comparison.models import Compared
+from coordinator.results.comparison.pairs import Asked
+from coordinator.results.models import Counting
+from protocol.problems import problem_responses
+
+router = APIRouter(tags=["comparison"])
+
+SideText = Annotated[
+    Text, Query(max_length=300, description="a campaign's number; or one target of it, such as `3:torch/xla`")
+]
+
+
+@router.get("/compare", responses=problem_responses(404))
+async def compare(
+    a: SideText,
+    b: SideText,
+    context: Context,
+    by: Annotated[Counting, Query(description="`device`: a fallback to the host fails")] = "verdict",
+) -> Compared:
+    """Regressions, fixes and changed latency from `a` to `b`, function by function; what did not change is counted."""
+    return await service.compare(context.engine, Asked.parse(a, "a"), Asked.parse(b, "b"), by)

@@ -1,0 +1,71 @@
+"""Outcomes and the matrix over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import FileResponse, StreamingResponse
+from starlette.background import BackgroundTask
+
+from coordinator.campaigns.service import detail
+from coordinator.context import Context
+from coordinator.parameters import LARGEST_BIGINT, CampaignId, Text
+from coordinator.results.outcomes import service
+from coordinator.results.outcomes.models import Format, Matrix, OutcomePage
+from coordinator.results.outcomes.store import Filters
+from protocol.enums import Cause, Placement, Verdict
+from protocol.problems import problem_responses
+
+router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["outcomes"], responses=problem_responses(404))
+
+
+def _filters(
+    verdict: Verdict | None = None,
+    verdict_on_device: Verdict | Literal["unknown"] | None = None,
+    cause: Cause | None = None,
+    placement: Placement | None = None,
+    function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
+    framework: Annotated[Text | None, Query(max_length=100)] = None,
+    device: Annotated[Text | None, Query(max_length=100)] = None,
+) -> Filters:
+    return Filters(verdict, verdict_on_device, cause, placement, function, framework, device)
+
+
+@router.get(
+    "/outcomes",
+    response_model=OutcomePage,
+    responses={200: {"content": {"text/csv": {}, "application/vnd.apache.parquet": {}}}},
+)
+async def outcomes(
+    campaign_id: CampaignId,
+    context: Context,
+    filters: Annotated[Filters, Depends(_filters)],
+    after: Annotated[int, Query(ge=0, le=LARGEST_BIGINT, description="`next` of the page before")] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 500,
+    format: Annotated[Format, Query(description="csv and parquet hold all rows, json a page")] = "json",
+) -> Response | OutcomePage:
+    """Rows of `outcome_rows`. JSON comes in pages; csv and parquet come whole."""
+    if format == "json":
+        return await service.page(context.engine, campaign_id, filters, after=after, limit=limit)
+    await detail(context.engine, campaign_id)
+    name = f"campaign-{campaign_id}.{format}"
+    if format == "csv":
+        return StreamingResponse(
+            service.as_csv(context.engine, campaign_id, filters),
+            media_type="text/csv",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+    path = await service.as_parquet(context.dsn, campaign_id, filters)
+    return FileResponse(
+        path,
+        filename=name,
+        media_type="application/vnd.apache.parquet",
+        background=BackgroundTask(path.unlink, missing_ok=True),
+    )
+
+
+@router.get("/functions")
+async def functions(campaign_id: CampaignId, context: Context) -> Matrix:
+    """The matrix: functions × targets, with verdicts, causes and latencies."""
+    return await service.matrix(context.engine, campaign_id)

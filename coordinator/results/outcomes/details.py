@@ -1,0 +1,139 @@
+"""One outcome with everything that is known of it, and one function with all its outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.campaigns import service as campaigns
+from coordinator.errors import NotFoundError
+from coordinator.reports import store as reports
+from coordinator.reports.models import Target
+from coordinator.results.outcomes import store
+from coordinator.results.outcomes.models import (
+    Attempt,
+    CaseDetail,
+    FunctionDetail,
+    FunctionOnTarget,
+    OtherRun,
+    OutcomeDetail,
+    RunDetail,
+)
+from coordinator.results.outcomes.repeat import repeat_command
+from coordinator.targets.selectors import spelled
+from protocol.outcomes import Evidence
+
+OWN = ("evidence", "proof", "samples_ms", "calls_per_sample", "log_tail", "fingerprint_id", "host_only_because", "tags")
+"""Of what the store gives, what is no column of ``outcome_rows``; with these: ``was_…``."""
+
+
+async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> OutcomeDetail:
+    async with engine.connect() as connection:
+        row = await store.one(connection, campaign_id, job_id)
+        if row is None:
+            raise _no_outcome(campaign_id, job_id)
+        attempts = await store.attempts(connection, job_id)
+        runs = await store.other_runs(connection, job_id)
+        targets = {each.id: each for each in await reports.targets(connection, campaign_id)}
+    target = targets[row["target_id"]]
+    columns = {name: value for name, value in row.items() if name not in (*OWN, *store.INTERNAL, *_WAS, *_PLANNED)}
+    columns["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
+    return OutcomeDetail(
+        row=columns,
+        target=spelled(target),
+        sentences=list(target.sentences),
+        evidence=None if row["evidence"] is None else _evidence(row["evidence"]),
+        samples_ms=row["samples_ms"] or [],
+        calls_per_sample=row["calls_per_sample"],
+        log=row["log_tail"] or "",
+        host_only_because=row["host_only_because"],
+        timing=row["timing"],
+        timeout_s=row["timeout_s"],
+        fingerprint_id=row["fingerprint_id"],
+        was={name.removeprefix("was_"): row[name] for name in _WAS} if row["overridden_by"] is not None else None,
+        attempts=[Attempt.model_validate(each._mapping) for each in attempts],
+        runs=[OtherRun.model_validate(each._mapping) for each in runs],
+    )
+
+
+async def log(engine: AsyncEngine, campaign_id: int, job_id: int) -> str:
+    async with engine.connect() as connection:
+        found = await store.log_of(connection, campaign_id, job_id)
+    if found is None:
+        raise _no_outcome(campaign_id, job_id)
+    return found
+
+
+async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: str) -> FunctionDetail:
+    campaign = await campaigns.detail(engine, campaign_id)
+    async with engine.connect() as connection:
+        rows = await store.of_function(connection, campaign_id, framework, name)
+        if not rows and not await store.planned(connection, campaign_id, framework, name):
+            raise NotFoundError(
+                f"campaign {campaign_id} has no function {name} of {framework}: see /campaigns/{campaign_id}/matrix"
+            )
+        targets = await reports.targets(connection, campaign_id)
+        bodies = await store.fingerprints(connection, sorted({row.fingerprint_id for row in rows} - {None}))
+    return FunctionDetail(
+        campaign_id=campaign_id,
+        campaign=campaign.name,
+        state=campaign.state,
+        framework=framework,
+        function=name,
+        targets=[
+            _on_target(each, [row for row in rows if row.target_id == each.id], bodies)
+            for each in targets
+            if each.framework == framework
+        ],
+    )
+
+
+def _evidence(stored: dict[str, Any]) -> Evidence:
+    """As it is stored: it was checked on its way in, perhaps by the wider limits of an earlier release."""
+    return Evidence.model_construct(**{name: stored[name] for name in Evidence.model_fields if name in stored})
+
+
+_WAS = ("was_verdict", "was_cause", "was_rule")
+_PLANNED = ("notes", "timing", "timeout_s")
+
+
+def _on_target(target: Target, rows: Sequence[Row[Any]], bodies: dict[str, dict[str, Any]]) -> FunctionOnTarget:
+    cases: dict[str, CaseDetail] = {}
+    for row in rows:
+        case = cases.setdefault(row.case, CaseDetail(case=row.case, host_only=row.host_only, runs=[]))
+        case.runs.append(
+            RunDetail(
+                repeat=repeat_command(
+                    target.framework, target.device, row.case, row.run, bodies.get(row.fingerprint_id)
+                ),
+                samples_ms=row.samples_ms or [],
+                fallbacks=row.fallbacks or {},
+                **{name: getattr(row, name) for name in _SAME},
+            )
+        )
+    return FunctionOnTarget(
+        target_id=target.id,
+        target=spelled(target),
+        hardware=target.hardware,
+        environment=target.environment,
+        suite_revision=target.revision,
+        simulated=target.simulated,
+        sentences=list(target.sentences),
+        cases=list(cases.values()),
+        fingerprints={row.fingerprint_id: bodies[row.fingerprint_id] for row in rows if row.fingerprint_id in bodies},
+    )
+
+
+_SAME = (
+    "job_id", "run", "verdict", "ending", "cause", "rule", "overridden_by", "placement", "cold_ms", "steady_ms",
+    "iqr_ms", "duration_s", "said",
+)  # fmt: skip
+
+
+def _no_outcome(campaign_id: int, job_id: int) -> NotFoundError:
+    return NotFoundError(
+        f"campaign {campaign_id} has no outcome of a job {job_id}: see /campaigns/{campaign_id}/matrix"
+    )

@@ -1,0 +1,60 @@
+"""Writes one parquet file and exits: ``python -m coordinator.results.outcomes.parquet``, asked on stdin.
+
+The only module that loads pyarrow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from coordinator.database.connection import engine as make_engine
+from coordinator.results.outcomes.service import pages
+from coordinator.results.outcomes.store import Filters
+from coordinator.settings import Settings
+
+_DOUBLE = {name: pa.float64() for name in ("init_ms", "cold_ms", "steady_ms", "iqr_ms", "lock_wait_ms", "duration_s")}
+_WHOLE = dict.fromkeys(
+    ("job_id", "campaign_id", "run", "attempt", "samples", "position", "exit_code", "log_bytes", "runner_id"),
+    pa.int64(),
+)
+_TRUTH = dict.fromkeys(("host_only", "simulated"), pa.bool_())
+_TYPES = {
+    **_DOUBLE,
+    **_WHOLE,
+    **_TRUTH,
+    **dict.fromkeys(("finished_at", "overridden_at"), pa.timestamp("us", tz="UTC")),
+}
+"""Everything else is text; lists and objects are JSON."""
+
+
+async def write(campaign_id: int, filters: Filters, path: str) -> None:
+    """All rows of the campaign; a file without columns if there are none."""
+    engine = make_engine(Settings.from_environment().database_url, pool_size=1)
+    writer: pq.ParquetWriter | None = None
+    try:
+        async for rows in pages(engine, campaign_id, filters):
+            schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in rows[0]])
+            table = pa.Table.from_pylist([_plain(row) for row in rows], schema=schema)
+            writer = writer or pq.ParquetWriter(path, schema)
+            writer.write_table(table)
+        if writer is None:
+            pq.write_table(pa.table({}), path)
+    finally:
+        if writer is not None:
+            writer.close()
+        await engine.dispose()
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()}
+
+
+if __name__ == "__main__":
+    asked = json.load(sys.stdin)
+    asyncio.run(write(asked["campaign"], Filters(**asked["filters"]), asked["path"]))

@@ -1,0 +1,236 @@
+"""Reading outcomes: pages of ``outcome_rows``, and the matrix of functions and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.results.outcomes.repeat import repeat_command
+
+INTERNAL = ("target_id", "case_id")
+"""Columns of the view that mean nothing outside the database."""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Every field that is not None narrows; ``function`` and ``target`` are globs."""
+
+    verdict: str | None = None
+    verdict_on_device: str | None = None
+    cause: str | None = None
+    placement: str | None = None
+    function: str | None = None
+    framework: str | None = None
+    device: str | None = None
+
+    def clauses(self) -> tuple[str, dict[str, str]]:
+        chosen = {name: value for name, value in vars(self).items() if value is not None}
+        if "function" in chosen:
+            chosen["function"] = _like(chosen["function"])
+        text_ = "".join(f" AND {name} {'LIKE' if name == 'function' else '='} :{name}" for name in chosen)
+        return text_, chosen
+
+
+async def page(
+    connection: AsyncConnection, campaign_id: int, filters: Filters, *, after: int, limit: int
+) -> list[dict[str, Any]]:
+    """At most ``limit`` rows with a job id over ``after``."""
+    clauses, values = filters.clauses()
+    rows = await connection.execute(
+        text(
+            f"SELECT * FROM outcome_rows WHERE campaign_id = :campaign AND job_id > :after{clauses} "
+            "ORDER BY job_id LIMIT CAST(:limit AS int)"
+        ),
+        {"campaign": campaign_id, "after": after, "limit": limit, **values},
+    )
+    return [_outward(dict(row._mapping)) for row in rows]
+
+
+async def columns(connection: AsyncConnection) -> list[str]:
+    """The names of a row's values, in their order."""
+    none = await connection.execute(text("SELECT * FROM outcome_rows LIMIT 0"))
+    names = list(none.keys())
+    return [*(name for name in names if name not in INTERNAL), "repeat"]
+
+
+def _outward(row: dict[str, Any]) -> dict[str, Any]:
+    values = {name: value for name, value in row.items() if name not in INTERNAL}
+    values["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
+    return values
+
+
+def _like(glob: str) -> str:
+    escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return escaped.replace("*", "%").replace("?", "_")
+
+
+async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
+    rows = await connection.execute(
+        text("SELECT * FROM function_verdicts WHERE campaign_id = :campaign ORDER BY function, target_id"),
+        {"campaign": campaign_id},
+    )
+    return rows.all()
+
+
+async def latencies(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
+    rows = await connection.execute(
+        text("SELECT * FROM function_latencies WHERE campaign_id = :campaign"), {"campaign": campaign_id}
+    )
+    return rows.all()
+
+
+async def unknown_causes(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
+    """Per function and target: failed cases whose most frequent cause is that no rule knows them."""
+    rows = await connection.execute(
+        text("""
+        SELECT n.target_id, c.function, count(*) AS cases
+          FROM (SELECT target_id, case_id,
+                       mode() WITHIN GROUP (ORDER BY coalesce(cause, 'unknown') COLLATE "C") AS cause
+                  FROM outcomes WHERE campaign_id = :campaign AND verdict = 'failed'
+                 GROUP BY 1, 2) n
+          JOIN cases c ON c.id = n.case_id
+         WHERE n.cause = 'unknown'
+         GROUP BY 1, 2
+        """),
+        {"campaign": campaign_id},
+    )
+    return rows.all()
+
+
+async def ratios(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
+    """Steady time against the CPU of the same framework version, per function and target.
+
+    Per case, then the geometric mean over the cases that both measured on the device. A simulated
+    device's times say nothing of any hardware, so it has none.
+    """
+    rows = await connection.execute(
+        text("""
+        WITH measured AS (
+            SELECT o.target_id, o.case_id,
+                   percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms
+              FROM outcomes o JOIN cases c ON c.id = o.case_id
+             WHERE o.campaign_id = :campaign AND o.verdict = 'passed' AND o.placement = 'on_device'
+               AND o.steady_ms > 0 AND c.host_only IS NULL
+             GROUP BY 1, 2)
+        SELECT here.target_id, c.function, exp(avg(ln(here.steady_ms / cpu.steady_ms))) AS ratio, count(*) AS cases
+          FROM measured here
+          JOIN targets t ON t.id = here.target_id AND t.device <> 'cpu' AND NOT t.simulated
+          JOIN targets b ON b.framework = t.framework AND b.version = t.version AND b.device = 'cpu'
+          JOIN measured cpu ON cpu.target_id = b.id AND cpu.case_id = here.case_id
+          JOIN cases c ON c.id = here.case_id
+         GROUP BY 1, 2
+        """),
+        {"campaign": campaign_id},
+    )
+    return rows.all()
+
+
+async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dict[str, Any] | None:
+    """A row of ``outcome_rows`` with what the view leaves out: evidence, samples and log."""
+    found = await connection.execute(
+        text("""
+        SELECT v.*, o.evidence, o.proof, o.samples_ms, o.calls_per_sample, o.log_tail, o.fingerprint_id,
+               c.host_only AS host_only_because, c.tags, w.was_verdict, w.was_cause, w.was_rule,
+               t.notes, p.timing, p.timeout_s
+          FROM outcome_rows v
+          JOIN outcomes o ON o.job_id = v.job_id
+          JOIN cases c ON c.id = o.case_id
+          JOIN targets t ON t.id = o.target_id
+          JOIN campaigns p ON p.id = o.campaign_id
+          LEFT JOIN overrides w ON w.job_id = o.job_id
+         WHERE v.job_id = :job AND v.campaign_id = :campaign
+        """),
+        {"job": job_id, "campaign": campaign_id},
+    )
+    row = found.one_or_none()
+    return None if row is None else dict(row._mapping)
+
+
+async def log_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> str | None:
+    """All that is kept of what the case printed; None if there is no such outcome."""
+    found = await connection.execute(
+        text("SELECT coalesce(log_tail, '') FROM outcomes WHERE job_id = :job AND campaign_id = :campaign"),
+        {"job": job_id, "campaign": campaign_id},
+    )
+    return found.scalar_one_or_none()
+
+
+async def attempts(connection: AsyncConnection, job_id: int) -> Sequence[Row[Any]]:
+    rows = await connection.execute(
+        text("""
+        SELECT a.attempt, a.runner_id, coalesce(r.name, r.url) AS runner, a.boot_id, a.leased_at, a.started_at,
+               a.ended_at, a."end", a.reason, a.late_outcome IS NOT NULL AS late
+          FROM attempts a LEFT JOIN runners r ON r.id = a.runner_id
+         WHERE a.job_id = :job ORDER BY a.attempt
+        """),
+        {"job": job_id},
+    )
+    return rows.all()
+
+
+async def other_runs(connection: AsyncConnection, job_id: int) -> Sequence[Row[Any]]:
+    """All outcomes of the same case on the same target in the same campaign."""
+    rows = await connection.execute(
+        text("""
+        SELECT o.job_id, o.run, o.verdict, o.placement, o.cause, o.steady_ms
+          FROM jobs this
+          JOIN jobs j ON j.campaign_id = this.campaign_id AND j.target_id = this.target_id AND j.case_id = this.case_id
+          JOIN outcomes o ON o.job_id = j.id
+         WHERE this.id = :job ORDER BY o.run
+        """),
+        {"job": job_id},
+    )
+    return rows.all()
+
+
+# By way of the jobs, whose key finds them: outcomes have no index of cases.
+_OF_FUNCTION = text("""
+SELECT o.job_id, o.target_id, c.name AS "case", c.position, c.host_only, o.run, o.verdict, o.ending, o.cause, o.rule,
+       o.placement, o.proof -> 'fallbacks' AS fallbacks, o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
+       o.fingerprint_id, left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal',
+                                       o.evidence ->> 'reason'), 2000) AS said,
+       v.author AS overridden_by
+  FROM campaign_targets ct
+  JOIN suites s ON s.id = ct.suite_id AND s.framework = :framework
+  JOIN cases c ON c.suite_id = ct.suite_id AND c.function = :function
+  JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
+  JOIN outcomes o ON o.job_id = j.id
+  LEFT JOIN overrides v ON v.job_id = o.job_id
+ WHERE ct.campaign_id = :campaign
+ ORDER BY c.position, c.id, o.run
+""")
+
+
+async def of_function(
+    connection: AsyncConnection, campaign_id: int, framework: str, function: str
+) -> Sequence[Row[Any]]:
+    """Every outcome of the function, on all targets."""
+    values = {"campaign": campaign_id, "framework": framework, "function": function}
+    return (await connection.execute(_OF_FUNCTION, values)).all()
+
+
+async def planned(connection: AsyncConnection, campaign_id: int, framework: str, function: str) -> bool:
+    """Whether the campaign has jobs of the function at all."""
+    found = await connection.execute(
+        text("""
+        SELECT EXISTS (
+            SELECT FROM campaign_targets ct
+              JOIN suites s ON s.id = ct.suite_id AND s.framework = :framework
+              JOIN cases c ON c.suite_id = ct.suite_id AND c.function = :function
+              JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
+             WHERE ct.campaign_id = :campaign)
+        """),
+        {"campaign": campaign_id, "framework": framework, "function": function},
+    )
+    return bool(found.scalar_one())
+
+
+async def fingerprints(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    rows = await connection.execute(
+        text("SELECT id, body FROM fingerprints WHERE id = ANY(CAST(:ids AS text[]))"), {"ids": list(ids)}
+    )
+    return {row.id: row.body for row in rows}

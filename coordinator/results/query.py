@@ -1,0 +1,226 @@
+"""The query language of the matrix: ``torch.* fails:xla passes:cpu cause:type``. Pure.
+
+A query is words; a function is shown if all of them hold of it. A word with a minus before it
+must not hold. A bare word is a name: a glob if it has ``*`` or ``?``, else looked for anywhere
+in the function's name. The others are ``key:TARGET``, and hold if they do on at least one target
+that TARGET names (without one: on any): a device (``xla``) or a selector (``torch@2.9/xla``).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from coordinator.errors import QueryError, UnknownNameError
+from coordinator.targets.selectors import Selector, TargetName
+from protocol.enums import Cause
+
+MOST_WORDS = 50
+VERDICTS = ("success", "partial", "complete", "unknown")
+
+EXAMPLES = (
+    ("torch.nn.*", "every function of torch.nn"),
+    ("fails:xla passes:cpu", "what breaks on xla alone"),
+    ("relu -torch.nn.*", "relu anywhere, but not in torch.nn"),
+    ("module:torch.linalg", "the functions of one module"),
+    ("partial:torch@2.9/xla", "some cases fail there, some pass"),
+    ("falls-back:cuda", "what silently used the host"),
+    ("unproven:cuda", "what passed without proof that it was there"),
+    ("cause:type", "what fails mainly for a type, anywhere"),
+    ("cause:xla=not_implemented", "the same of one device and another cause"),
+    ("verdict:cuda=unknown", "what has no counted case there"),
+    ("flaky:", "runs of a case disagree"),
+    ("slower:xla>10", "steady calls take over 10 times as long as on the CPU"),
+)
+
+
+@dataclass(frozen=True)
+class Name:
+    """The function's name, or its module's, as a glob."""
+
+    glob: str
+    of: Literal["function", "module"] = "function"
+    excluded: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of these verdicts on a target."""
+
+    target: Selector | None
+    words: tuple[str, ...]
+    excluded: bool = False
+
+
+@dataclass(frozen=True)
+class MainCause:
+    target: Selector | None
+    word: str
+    excluded: bool = False
+
+
+@dataclass(frozen=True)
+class Counted:
+    """At least one case of this kind on a target."""
+
+    target: Selector | None
+    what: Literal["flaky", "fell_back", "unknown_placement"]
+    excluded: bool = False
+
+
+@dataclass(frozen=True)
+class Slower:
+    """The ratio to the CPU on a target is over (or under) a number."""
+
+    target: Selector | None
+    than: float
+    over: bool = True
+    excluded: bool = False
+
+
+OnTarget = Verdict | MainCause | Counted | Slower
+Term = Name | OnTarget
+Query = tuple[Term, ...]
+
+_VERDICT_KEYS = {
+    "fails": ("partial", "complete"),
+    "passes": ("success",),
+    "partial": ("partial",),
+    "complete": ("complete",),
+    "unknown": ("unknown",),
+}
+_COUNTED_KEYS: dict[str, Literal["flaky", "fell_back", "unknown_placement"]] = {
+    "falls-back": "fell_back",
+    "unproven": "unknown_placement",
+    "flaky": "flaky",
+}
+KEYS = (*_VERDICT_KEYS, *_COUNTED_KEYS, "cause", "verdict", "slower", "module")
+
+
+def parse(text: str) -> Query:
+    """Raises ``QueryError``, which says where the query is wrong."""
+    words = list(re.finditer(r"\S+", text))
+    if len(words) > MOST_WORDS:
+        raise QueryError(
+            f"a query has at most {MOST_WORDS} words, this one has {len(words)}", words[MOST_WORDS].start()
+        )
+    return tuple(_term(word.group(), word.start()) for word in words)
+
+
+def written(query: Query) -> str:
+    """The query as text that parses to it again."""
+    return " ".join(map(_written, query))
+
+
+def check_targets(query: Query, targets: Sequence[TargetName], text: str = "") -> None:
+    """Raises ``QueryError`` for a word whose target names none of these."""
+    for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
+        if not isinstance(term, Name) and term.target is not None and not named(term, targets):
+            there = ", ".join(map(str, targets)) or "none"
+            raise QueryError(f"{word.group()} names no target of this campaign; it has: {there}", word.start())
+
+
+def named(term: OnTarget, targets: Sequence[TargetName]) -> list[int]:
+    """Ids of the targets that a word speaks of."""
+    return [each.id for each in targets if term.target is None or term.target.matches(each)]
+
+
+def _term(word: str, at: int) -> Term:
+    excluded = word.startswith("-")
+    body = word[1:] if excluded else word
+    if not body:
+        raise QueryError("a minus alone excludes nothing: write what to leave out behind it, such as -torch.nn.*", at)
+    key, colon, value = body.partition(":")
+    if not colon:
+        return Name(body, excluded=excluded)
+    at += len(word) - len(value)
+    if key == "module":
+        if not value:
+            raise QueryError("which module? write it like module:torch.nn or module:torch.*", at)
+        return Name(value, "module", excluded)
+    if key in _VERDICT_KEYS:
+        return Verdict(_target(value, at), _VERDICT_KEYS[key], excluded)
+    if key in _COUNTED_KEYS:
+        return Counted(_target(value, at), _COUNTED_KEYS[key], excluded)
+    if key in _WITH_VALUE:
+        return _WITH_VALUE[key](value, at, excluded)
+    raise QueryError(f"no word of the language begins with '{key}:'{_close(key, KEYS)}", at - len(key) - 1)
+
+
+def _cause(text: str, at: int, excluded: bool) -> Term:
+    target, word = _assigned(text, at, [str(each) for each in Cause], "cause")
+    return MainCause(target, word, excluded)
+
+
+def _verdict(text: str, at: int, excluded: bool) -> Term:
+    target, word = _assigned(text, at, VERDICTS, "verdict")
+    return Verdict(target, (word,), excluded)
+
+
+def _slower(text: str, at: int, excluded: bool) -> Term:
+    match = re.fullmatch(r"([^<>]*)([<>])([^<>]+)", text)
+    try:
+        than = float(match[3]) if match else math.nan
+    except ValueError:
+        than = math.nan
+    if match is None or not (math.isfinite(than) and than > 0):
+        raise QueryError("say how many times slower, as a number over 0: slower:xla>10, or slower:xla<1", at)
+    return Slower(_target(match[1], at), than, match[2] == ">", excluded)
+
+
+_WITH_VALUE: dict[str, Callable[[str, int, bool], Term]] = {"cause": _cause, "verdict": _verdict, "slower": _slower}
+
+
+def _assigned(text: str, at: int, known: Sequence[str], what: str) -> tuple[Selector | None, str]:
+    """``WORD`` or ``TARGET=WORD``."""
+    target, equals, word = text.rpartition("=")
+    if word not in known:
+        raise QueryError(
+            f"no {what} is called '{word}'{_close(word, known)}; there are: {', '.join(known)}",
+            at + len(text) - len(word),
+        )
+    return (_target(target, at) if equals else None), word
+
+
+def _target(text: str, at: int) -> Selector | None:
+    if not text:
+        return None
+    try:
+        return Selector.parse(text if "/" in text else f"*/{text}")
+    except UnknownNameError as error:
+        raise QueryError(
+            f"'{text}' names no target: write a device such as xla, or framework/device such as torch@2.9/xla", at
+        ) from error
+
+
+def _close(word: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _written(term: Term) -> str:
+    minus = "-" if term.excluded else ""
+    match term:
+        case Name(glob, of):
+            return f"{minus}{'module:' if of == 'module' else ''}{glob}"
+        case Verdict(target, words):
+            key = next((name for name, of in _VERDICT_KEYS.items() if of == words), None)
+            return f"{minus}{key}:{_spelled(target)}"
+        case MainCause(target, word):
+            return f"{minus}cause:{_spelled(target) + '=' if target else ''}{word}"
+        case Counted(target, what):
+            key = next(name for name, of in _COUNTED_KEYS.items() if of == what)
+            return f"{minus}{key}:{_spelled(target)}"
+        case Slower(target, than, over):
+            return f"{minus}slower:{_spelled(target)}{'>' if over else '<'}{than!r}"
+
+
+def _spelled(target: Selector | None) -> str:
+    if target is None:
+        return ""
+    version = "" if target.version is None else f"@{target.version}"
+    return f"{target.framework}{version}/{target.device}"

