@@ -1,7 +1,7 @@
 """JAX: the declaration of its devices and suites. Imports nothing heavy.
 
 ``devices.py`` forces, fills and waits for each device, and ``placement.py`` proves where a call ran. A module or
-folder in ``suites/`` is a suite, and a file in that folder that defines ``FUNCTIONS`` is found without being registered.
+folder in ``suites/`` is a suite of its name, and a file in that folder that defines ``FUNCTIONS`` is found as well.
 """
 
 from __future__ import annotations

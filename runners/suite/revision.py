@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +58,13 @@ def revision_of(functions: Sequence[Function], package: str) -> SuiteRevision:
 
 def _hashed(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()[:LENGTH]
+
+
+class _Cell(NamedTuple):
+    """A variable of a closure."""
+
+    name: str
+    cell: CellType
 
 
 class _Definition(NamedTuple):
@@ -94,7 +101,9 @@ class _SuiteReader:
         if code not in self._trees:
             module = self._module(function.__module__, code.co_filename, function.__globals__)
             node = module.function(function)
-            names = {name for name in free_names(node) if name.partition(".")[0] not in code.co_freevars}
+            names = {
+                name for name in free_names(node, defaults=False) if name.partition(".")[0] not in code.co_freevars
+            }
             self._trees[code] = _hashed([written(node), self._data(module, [node])]), self._resolved(module, names)
         return self._trees[code]
 
@@ -178,7 +187,7 @@ class _ValueReader:
         self.definitions: set[tuple[str, str]] = set()
 
     def read(self, value: Any) -> Any:
-        if value is None or isinstance(value, (bool, str)) and not isinstance(value, enum.Enum):
+        if value is None or (isinstance(value, (bool, str)) and not isinstance(value, enum.Enum)):
             return value
         if isinstance(value, (int, float, complex)) and not isinstance(value, enum.Enum):
             return [type(value).__name__, _number(value)]
@@ -222,11 +231,11 @@ class _ValueReader:
     def _function(self, function: FunctionType) -> Any:
         digest, names = self._suite.function(function)
         self.definitions |= names
-        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+        cells = list(map(_Cell, function.__code__.co_freevars, function.__closure__ or ()))
         return [
             "function",
             digest,
-            [[name, self.read(cell.cell_contents)] for name, cell in sorted(cells) if _is_filled(cell)],
+            [[cell.name, self.read(cell.cell.cell_contents)] for cell in cells if _is_filled(cell.cell)],
             self.read(function.__defaults__),
             self.read(function.__kwdefaults__),
         ]
@@ -258,7 +267,7 @@ def _is_named(value: Any) -> bool:
     return callable(value) and isinstance(getattr(value, "__name__", None), str)
 
 
-def _is_filled(cell: Any) -> bool:
+def _is_filled(cell: CellType) -> bool:
     try:
         return bool(cell.cell_contents is not cell)
     except ValueError:

@@ -61,7 +61,7 @@ class SourceModule:
             raise OSError(f"{function.__qualname__} is not at line {code.co_firstlineno} of {self.path}")
         return candidates[0]
 
-    def _compiled(self, node: ast.AST, like: CodeType) -> CodeType:
+    def _compiled(self, node: Any, like: CodeType) -> CodeType:
         """The code of a lambda where it stands in a function that has its free names."""
         names = [ast.arg(arg=name) for name in like.co_freevars]
         arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -75,7 +75,9 @@ class SourceModule:
         return code
 
     def _bind(self, statement: ast.AST) -> None:
-        nested = [child for field in ("body", "orelse", "finalbody", "handlers") for child in getattr(statement, field, ())]
+        nested = [
+            child for field in ("body", "orelse", "finalbody", "handlers") for child in getattr(statement, field, ())
+        ]
         if nested and not isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
             # The header alone: what stands below binds names of its own.
             header = [child for child in children(statement) if child not in nested]
@@ -136,14 +138,19 @@ def children(node: ast.AST) -> Iterator[ast.AST]:
                 yield child
 
 
-def free_names(node: ast.AST) -> frozenset[str]:
-    """The names that the tree takes from around it, each with its attributes: ``np.linalg.inv``, ``rounded``."""
+def free_names(node: ast.AST, *, defaults: bool = True) -> frozenset[str]:
+    """The names that the tree takes from around it, each with its attributes: ``np.linalg.inv``, ``rounded``.
+
+    Without ``defaults`` those of a function's default values are left out, for a function whose values are at hand.
+    """
     around: list[ast.AST] = []
     inside: Iterable[ast.AST] = [node]
     parameters: set[str] = set()
     if isinstance(node, _FUNCTIONS):
         arguments = node.args
-        around = [*arguments.defaults, *filter(None, arguments.kw_defaults), *getattr(node, "decorator_list", ())]
+        around = list(getattr(node, "decorator_list", ()))
+        if defaults:
+            around += [*arguments.defaults, *filter(None, arguments.kw_defaults)]
         listed = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         parameters = {argument.arg for argument in listed if argument is not None}
         inside = node.body if isinstance(node.body, list) else [node.body]
