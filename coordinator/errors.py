@@ -1,4 +1,6 @@
-"""Every error that a caller of the coordinator can meet.
+"""The errors that the rooms of the coordinator share.
+
+An error of one room alone stands in that room, and is one of these: its status over HTTP comes from here.
 
 ::
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from coordinator.cli.client import Client
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import AsJson, CampaignId, DataDir, Url, connect, split
 from coordinator.cli.patience import follow, of_campaigns
-from coordinator.cli.progress import Board, Watch, settled
+from coordinator.cli.progress import Board, bars, settled
 from coordinator.cli.tables import console, duration, plural, print_columns
 from coordinator.results.outcomes.models import Matrix
 from protocol.enums import TimingPolicy
@@ -89,13 +88,12 @@ def submit(
 
 def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, Matrix]:
     """Show progress until the campaign has ended; the campaign and its matrix."""
-    watch = Watch()
     campaign: CampaignDetail | None = None
     try:
         with Board() as board:
             patience = of_campaigns(board.say, client.url, campaign_id)
             for campaign in follow(client, campaign_id, patience):
-                board.show(list(watch.bars(campaign, time.monotonic())))
+                board.show(bars(campaign))
             matrix = patience.ask(lambda: client.matrix(campaign_id))
     except KeyboardInterrupt:
         print(

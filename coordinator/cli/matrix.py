@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from coordinator.cli.side_by_side import Column, side_by_side
 from coordinator.cli.tables import latency, plural
 from coordinator.results.outcomes.models import Cell, Matrix, MatrixRow, MatrixTarget
 
@@ -53,22 +53,20 @@ def remark(cell: Cell | None) -> str:
 
 
 def print_matrix(matrix: Matrix, out: Console) -> None:
-    """As many targets side by side as the terminal is wide; at least one."""
+    """As many targets side by side as fit into the terminal; nothing is cut."""
     if not matrix.functions:
         out.print("no function has an outcome yet")
         return
-    columns = {target.id: _column(matrix.functions, target) for target in matrix.targets}
-    name_width = max(len(row.function) for row in matrix.functions)
-    for group in _groups(matrix.targets, columns, out.width - name_width):
-        table = Table(pad_edge=False, show_edge=False, title=None, header_style="bold")
-        table.add_column("function", no_wrap=True)
-        for target in group:
-            table.add_column(Text(f"{target.target}\n{target.hardware}", overflow="ellipsis"), no_wrap=True)
-        for index, row in enumerate(matrix.functions):
-            name = Text(row.function)
-            if row.host_only:
-                name.append("\n  host only", style="dim")
-            table.add_row(name, *(columns[target.id][index] for target in group))
+    names = []
+    for row in matrix.functions:
+        name = Text(row.function)
+        if row.host_only:
+            name.append("\n  host only", style="dim")
+        names.append(name)
+    columns = [
+        Column(f"{target.target}\n{target.hardware}", _column(matrix.functions, target)) for target in matrix.targets
+    ]
+    for table in side_by_side(Column("function", names), columns, out.width):
         out.print(table)
     for line in notes(matrix.targets):
         out.print(Text(line))
@@ -103,20 +101,6 @@ def _column(rows: Sequence[MatrixRow], target: MatrixTarget) -> list[Text]:
             text.append(f"\n  {said}", style="magenta")
         column.append(text)
     return column
-
-
-def _groups(targets: Sequence[MatrixTarget], columns: dict[int, list[Text]], room: int) -> list[list[MatrixTarget]]:
-    groups: list[list[MatrixTarget]] = []
-    used = 0
-    for target in targets:
-        width = 3 + max(max(len(line) for line in cell.plain.split("\n")) for cell in columns[target.id])
-        if groups and used + width <= room:
-            groups[-1].append(target)
-            used += width
-        else:
-            groups.append([target])
-            used = width
-    return groups
 
 
 def is_cpu(target: MatrixTarget) -> bool:

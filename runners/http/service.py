@@ -30,6 +30,7 @@ from runners.http.access import Access
 from runners.http.enrolment import Joining, RefusedError, enrol
 from runners.http.fingerprint import fingerprint
 from runners.http.server import Service, SuiteIndex, build
+from runners.http.watchdog import watch
 from runners.isolation import scratch
 from runners.isolation.channel import Message
 from runners.isolation.events import EventLog
@@ -111,6 +112,7 @@ async def serve(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     listening = bind(settings.host, settings.port)
+    watching = asyncio.create_task(watch())
     scratch.sweep()
     log = EventLog()
     supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit)
@@ -141,6 +143,7 @@ async def serve(settings: Settings) -> int:
         return 0
     finally:
         await supervisor.close()
+        watching.cancel()
         listening.close()
 
 

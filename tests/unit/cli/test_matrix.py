@@ -113,6 +113,24 @@ def test_a_narrow_terminal_gets_them_one_below_the_other_and_loses_nothing(matri
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
+def test_a_name_and_a_cell_that_do_not_fit_beside_each_other_stand_below_each_other(matrix: Matrix) -> None:
+    name = "tf.keras.preprocessing.image.ImageDataGenerator"
+    long = cell("partial", 100, 128, cause="not_implemented", cold_ms=123.4, steady_ms=1.234, ratio_to_cpu=12.3)
+    wide = matrix.model_copy(update={"functions": [MatrixRow(function=name, host_only=False, cells={XLA: long})]})
+    lines = shown(wide, 80).splitlines()
+    assert "  partial  100/128  not_implemented  123 ms  1.23 ms  ×12.3" in lines
+    assert lines[lines.index("  partial  100/128  not_implemented  123 ms  1.23 ms  ×12.3") - 1] == name
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_a_heading_is_not_cut(matrix: Matrix) -> None:
+    hardware = "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz, longer than anybody expects"
+    long = [target.model_copy(update={"hardware": hardware}) for target in matrix.targets]
+    text = shown(matrix.model_copy(update={"targets": long}), 80)
+    assert text.split().count("expects") == len(long)
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
 def test_the_summary_says_how_many_port_why_others_do_not_and_how_slow(matrix: Matrix) -> None:
     assert summary(matrix) == [
         "torch@2.9.0/cpu: 2 of 2 functions port.",
