@@ -5,6 +5,8 @@ from pydantic import Field
 from protocol.limits import MAX_CASES, MAX_SUITES, CaseName, Line, Lines, Name
 from protocol.model import Message
 
+DEFAULT_SUITE = "paper"
+"""The suite that is run where none is named, on both sides."""
 CONFORMANCE_SUITE = "conformance"
 """The name that our runners give to what ``portolan runner check`` needs; its cases bear a ``ConformanceTag``."""
 

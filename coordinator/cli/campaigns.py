@@ -17,6 +17,7 @@ from coordinator.cli.patience import follow, of_campaigns
 from coordinator.cli.progress import Board, bars, settled
 from coordinator.cli.tables import console, duration, plural, print_columns
 from coordinator.results.outcomes.models import Matrix
+from protocol.catalogue import DEFAULT_SUITE
 from protocol.enums import TimingPolicy
 
 
@@ -28,7 +29,7 @@ class LeftOver(StrEnum):
 
 
 def submit(
-    suite: Annotated[str | None, typer.Option(help="Which suite; paper unless told otherwise.")] = None,
+    suite: Annotated[str | None, typer.Option(help=f"Which suite; {DEFAULT_SUITE} unless given.")] = None,
     targets: Annotated[
         list[str] | None, typer.Option(help="Selectors such as torch/cpu, torch@2.9/* or */xla; all unless given.")
     ] = None,

@@ -10,14 +10,13 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from coordinator.context import Context
 from coordinator.errors import NotFoundError
 from coordinator.parameters import CampaignId, PathName, Text
-from coordinator.reference.models import PAPER
 from coordinator.reports import service
 from coordinator.reports.charts.figure import Figure, Spec
 from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.models import MEASURES, Measure
 from coordinator.reports.report import html
-from coordinator.reports.service import Asked
+from coordinator.reports.service import SUITES_OWN, Asked
 from coordinator.reports.table_renderer import to_csv, to_json
 from protocol.problems import problem_responses
 
@@ -30,8 +29,13 @@ Theme = Literal["light", "dark", "auto"]
 
 def asked(
     reference: Annotated[
-        Text, Query(max_length=100, description="what to set the campaign beside; `none` for nothing")
-    ] = PAPER,
+        Text,
+        Query(
+            max_length=100,
+            description="what to set the campaign beside: unless it is given, the reference of its suite, if that has "
+            "one; `none` for nothing",
+        ),
+    ] = SUITES_OWN,
     reference_device: Annotated[
         Text | None, Query(max_length=100, description="that others are set against; else a GPU, else the CPU")
     ] = None,

@@ -11,9 +11,10 @@ from typing import TypeVar
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
+from coordinator.campaigns.models import CampaignDetail
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reference import service as references
-from coordinator.reference.models import PAPER
+from coordinator.reference.models import REFERENCE_OF
 from coordinator.reports import latencies, placements, portability, store
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.gallery import figures
@@ -26,6 +27,8 @@ from coordinator.reports.table import Table
 from coordinator.results.ratios import Comparison, comparisons
 from protocol.enums import TimingPolicy
 
+SUITES_OWN = ""
+"""The reference of the campaign's suite, if that has one."""
 Named = TypeVar("Named", Table, Figure)
 
 
@@ -33,8 +36,8 @@ Named = TypeVar("Named", Table, Figure)
 class Asked:
     """What a reader may say of a campaign's tables and figures."""
 
-    reference: str | None = PAPER
-    """What to set the campaign beside, if anything."""
+    reference: str | None = SUITES_OWN
+    """The published figures to set the campaign beside; None: none."""
     base: str | None = None
     """The device that others are set against; unless it is said a GPU, else the CPU."""
     factor: float = INTOLERABLE
@@ -70,9 +73,11 @@ async def chart(engine: AsyncEngine, campaign_id: int, asked: Asked) -> Chart:
 async def check(engine: AsyncEngine, campaign_id: int, asked: Asked) -> None:
     """Raises what ``chart`` would, before anything is computed."""
     _check_figures(asked)
+    campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
-        if asked.reference is not None:
-            await references.find(connection, asked.reference)
+        if (name := _reference_of(campaign, asked.reference)) is not None:
+            await references.find(connection, name)
+            _require_own(campaign, name)
         _check(asked.base, tuple(await store.targets(connection, campaign_id)))
 
 
@@ -80,7 +85,7 @@ async def report_tables(
     engine: AsyncEngine,
     campaign_id: int,
     *,
-    reference: str | None = PAPER,
+    reference: str | None = SUITES_OWN,
     base: str | None = None,
     factor: float = INTOLERABLE,
     measure: Measure | None = None,
@@ -121,7 +126,7 @@ async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: A
 
 
 async def read(
-    engine: AsyncEngine, campaign_id: int, *, reference: str | None = PAPER, measure: Measure | None = None
+    engine: AsyncEngine, campaign_id: int, *, reference: str | None = SUITES_OWN, measure: Measure | None = None
 ) -> Charted:
     """Everything that the tables are made of. While a campaign runs, all of it is of the same moment."""
     detail = await campaigns.detail(engine, campaign_id)
@@ -129,7 +134,10 @@ async def read(
     asked = store.queries(campaign_id, measured)
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")
-        beside = await references.find(connection, reference) if reference is not None else None
+        beside = None
+        if (name := _reference_of(detail, reference)) is not None:
+            beside = await references.find(connection, name)
+            _require_own(detail, name)
         return Charted(
             name=f"campaign {campaign_id}",
             targets=tuple(await store.targets(connection, campaign_id)),
@@ -182,6 +190,20 @@ def _tables(charted: Charted, compared: Sequence[Comparison], factor: float) -> 
         latencies.latency_deciles(charted),
         placements.first_calls(charted),
     ]
+
+
+def _reference_of(campaign: CampaignDetail, name: str | None) -> str | None:
+    return REFERENCE_OF.get(campaign.suite) if name == SUITES_OWN else name
+
+
+def _require_own(campaign: CampaignDetail, reference: str) -> None:
+    """Figures of another suite's functions are no measure of this one's."""
+    if REFERENCE_OF.get(campaign.suite) != reference:
+        suites = ", ".join(repr(suite) for suite, own in REFERENCE_OF.items() if own == reference)
+        raise RequestError(
+            f"the reference {reference!r} is of the suite {suites}, and campaign {campaign.id} ran {campaign.suite!r}: "
+            "leave the reference out"
+        )
 
 
 def _check_figures(asked: Asked) -> None:
