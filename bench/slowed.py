@@ -18,7 +18,7 @@ from typing import Any, cast
 from runners import frameworks
 from runners.cli import commands
 from runners.isolation import fork_server, zygote
-from runners.suite.cases import Case, On
+from runners.suite.cases import Case, Context
 from runners.suite.framework import Framework
 from runners.suite.suites import Suite
 
@@ -48,9 +48,9 @@ class SlowedFramework:
 
 
 def slowed(case: Case, framework: Framework) -> Case:
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        call = case.prepare(on, *arguments, **options)
-        wait = framework.load_device(on.target).wait
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        call = case.prepare(context, *arguments, **options)
+        wait = framework.load_device(context.target).wait
 
         def longer() -> Any:
             began = perf_counter_ns()

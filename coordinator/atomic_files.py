@@ -14,15 +14,19 @@ PRIVATE = 0o600
 
 
 @contextmanager
-def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """A stream whose content becomes the file ``path`` at the end of the block, unless the block raises."""
+def replacing(path: Path, mode: int = 0o666, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """A stream whose content becomes the file ``path`` at the end of the block, unless the block raises.
+
+    A file that can be made again need not be ``durable``, and then waits for no disk.
+    """
     # Several processes may write the same file at once, and in containers they have the same pid.
     part = path.with_name(f"{path.name}.{token_hex(4)}.part")
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                os.fsync(stream.fileno())
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

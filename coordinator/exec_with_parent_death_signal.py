@@ -29,11 +29,16 @@ def dying_with_us(command: Sequence[str], signal: int, identity: Identity | None
 def main(parent: int, signal: int, user: str, command: list[str]) -> None:
     if user:
         _become(*user.split(":"))
+    die_with(parent, signal)
+    os.execv(command[0], command)
+
+
+def die_with(parent: int, signal: int) -> None:
+    """Have the kernel send this process ``signal`` when the thread that started it ends."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal)  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(1, int(signal))  # PR_SET_PDEATHSIG
     if os.getppid() != parent:
         sys.exit("the parent is gone")
-    os.execv(command[0], command)
 
 
 def _become(uid: str, gid: str, groups: str) -> None:

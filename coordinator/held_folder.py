@@ -10,6 +10,8 @@ from filelock import FileLock, Timeout
 from coordinator.errors import DirectoryHeldError
 
 NAME = "lock"
+_held: set[FileLock] = set()
+"""The locks that this process holds. A forgotten one would let go, and the database be in two hands."""
 
 
 class FolderLock:
@@ -21,7 +23,12 @@ class FolderLock:
         self._lock = FileLock(folder / NAME, mode=0o600, thread_local=False, fallback_to_soft=False)
 
     def hold(self, advice: str) -> None:
-        """Raises ``DirectoryHeldError``, with its pid and the advice, if another process holds the folder."""
+        """Hold the folder until ``release``, however often this is called.
+
+        Raises ``DirectoryHeldError``, with its pid and the advice, if another process holds it.
+        """
+        if self.is_held:
+            return
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
@@ -29,11 +36,13 @@ class FolderLock:
             raise DirectoryHeldError(
                 f"data directory {self._folder} is held by another portolan (pid {holder}): {advice}"
             ) from None
+        _held.add(self._lock)
         self._folder.joinpath(NAME).write_text(f"{os.getpid()}\n")
 
     def release(self) -> None:
         """Let go of the folder, if it is held."""
         self._lock.release()
+        _held.discard(self._lock)
 
     @property
     def is_held(self) -> bool:

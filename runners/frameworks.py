@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
 
+from runners.errors import UnknownFrameworkError
 from runners.jax import FRAMEWORK as JAX
 from runners.suite.framework import Framework
 from runners.tensorflow import FRAMEWORK as TENSORFLOW
@@ -35,10 +36,6 @@ class Accelerator(Protocol):
 
     def device(self) -> Device:
         """Import the framework and make the device, which stays untouched."""
-
-
-class UnknownFrameworkError(Exception):
-    """There is no framework, or no device of it, by this name; the message is one line."""
 
 
 def names() -> list[str]:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.client import Client
 from coordinator.cli.patience import follow, of_campaigns
 from coordinator.cli.progress import Bar, Board, bars
-from coordinator.cli.tables import duration, plural
-from coordinator.errors import PortolanError
+from coordinator.errors import CoordinatorError, PortolanError
+from coordinator.formats import duration, plural
 
 NAME = "demo"
 Work = dict[str, Any]

@@ -22,11 +22,11 @@ import uvicorn
 
 from coordinator.atomic_files import write_private
 from coordinator.backoff import Backoff
-from coordinator.cli.client import Client, CoordinatorAwayError
+from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory, Whereabouts
-from coordinator.cli.listening import ListenError, listening_on, server_of
+from coordinator.cli.listening import listening_on, server_of
 from coordinator.cli.processes import STOP_LIMIT_S, Child
-from coordinator.errors import DatabaseError, PortolanError
+from coordinator.errors import CoordinatorAwayError, DatabaseError, InstanceError, ListenError, PortolanError
 
 if TYPE_CHECKING:
     from coordinator.database.embedded import EmbeddedPostgres
@@ -42,10 +42,6 @@ CANNOT_SERVE = 2
 """Exit code of a runner whose framework or device is not there."""
 
 Say = Callable[[str], None]
-
-
-class InstanceError(PortolanError):
-    """The local instance cannot be started."""
 
 
 @dataclass

@@ -14,7 +14,8 @@ from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
 from rich.text import Text
 
 from coordinator.campaigns.models import CampaignDetail, Counters
-from coordinator.cli.tables import console, duration
+from coordinator.cli.tables import console
+from coordinator.formats import duration
 
 PLAIN_EVERY_S = 5.0
 RATE_OVER_S = 15.0

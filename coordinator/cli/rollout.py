@@ -18,11 +18,11 @@ import httpx
 from filelock import FileLock, Timeout
 
 from coordinator.atomic_files import write_private
-from coordinator.cli.client import Client, CoordinatorAwayError
+from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.progress import Board
-from coordinator.errors import PortolanError
-from coordinator.fleet.scheduler import Container, FleetError, RunnerSpec, Scheduler, StuckError
+from coordinator.errors import CoordinatorAwayError, FleetError, PortolanError, StuckError
+from coordinator.fleet.scheduler import Container, RunnerSpec, Scheduler
 
 LOOK_EVERY_S = 0.5
 ANSWER_S = 2.0

@@ -43,9 +43,16 @@ from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.dispatch.records import record_without_report
 from coordinator.dispatch.runner_state_machine import SILENCE_S, RunnerState, quarantine_s
 from coordinator.dispatch.stream_reader import StreamReader
-from coordinator.errors import RunnerError, RunnerIncompatibleError, SuiteChangedError
+from coordinator.errors import (
+    EventsAheadError,
+    EventsTrimmedError,
+    RunnerChangedError,
+    RunnerError,
+    RunnerIncompatibleError,
+    SuiteChangedError,
+)
 from coordinator.registry import ownership
-from coordinator.registry.client import EventsAheadError, EventsTrimmedError, RunnerChangedError, RunnerClient
+from coordinator.registry.client import RunnerClient
 from coordinator.registry.ownership import OwnedRunner
 from coordinator.registry.service import refresh
 from protocol.enums import Cause, Ending, Verdict

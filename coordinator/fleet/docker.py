@@ -22,9 +22,10 @@ from docker.types import DeviceRequest, LogConfig, Mount
 from docker.utils import parse_bytes
 from pydantic import ValidationError
 
+from coordinator.errors import EngineError, FleetError, GoneError, PortTakenError, StuckError
 from coordinator.fleet.images import DEVICE, FRAMEWORK, VERSION, devices_of
 from coordinator.fleet.inventory import Inventory, look
-from coordinator.fleet.scheduler import Container, FleetError, Image, RunnerSpec, StuckError
+from coordinator.fleet.scheduler import Container, Image, RunnerSpec
 
 FLEET = "org.portolan.fleet"
 TARGET = "org.portolan.fleet.target"
@@ -47,18 +48,6 @@ START_S = 120.0
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 _HEALTH = re.compile(r"\((?:health: )?(starting|healthy|unhealthy)\)")
-
-
-class EngineError(FleetError):
-    """The Docker Engine cannot be used, or refused."""
-
-
-class GoneError(EngineError):
-    """There is no such container, image or network."""
-
-
-class PortTakenError(EngineError):
-    """Another program listens on the port."""
 
 
 _Refusal = tuple[tuple[str, ...], type[FleetError], str]

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from coordinator.errors import FleetError
 from coordinator.fleet.inventory import Inventory, access, allowed
-from coordinator.fleet.scheduler import FleetError, Image, Limits, RunnerSpec
+from coordinator.fleet.scheduler import Image, Limits, RunnerSpec
 
 FRAMEWORK = "org.portolan.framework"
 VERSION = "org.portolan.version"

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from coordinator.errors import PortolanError
+from coordinator.errors import DeviceMissingError
 
 GOOGLE = "0x1ae0"
 """The vendor on the PCI bus whose devices behind /dev/vfio are TPUs."""
@@ -21,10 +21,6 @@ _ACCEL = re.compile(r"accel\d+")
 _VFIO = re.compile(r"\d+|vfio")
 _ON_THE_CPU = {"cpu", "xla"}
 _ON_NVIDIA = {"cuda", "gpu"}
-
-
-class DeviceMissingError(PortolanError):
-    """This host has no such device."""
 
 
 @dataclass(frozen=True)

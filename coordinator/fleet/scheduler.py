@@ -13,16 +13,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from coordinator.errors import PortolanError
 from coordinator.fleet.inventory import Access
-
-
-class FleetError(PortolanError):
-    """The fleet cannot be brought to the desired state."""
-
-
-class StuckError(FleetError):
-    """The container does not end."""
 
 
 @dataclass(frozen=True)

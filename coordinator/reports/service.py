@@ -15,16 +15,20 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reference import service as references
 from coordinator.reference.models import REFERENCE_OF
-from coordinator.reports import latencies, placements, portability, store
+from coordinator.reports import latencies, placements, portability
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.gallery import figures
-from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.charts.theme import of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Target
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
+from coordinator.results import report_store as store
 from coordinator.results.ratios import Comparison, comparisons
+from coordinator.results.report_data import MEASURES, Charted, Measure, Queries
+from coordinator.results.summary import Section, Summary, summary
+from coordinator.targets import store as targets_store
+from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
 SUITES_OWN = ""
@@ -78,7 +82,7 @@ async def check(engine: AsyncEngine, campaign_id: int, asked: Asked) -> None:
         if (name := _reference_of(campaign, asked.reference)) is not None:
             await references.find(connection, name)
             _require_own(campaign, name)
-        _check(asked.base, tuple(await store.targets(connection, campaign_id)))
+        _check(asked.base, tuple(await targets_store.of_campaign(connection, campaign_id)))
 
 
 async def report_tables(
@@ -103,7 +107,7 @@ async def study(engine: AsyncEngine, name: str) -> Chart:
     return await asyncio.to_thread(chart_of, alone, Asked(name))
 
 
-async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: Asked) -> Report:
+async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, asked: Asked) -> Report:
     """All that a report says, with its figures drawn."""
     made = await chart(engine, campaign_id, asked)
     campaign = await campaigns.detail(engine, campaign_id)
@@ -111,7 +115,7 @@ async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: A
         failures = await store.failures(connection, campaign_id, FAILURES_LISTED + 1)
         fingerprints = await store.fingerprints(connection, campaign_id)
     drawn = [(each.id, each.bare) for each in made.figures if each.bare is not None]
-    pictures = await drawer.draw([bare for _, bare in drawn], "svg")
+    pictures = await renderer.draw([bare for _, bare in drawn], "svg")
     return Report(
         campaign=campaign,
         charted=made.charted,
@@ -123,6 +127,26 @@ async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: A
         failures=tuple(failures),
         fingerprints=tuple(fingerprints),
     )
+
+
+async def summary_of(
+    engine: AsyncEngine, campaign_id: int, asked: Asked, *, function: str | None, device: str | None
+) -> Summary:
+    """The sentences of the report; of a part of the campaign if a glob of functions or a device is given."""
+    await check(engine, campaign_id, asked)
+    campaign = await campaigns.detail(engine, campaign_id)
+    charted = await read(engine, campaign_id, reference=None, measure=asked.measure)
+    if function is not None:
+        charted = charted.narrowed(function)
+
+    def sections() -> tuple[Section, ...]:
+        whole, *targets = summary(campaign, charted, comparisons(charted, asked.base), asked.factor)
+        if function is None and device is None:
+            return (whole, *targets)
+        on_device = zip(charted.targets, targets, strict=True)
+        return tuple(section for target, section in on_device if device in (None, target.device))
+
+    return Summary(sections=await asyncio.to_thread(sections))
 
 
 async def read(
@@ -140,7 +164,7 @@ async def read(
             _require_own(detail, name)
         return Charted(
             name=f"campaign {campaign_id}",
-            targets=tuple(await store.targets(connection, campaign_id)),
+            targets=tuple(await targets_store.of_campaign(connection, campaign_id)),
             verdicts=tuple(await store.verdicts(connection, asked)),
             latencies=tuple(await store.latencies(connection, asked)),
             measure=measured,
@@ -148,6 +172,7 @@ async def read(
             queries=asked,
             placements=tuple(await store.placements(connection, asked)),
             first_calls=tuple(await store.first_calls(connection, asked)),
+            cpu_bases=await store.cpu_bases(connection, campaign_id),
         )
 
 

@@ -10,6 +10,7 @@ from rich.table import Table as Drawn
 from rich.text import Text
 
 from coordinator.csv_text import csv_text
+from coordinator.formats import significant
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.results.statistics import Estimate, Rate
 
@@ -101,7 +102,7 @@ def _number(value: float, kind: Kind) -> str:
         return f"{value:,}"
     if kind in ("rate", "percent"):
         return f"{value:g} %"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return significant(value)
 
 
 def _names(column: Column) -> list[str]:

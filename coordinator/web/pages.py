@@ -15,10 +15,11 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from coordinator import formats
 from coordinator.csv_text import csv_text
 from coordinator.errors import ForbiddenError
 from coordinator.reports.table_renderer import shown
-from coordinator.web import words
+from coordinator.web import filters
 from protocol.problems import Problem
 
 log = logging.getLogger(__name__)
@@ -45,13 +46,13 @@ templates = Environment(
     lstrip_blocks=True,
 )
 templates.filters |= {
-    "duration": words.duration,
-    "number": words.number,
-    "milliseconds": words.milliseconds,
-    "moment": words.moment,
-    "ratio": words.ratio,
+    "duration": filters.duration,
+    "number": formats.number,
+    "milliseconds": filters.milliseconds,
+    "moment": filters.moment,
+    "ratio": formats.ratio,
     "shown": shown,
-    "pretty": words.pretty,
+    "pretty": filters.pretty,
 }
 _streaming = templates.overlay(enable_async=True)
 PIECE = 500

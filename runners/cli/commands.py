@@ -24,20 +24,13 @@ from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
 from runners import frameworks
 from runners.cli import environments
-from runners.cli.bundle import BundleError
-from runners.cli.environments import SetupFailedError
-from runners.frameworks import UnknownFrameworkError
-from runners.http.enrolment import Joining, RefusedError, default_name, joining
-from runners.http.service import Settings, UnservableError, serve
+from runners.errors import RunnerError, UsageError
+from runners.http.enrolment import Joining, default_name, joining
+from runners.http.service import Settings, serve
 from runners.isolation import memory
-from runners.isolation.fork_server import FrameworkBrokenError
 
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
 SECRET_VARIABLE = "PORTOLAN_RUNNER_SECRET"
-
-
-class UsageError(Exception):
-    """What was asked for does not make sense; the message is one line."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,17 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return asyncio.run(_run(options))
             case _:
                 return asyncio.run(_cases(options))
-    except (
-        BundleError,
-        RefusedError,
-        UsageError,
-        UnservableError,
-        UnknownFrameworkError,
-        FrameworkBrokenError,
-        SetupFailedError,
-    ) as error:
+    except RunnerError as error:
         print(f"portolan-runner: {error}", file=sys.stderr)
-        return 2
+        return error.exit_code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
+from runners.errors import SetupFailedError
 from runners.frameworks import DEVICE_GROUP, OURS
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -38,10 +39,6 @@ ANY_BUILD = "portolan-any-build"
 """A file in an environment that may hold other builds than its lock: the environment's hash says so too."""
 
 Say = Callable[[str], None]
-
-
-class SetupFailedError(Exception):
-    """The environment could not be set up; the message is one line. The next call starts anew."""
 
 
 def any_build(variables: Mapping[str, str]) -> bool:

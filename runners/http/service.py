@@ -26,15 +26,15 @@ from pydantic import ValidationError
 from protocol import PROTOCOL_VERSION
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
+from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
 from runners.http.access import Access
-from runners.http.enrolment import Joining, RefusedError, enrol
+from runners.http.enrolment import Joining, enrol
 from runners.http.fingerprint import fingerprint
 from runners.http.server import Service, SuiteIndex, build
 from runners.http.watchdog import watch
 from runners.isolation import scratch
 from runners.isolation.channel import Message
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import FrameworkBrokenError
 from runners.isolation.supervisor import Supervisor
 
 QUEUE_LIMIT = 512
@@ -42,10 +42,6 @@ KEPT_IDLE_S = 75
 """An idle connection is closed after this: long after every client has let go of it, for a request
 that comes at that instant is lost."""
 _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
-
-
-class UnservableError(Exception):
-    """The service cannot start; the message is one line that says why, and what to do."""
 
 
 @dataclass(frozen=True)

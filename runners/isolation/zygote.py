@@ -18,6 +18,7 @@ import traceback
 import warnings
 
 from runners import frameworks
+from runners.errors import UnknownFrameworkError
 from runners.isolation import numpy_threads, pages, processes
 from runners.isolation.channel import Channel, Message
 from runners.isolation.outcomes import printable
@@ -37,7 +38,7 @@ def main(arguments: list[str]) -> int:
         zygote = Zygote(channel, declared, device)
     except BaseException as error:
         traceback.print_exc()
-        known = isinstance(error, frameworks.UnknownFrameworkError)
+        known = isinstance(error, UnknownFrameworkError)
         reason = str(error) if known else f"{framework} cannot be imported: {type(error).__name__}: {error}"
         channel.send({"type": "broken", "reason": printable(reason)})
         return 1

@@ -73,17 +73,17 @@ class JaxDevice:
         """64-bit types on for a case of one; else off, as JAX comes."""
         return jax.enable_x64(dtype in WIDE)  # type: ignore[no-any-return]
 
-    def put(self, tree: Any, dtype: str) -> Any:
+    def to_device(self, tree: Any, dtype: str) -> Any:
         """Committed to the device, so that no operation may take them elsewhere; and arrived."""
-        moved = mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+        moved = mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
         self.wait(moved)
         return moved
 
-    def _put_array(self, values: Any, dtype: str) -> jax.Array:
+    def _array_to_device(self, values: Any, dtype: str) -> jax.Array:
         array = np.asarray(values)
         return jax.device_put(array.astype(self.dtype(dtype_on_device(array, dtype))), self.handle)
 
-    def take(self, tree: Any) -> Any:
+    def to_host(self, tree: Any) -> Any:
         return mapped(tree, _leaf, (jax.Array, np.ndarray))
 
     def wait(self, tree: Any) -> None:

@@ -30,14 +30,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from runners.suite.cases import Case, Function, Make, seed_of
+from runners.suite.cases import Case, Function, Inputs, seed_of
 from runners.suite.checks import compare
 from runners.suite.rounding import rounded
 from runners.suite.source import SourceModule, children, free_names, written
 
 LENGTH = 12
 """Hexadecimal digits of a digest: 48 bits, so that two of a million cases agree by chance once in 500 suites."""
-_SHARED = (Make, seed_of, rounded, compare)
+_SHARED = (Inputs, seed_of, rounded, compare)
 """What makes the inputs and judges the result of every case."""
 _DATA_FILE = re.compile(r"\w[\w-]*\.(?!py\b)\w+")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

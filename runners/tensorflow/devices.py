@@ -65,7 +65,7 @@ class TensorFlowDevice:
         # A failure's frames say what was called; TensorFlow would hide its own.
         tf.debugging.disable_traceback_filtering()
         with self.scope("float32"):
-            ones = self.put(np.ones((8, 8)), "float32")
+            ones = self.to_device(np.ones((8, 8)), "float32")
             self.wait(self.compiled(lambda: tf.linalg.matmul(ones, ones) + 1.0)())
 
     def dtype(self, name: str) -> tf.DType:
@@ -76,13 +76,13 @@ class TensorFlowDevice:
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
         """Whatever runs eagerly, and every ``tf.function`` called here. A graph takes only what is
-        entered after it: its cases enter ``on.device`` anew."""
+        entered after it: its cases enter ``context.device`` anew."""
         return tf.device(self.handle)  # type: ignore[no-any-return]
 
-    def put(self, tree: Any, dtype: str) -> Any:
-        return mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+    def to_device(self, tree: Any, dtype: str) -> Any:
+        return mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
 
-    def _put_array(self, values: Any, dtype: str) -> tf.Tensor:
+    def _array_to_device(self, values: Any, dtype: str) -> tf.Tensor:
         array = np.asarray(values)
         if array.dtype.kind not in "fciub":
             with tf.device("/device:CPU:0"):
@@ -93,7 +93,7 @@ class TensorFlowDevice:
         with tf.device(self.handle):
             return tf.identity(host)
 
-    def take(self, tree: Any) -> Any:
+    def to_host(self, tree: Any) -> Any:
         return mapped(tree, _host, (tf.Tensor, tf.Variable, np.ndarray, *COMPOSITE))
 
     def wait(self, tree: Any) -> None:

@@ -58,16 +58,16 @@ class TorchDevice:
     def scope(self, dtype: str) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def put(self, tree: Any, dtype: str) -> Any:
-        return mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+    def to_device(self, tree: Any, dtype: str) -> Any:
+        return mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
 
-    def _put_array(self, values: Any, dtype: str) -> torch.Tensor:
+    def _array_to_device(self, values: Any, dtype: str) -> torch.Tensor:
         array = np.ascontiguousarray(values).reshape(np.shape(values))
         # A copy, even on the CPU: a case that works in place must not reach the host's own inputs.
         host = torch.from_numpy(array).to(self.dtype(dtype_on_device(array, dtype)), copy=True)
         return host.to(self.handle)
 
-    def take(self, tree: Any) -> Any:
+    def to_host(self, tree: Any) -> Any:
         return mapped(tree, _leaf, torch.Tensor)
 
     def wait(self, tree: Any) -> None:

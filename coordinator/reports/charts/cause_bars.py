@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from coordinator.reports.charts.cells import interval_of, percent_of, text_of
-from coordinator.reports.charts.figure import Figure, Rows, figure, label
+from coordinator.reports.charts.figure import Figure, Rows, distinct, figure, label
 from coordinator.reports.charts.specification import (
     AnyChart,
     categories,
@@ -17,8 +17,8 @@ from coordinator.reports.charts.specification import (
 )
 from coordinator.reports.charts.theme import INK, SERIES
 from coordinator.reports.charts.verdict_bars import COUNTED, NOTHING_COUNTED, WILSON
-from coordinator.reports.models import Charted
 from coordinator.reports.table import Table
+from coordinator.results.report_data import Charted
 from coordinator.results.statistics import Rate
 
 
@@ -85,8 +85,7 @@ def _names(rows: Rows) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...
     for row in rows:
         most[row["cause"]] = max(row["percent"], most.get(row["cause"], 0.0))
     causes = sorted(sorted(most), key=lambda cause: -most[cause])
-    targets = dict.fromkeys(row["target"] for row in rows)
-    return tuple(targets), tuple(causes), tuple(sorted({row["counted_by"] for row in rows}))
+    return distinct(rows, "target"), tuple(causes), tuple(sorted(distinct(rows, "counted_by")))
 
 
 def _main(rows: Rows) -> Rows:

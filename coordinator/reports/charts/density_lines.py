@@ -14,8 +14,8 @@ from coordinator.reports.charts.specification import (
     with_rows,
 )
 from coordinator.reports.charts.theme import DASHES, SERIES
-from coordinator.reports.models import MEASURES, Charted
 from coordinator.reports.table import Table
+from coordinator.results.report_data import MEASURES, Charted
 
 
 def densities(charted: Charted, table: Table) -> Figure:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from coordinator.reports.models import Charted
 from coordinator.reports.table import Cell, Table
+from coordinator.results.report_data import Charted
 
 Spec = dict[str, Any]
 """A specification in Vega-Lite."""
@@ -73,6 +73,11 @@ def figure(
     )
 
 
+def distinct(rows: Rows, column: str) -> tuple[str, ...]:
+    """The names in a column, in the order in which they come first."""
+    return tuple(dict.fromkeys(str(row[column]) for row in rows))
+
+
 def label(charted: Charted, name: str) -> str:
     """A target's name in a figure: a simulated one says so wherever it stands."""
     simulated = {charted.labels[each.id] for each in charted.targets if each.simulated}
@@ -98,7 +103,7 @@ def _whose(charted: Charted) -> str:
     beside = f", beside {charted.reference.name}" if charted.reference else ""
     if not charted.targets:
         return f"{charted.reference.name}. " if charted.reference else ""
-    revisions = sorted({f"{each.suite} {each.revision[:12]}" for each in charted.targets})
+    revisions = sorted({f"{each.suite} {each.suite_revision[:12]}" for each in charted.targets})
     return f"{charted.name.capitalize()}{beside}; suite {', '.join(revisions)}. "
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coordinator.reports.charts.figure import Figure
-from coordinator.reports.models import Charted
 from coordinator.reports.table import Table
+from coordinator.results.report_data import Charted
 
 
 def figures(charted: Charted, tables: Sequence[Table], tolerable: float) -> list[Figure]:

@@ -7,12 +7,12 @@ from typing import Any
 import altair as alt
 
 from coordinator.reports.charts.cells import interval_of, percent_of, text_of
-from coordinator.reports.charts.figure import Figure, Rows, Spec, figure, label_of_pair
+from coordinator.reports.charts.figure import Figure, Rows, Spec, distinct, figure, label_of_pair
 from coordinator.reports.charts.latency_scatter import NOTHING_COMPARED
 from coordinator.reports.charts.specification import ROWS, AnyChart, categories, percent, specified, with_rows
 from coordinator.reports.charts.theme import COMPLETE, FAINT, INK, SERIES, SHAPES
-from coordinator.reports.models import Charted
 from coordinator.reports.table import Table
+from coordinator.results.report_data import Charted
 from coordinator.results.statistics import Estimate
 
 
@@ -79,7 +79,7 @@ def slowdown(charted: Charted, table: Table) -> Figure:
 
 
 def _drawn_shares(rows: Rows, parts: dict[str, str], counted: str) -> Spec | None:
-    return with_rows(_share_dots(_pairs(rows), tuple(parts.values()), counted), rows) if rows else None
+    return with_rows(_share_dots(distinct(rows, "pair"), tuple(parts.values()), counted), rows) if rows else None
 
 
 @specified
@@ -125,7 +125,9 @@ def _drawn_ratios(rows: Rows) -> Spec | None:
     if not rows:
         return None
     ratios = [float(ratio) for row in rows for ratio in (row["ratio"], row["low"], row["high"]) if ratio]
-    return with_rows(_ratio_dots(_pairs(rows), min(0.5, min(ratios) / 1.3), max(2.0, max(ratios) * 1.3)), rows)
+    return with_rows(
+        _ratio_dots(distinct(rows, "pair"), min(0.5, min(ratios) / 1.3), max(2.0, max(ratios) * 1.3)), rows
+    )
 
 
 @specified
@@ -178,10 +180,6 @@ def _shares(charted: Charted, table: Table, parts: dict[str, str]) -> Rows:
         for name, words in parts.items()
         if percent_of(record[name]) is not None
     ]
-
-
-def _pairs(rows: Rows) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(row["pair"]) for row in rows))
 
 
 def _in_words(rows: Rows, part: str) -> str:

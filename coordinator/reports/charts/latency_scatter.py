@@ -6,7 +6,7 @@ import math
 
 import altair as alt
 
-from coordinator.reports.charts.figure import Figure, Rows, Spec, figure, label, label_of_pair
+from coordinator.reports.charts.figure import Figure, Rows, Spec, distinct, figure, label, label_of_pair
 from coordinator.reports.charts.specification import (
     AnyChart,
     categories,
@@ -16,8 +16,8 @@ from coordinator.reports.charts.specification import (
     with_rows,
 )
 from coordinator.reports.charts.theme import FAINT, SERIES, SHAPES
-from coordinator.reports.models import MEASURES, Charted
 from coordinator.reports.table import Cell, Table
+from coordinator.results.report_data import MEASURES, Charted
 from coordinator.results.statistics import Estimate
 
 FEWEST = 2
@@ -56,7 +56,7 @@ def scatter(charted: Charted, table: Table, tolerable: float) -> Figure:
         f"proven on the device. On the line both take as long; above the dashed one the second takes more than "
         f"{tolerable:g} times as long.{thinned}",
         alternative="Latency of each function on two devices: "
-        + "; ".join(f"{pair}, {_slower(rows, pair)} slower" for pair in _pairs(rows))
+        + "; ".join(f"{pair}, {_slower(rows, pair)} slower" for pair in distinct(rows, "pair"))
         + ".",
         silent=_too_few(table) if table.rows else NOTHING_COMPARED,
     )
@@ -103,7 +103,7 @@ def _drawn_points(rows: Rows, across: str, up: str, factor: float) -> Spec | Non
     latencies = [float(row[axis]) for row in rows for axis in ("x", "y")]
     low = 10 ** math.floor(math.log10(min(latencies)))
     high = 10 ** math.ceil(math.log10(max(latencies) * 1.0001))
-    return with_rows(_point_panels(_pairs(rows), across, up, low, high, factor), rows)
+    return with_rows(_point_panels(distinct(rows, "pair"), across, up, low, high, factor), rows)
 
 
 @specified
@@ -144,7 +144,7 @@ def _panels(rows: Rows) -> tuple[Rows, str]:
     """Only panels that show something, each of no more points than can be seen; and a sentence about that."""
     kept: Rows = []
     thinned = ""
-    for pair in _pairs(rows):
+    for pair in distinct(rows, "pair"):
         points = [row for row in rows if row["pair"] == pair]
         if len(points) > MOST:
             thinned = f" Of panels with more than {MOST:,} functions, evenly drawn ones are shown; the table has all."
@@ -152,10 +152,6 @@ def _panels(rows: Rows) -> tuple[Rows, str]:
         if len(points) >= FEWEST:
             kept += points
     return kept, thinned
-
-
-def _pairs(rows: Rows) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(row["pair"]) for row in rows))
 
 
 def _slower(rows: Rows, pair: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from coordinator.reports.charts.cells import interval_of, percent_of, size_of, text_of
-from coordinator.reports.charts.figure import Figure, Rows, Spec, figure, label
+from coordinator.reports.charts.figure import Figure, Rows, Spec, distinct, figure, label
 from coordinator.reports.charts.specification import (
     ROWS,
     AnyChart,
@@ -20,9 +20,9 @@ from coordinator.reports.charts.specification import (
     with_rows,
 )
 from coordinator.reports.charts.theme import COMPLETE, FAINT, PARTIAL, QUIET, SUCCESS
-from coordinator.reports.models import Charted
 from coordinator.reports.placements import PLACEMENTS
 from coordinator.reports.table import Cell, Table
+from coordinator.results.report_data import Charted
 from coordinator.results.statistics import Rate
 
 VERDICTS = {"success": SUCCESS, "partial": PARTIAL, "complete": COMPLETE}
@@ -80,7 +80,7 @@ def failures_by_decile(charted: Charted, table: Table) -> Figure:
         charted,
         table,
         "failures_by_decile",
-        drawing=with_rows(_decile_panels(_targets(rows)), rows) if rows else None,
+        drawing=with_rows(_decile_panels(distinct(rows, "who")), rows) if rows else None,
         counted=f"{COUNTED} Over each bar stands n, the functions of that decile in the study's sample.",
         alternative="Functions that fail in part or completely, by how often they are used: " + _worst(rows, "decile"),
         silent="No function of this campaign is in the study's sample with a case that passed or failed, so there "
@@ -136,7 +136,7 @@ def _drawn_bars(rows: Rows, colours: Mapping[str, str], counted: str) -> Spec | 
     if not rows:
         return None
     sized = [{**row, "size": f"n {row['n']}"} if row["n"] else row for row in rows]
-    return with_rows(_stacked_bars(_targets(rows), tuple(colours), tuple(colours.values()), counted), sized)
+    return with_rows(_stacked_bars(distinct(rows, "who"), tuple(colours), tuple(colours.values()), counted), sized)
 
 
 @specified
@@ -171,7 +171,7 @@ def _stacked_bars(targets: tuple[str, ...], parts: tuple[str, ...], colours: tup
 @specified
 def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
     """A panel for each target, with a bar for each decile of use and n over it."""
-    x = alt.X("decile:O", title="decile of use (10: rarest)", axis=alt.Axis(labelAngle=0))
+    x = alt.X("decile:O", title="decile of use (10: rarest, 100: most used)", axis=alt.Axis(labelAngle=0))
     axis = percent("functions that failed")
     bars = (
         alt.Chart()
@@ -222,15 +222,11 @@ def _failures(charted: Charted, table: Table, *more: str) -> Iterator[dict[str, 
 def _worst(rows: Rows, where: str | None) -> str:
     """The greatest share of each target, in words."""
     sentences = []
-    for target in _targets(rows):
+    for target in distinct(rows, "who"):
         worst = max((row for row in rows if row["who"] == target), key=lambda row: float(row["failed"]))
         place = f", most in decile {worst[where]}" if where and worst["failed"] else ""
         sentences.append(f"{target} {worst['failed']:.0f} %{place}")
     return "; ".join(sentences) + "."
-
-
-def _targets(rows: Rows) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row["who"] for row in rows))
 
 
 def _target_of(charted: Charted, record: Mapping[str, Cell]) -> str:

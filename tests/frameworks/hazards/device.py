@@ -42,10 +42,10 @@ class Host:
     def dtype(self, name: str) -> Any:
         return name
 
-    def put(self, tree: Any, dtype: str) -> Any:
+    def to_device(self, tree: Any, dtype: str) -> Any:
         return tree
 
-    def take(self, tree: Any) -> Any:
+    def to_host(self, tree: Any) -> Any:
         return Leaf(tree, str(tree.dtype), "cpu") if isinstance(tree, np.ndarray) else tree
 
     def wait(self, tree: Any) -> None:

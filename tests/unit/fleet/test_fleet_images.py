@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from coordinator.errors import DeviceMissingError, FleetError
 from coordinator.fleet.images import Target, desired, devices_of, newest, pinned_images
-from coordinator.fleet.inventory import DeviceMissingError, Inventory
-from coordinator.fleet.scheduler import FleetError, Image, Limits, RunnerSpec
+from coordinator.fleet.inventory import Inventory
+from coordinator.fleet.scheduler import Image, Limits, RunnerSpec
 
 LIMITS = Limits(memory=6 << 30, cpus=2.0, pids=2048, scratch=1 << 30)
 BARE = Inventory()

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from coordinator.errors import FleetError
 from coordinator.fleet.docker import DockerEngine
 from coordinator.fleet.inventory import Access
-from coordinator.fleet.scheduler import Container, FleetError, Image, Limits, RunnerSpec
+from coordinator.fleet.scheduler import Container, Image, Limits, RunnerSpec
 
 IMAGE = Image("sha256:1", "portolan/torch-cpu:latest", "sha256:2", "torch", "2.13.0", ("cpu",), "1")
 SPEC = RunnerSpec(

@@ -21,7 +21,7 @@ from typing import Any
 from protocol.enums import TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.isolation.harness import _ROOT, _Alone, run_case
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 
 HERE = Path(__file__).parent
 VALUES = [[2.0, 0.5, 0.25], [0.5, 3.0, 0.125], [0.25, 0.125, 4.0]]
@@ -82,11 +82,11 @@ def run(framework: str, device_name: str, chosen: list[str]) -> None:
         if f"{framework}/{device_name}" not in snippet["on"] or (chosen and snippet["name"] not in chosen):
             continue
 
-        def prepare(on: On, code: str = snippet["call"]) -> Any:
-            return lambda: eval(code, {**names, "on": on})
+        def prepare(context: Context, code: str = snippet["call"]) -> Any:
+            return lambda: eval(code, {**names, "on": context})
 
         function = Function("snippet")
-        function.behaviour(snippet["name"], lambda make: [], lambda observed: None, prepare=prepare)
+        function.behaviour(snippet["name"], lambda inputs: [], lambda observed: None, prepare=prepare)
         outcome = run_case(device, function.cases[0], TimingPolicy.off, _Alone(), position=0, init_ms=0.0)
         if outcome.verdict is Verdict.passed:
             print(f"{snippet['name']}: it did not fail")

@@ -19,8 +19,8 @@ from coordinator.reference.reader import read
 from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.theme import CONFIG, DARK, SHEET, dark, of_both
-from coordinator.reports.models import Charted, FirstCall, Placed
 from coordinator.reports.service import Asked, chart_of
+from coordinator.results.report_data import Charted, FirstCall, Placed
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
 STUDY = read()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from runners import frameworks
+from runners.errors import UnknownFrameworkError
 from runners.suite.framework import DeviceDeclaration, Framework
 
 ROOT = Path(__file__).parents[3]
@@ -53,9 +54,7 @@ def test_no_package_stands_in_for_a_device_of_ours(bring: Any) -> None:
 
 def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
     bring("jax.npu", "VARIABLES = {}\ndef device(): return 'their npu'\n")
-    with pytest.raises(
-        frameworks.UnknownFrameworkError, match=r"has no device 'npu'; it has cpu, and .*--with PACKAGE"
-    ):
+    with pytest.raises(UnknownFrameworkError, match=r"has no device 'npu'; it has cpu, and .*--with PACKAGE"):
         frameworks.load_device(TORCH, "npu")
 
 
@@ -69,7 +68,7 @@ def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
 )
 def test_a_package_that_cannot_be_used_is_one_line(bring: Any, code: str, words: str) -> None:
     bring("torch.npu", code)
-    with pytest.raises(frameworks.UnknownFrameworkError, match=words) as told:
+    with pytest.raises(UnknownFrameworkError, match=words) as told:
         frameworks.variables(TORCH, "npu")
     assert "\n" not in str(told.value)
 
@@ -108,13 +107,13 @@ def test_a_device_that_no_runner_can_serve_is_refused_with_the_reason(arguments:
 
 def test_a_device_that_is_not_served_is_not_offered_either() -> None:
     assert "gone" not in frameworks.devices(TORCH)
-    with pytest.raises(frameworks.UnknownFrameworkError, match="torch/gone cannot be served here: it needs another"):
+    with pytest.raises(UnknownFrameworkError, match="torch/gone cannot be served here: it needs another"):
         frameworks.variables(TORCH, "gone")
 
 
 def test_an_entry_point_that_names_no_declaration_is_one_line(bring: Any) -> None:
     bring("abacus", "NAME = 'abacus'\n", group=frameworks.GROUP)
-    with pytest.raises(frameworks.UnknownFrameworkError, match=r"framework 'abacus': .* must name a Framework") as told:
+    with pytest.raises(UnknownFrameworkError, match=r"framework 'abacus': .* must name a Framework") as told:
         frameworks.load("abacus")
     assert "\n" not in str(told.value)
 
