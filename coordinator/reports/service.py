@@ -25,7 +25,7 @@ from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
 from coordinator.results import report_store as store
 from coordinator.results.ratios import Comparison, comparisons
-from coordinator.results.report_data import MEASURES, Charted, Measure, Queries
+from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
 from coordinator.results.summary import Section, Summary, summary
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
@@ -37,7 +37,7 @@ Named = TypeVar("Named", Table, Figure)
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportOptions:
     """What a reader may say of a campaign's tables and figures."""
 
     reference: str | None = SUITES_OWN
@@ -47,14 +47,14 @@ class Asked:
     factor: float = INTOLERABLE
     """How many times slower is intolerable."""
     measure: Measure | None = None
-    """Which latency; unless it is said, as the campaign was timed. ``chart`` refuses what is no measure."""
+    """Which latency; unless it is said, as the campaign was timed. ``contents`` refuses what is no measure."""
 
 
 @dataclass(frozen=True)
-class Chart:
+class ReportContents:
     """A campaign, its tables and its figures."""
 
-    charted: Charted
+    charted: ReportData
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     compared: tuple[Comparison, ...]
@@ -66,16 +66,16 @@ class Chart:
         return _named("figure", self.figures, id)
 
 
-async def chart(engine: AsyncEngine, campaign_id: int, asked: Asked) -> Chart:
+async def contents(engine: AsyncEngine, campaign_id: int, asked: ReportOptions) -> ReportContents:
     """The study's tables and figures, of this campaign."""
     _check_figures(asked)
     charted = await read(engine, campaign_id, reference=asked.reference, measure=asked.measure)
     _check(asked.base, charted.targets)
-    return await asyncio.to_thread(chart_of, charted, asked)
+    return await asyncio.to_thread(contents_of, charted, asked)
 
 
-async def check(engine: AsyncEngine, campaign_id: int, asked: Asked) -> None:
-    """Raises what ``chart`` would, before anything is computed."""
+async def check(engine: AsyncEngine, campaign_id: int, asked: ReportOptions) -> None:
+    """Raises what ``contents`` would, before anything is computed."""
     _check_figures(asked)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -95,21 +95,21 @@ async def report_tables(
     measure: Measure | None = None,
 ) -> list[Table]:
     """The tables alone."""
-    return list((await chart(engine, campaign_id, Asked(reference, base, factor, measure))).tables)
+    return list((await contents(engine, campaign_id, ReportOptions(reference, base, factor, measure))).tables)
 
 
-async def study(engine: AsyncEngine, name: str) -> Chart:
+async def study(engine: AsyncEngine, name: str) -> ReportContents:
     """A reference alone."""
     async with engine.connect() as connection:
         found = await references.find(connection, name)
     # Its figures came from no query.
-    alone = Charted(name, (), (), (), "paper", found, Queries("", "", "", ""))
-    return await asyncio.to_thread(chart_of, alone, Asked(name))
+    alone = ReportData(name, (), (), (), "paper", found, Queries("", "", "", ""))
+    return await asyncio.to_thread(contents_of, alone, ReportOptions(name))
 
 
-async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, asked: Asked) -> Report:
+async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, asked: ReportOptions) -> Report:
     """All that a report says, with its figures drawn."""
-    made = await chart(engine, campaign_id, asked)
+    made = await contents(engine, campaign_id, asked)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         failures = await store.failures(connection, campaign_id, FAILURES_LISTED + 1)
@@ -130,7 +130,7 @@ async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, aske
 
 
 async def summary_of(
-    engine: AsyncEngine, campaign_id: int, asked: Asked, *, function: str | None, device: str | None
+    engine: AsyncEngine, campaign_id: int, asked: ReportOptions, *, function: str | None, device: str | None
 ) -> Summary:
     """The sentences of the report; of a part of the campaign if a glob of functions or a device is given."""
     await check(engine, campaign_id, asked)
@@ -151,7 +151,7 @@ async def summary_of(
 
 async def read(
     engine: AsyncEngine, campaign_id: int, *, reference: str | None = SUITES_OWN, measure: Measure | None = None
-) -> Charted:
+) -> ReportData:
     """Everything that the tables are made of. While a campaign runs, all of it is of the same moment."""
     detail = await campaigns.detail(engine, campaign_id)
     measured: Measure = measure or ("paper" if detail.timing is TimingPolicy.paper else "steady")
@@ -162,7 +162,7 @@ async def read(
         if (name := _reference_of(detail, reference)) is not None:
             beside = await references.find(connection, name)
             _require_own(detail, name)
-        return Charted(
+        return ReportData(
             name=f"campaign {campaign_id}",
             targets=tuple(await targets_store.of_campaign(connection, campaign_id)),
             verdicts=tuple(await store.verdicts(connection, asked)),
@@ -176,12 +176,12 @@ async def read(
         )
 
 
-def chart_of(charted: Charted, asked: Asked) -> Chart:
+def contents_of(charted: ReportData, asked: ReportOptions) -> ReportContents:
     """Everything that follows from what was read. Pure."""
     compared = comparisons(charted, asked.base)
     made = _tables(charted, compared, asked.factor)
     drawn = figures(charted, made, asked.factor)
-    return Chart(charted, tuple(made), tuple(drawn), tuple(compared))
+    return ReportContents(charted, tuple(made), tuple(drawn), tuple(compared))
 
 
 def _named(kind: str, found: Sequence[Named], id: str) -> Named:
@@ -191,7 +191,7 @@ def _named(kind: str, found: Sequence[Named], id: str) -> Named:
     return named
 
 
-def _tables(charted: Charted, compared: Sequence[Comparison], factor: float) -> list[Table]:
+def _tables(charted: ReportData, compared: Sequence[Comparison], factor: float) -> list[Table]:
     """In the order in which a report tells them."""
     found = [portability.portability(charted), portability.counts(charted)]
     if charted.reference is not None:
@@ -231,7 +231,7 @@ def _require_own(campaign: CampaignDetail, reference: str) -> None:
         )
 
 
-def _check_figures(asked: Asked) -> None:
+def _check_figures(asked: ReportOptions) -> None:
     if not (math.isfinite(asked.factor) and asked.factor > 1):
         raise RequestError(f"a latency is intolerable from more than 1 time slower, not from {asked.factor:g}")
     if asked.measure is not None and asked.measure not in MEASURES:

@@ -14,7 +14,7 @@ from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
 from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.report import html
-from coordinator.reports.service import Asked, report_tables
+from coordinator.reports.service import ReportOptions, report_tables
 from coordinator.reports.table import Missing, Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.report_data import MEASURES
@@ -205,7 +205,7 @@ async def sent(engine: AsyncEngine, number: int, folder: Path) -> str:
     """The report, as a colleague gets it."""
     renderer = Renderer(folder)
     try:
-        return html(await service.report(engine, renderer, number, Asked()))
+        return html(await service.report(engine, renderer, number, ReportOptions()))
     finally:
         await renderer.close()
 
@@ -219,7 +219,7 @@ async def test_a_reference_belongs_to_its_suite(engine: AsyncEngine, connection:
     refused = "'paper-2023' is of the suite 'paper', and campaign [0-9]+ ran 'docs': leave the reference out"
     for reading in (service.chart, service.check):
         with pytest.raises(RequestError, match=refused):
-            await reading(engine, number, Asked("paper-2023"))
+            await reading(engine, number, ReportOptions("paper-2023"))
 
 
 async def test_another_device_to_set_the_others_against(
