@@ -83,8 +83,8 @@ def test_a_new_module_is_a_suite_in_catalogue_campaign_matrix_and_report(
         campaign = coordinator.submit("*", suite="more", runs=1)
         detail = coordinator.wait_ended(campaign)
         assert detail["counters"]["passed"] == 2
-        matrix = coordinator.http.get(f"/campaigns/{campaign}/functions").json()
-        assert [row["function"] for row in matrix["functions"]] == ["vendor.plus", "vendor.sum"]
+        matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
+        assert [row["function"] for row in matrix["rows"]] == ["vendor.plus", "vendor.sum"]
         report = coordinator.http.get(f"/campaigns/{campaign}/report").text
         assert second["more"] in report
         assert "paper-2023" not in report
