@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
     module = frameworks.load(framework)
     os.environ.update(frameworks.variables(module, name))
     device = frameworks.load_device(module, name)
-    cases = [case for each in module.load_suites()[suite] for case in each.cases if not wanted or each.name in wanted]
+    cases = [case for case in module.load_suites()[suite].cases if not wanted or case.function in wanted]
     numpy_threads.compute_on_one_thread()
     device.prime()
     began = time.monotonic()

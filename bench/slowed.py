@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any, cast
@@ -18,8 +18,9 @@ from typing import Any, cast
 from runners import frameworks
 from runners.cli import commands
 from runners.isolation import fork_server, zygote
-from runners.suite.cases import Case, Context, Function
+from runners.suite.cases import Case, Context
 from runners.suite.framework import Framework
+from runners.suite.suites import Suite
 
 VARIABLE = "PORTOLAN_BENCH_SLOWED"
 FACTOR = 1.5
@@ -35,9 +36,12 @@ class SlowedFramework:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._framework, name)
 
-    def load_suites(self) -> Mapping[str, Sequence[Function]]:
-        suites: Mapping[str, Sequence[Function]] = self._framework.load_suites()
-        for function in (each for functions in suites.values() for each in functions):
+    def load_suites(self) -> dict[str, Suite]:
+        suites = self._framework.load_suites()
+        # Digested as they are: a slowed case is still the same case.
+        for suite in suites.values():
+            suite.revision  # noqa: B018
+        for function in (function for suite in suites.values() for function in suite.functions):
             if function.name in self._functions:
                 function.cases[:] = [slowed(case, self._framework) for case in function.cases]
         return suites

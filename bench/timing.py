@@ -55,7 +55,7 @@ def run() -> Iterator[Figure]:
     module = frameworks.load(framework)
     unwaited = UNWAITED.get(framework, "cpu")
     os.environ.update(frameworks.variables(module, unwaited))
-    cases = [case for each in module.load_suites()["paper"] for case in each.cases]
+    cases = module.load_suites()["paper"].cases
     yield from _against_their_tool(framework, module.load_device("cpu"), cases)
     yield _without_wait(framework, module.load_device(unwaited), cases)
 

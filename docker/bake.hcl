@@ -11,11 +11,6 @@ variable "PIP_EXTRA_INDEX_URL" { default = null }
 // Not empty: builds of packages that are not in the locks, such as those of another index. Versions stay.
 variable "PORTOLAN_ANY_BUILD" { default = "" }
 
-// Revisions of the suites, as scripts/images.py finds them in the checkout. Left out, the label is empty.
-variable "REVISION_JAX" { default = "" }
-variable "REVISION_TENSORFLOW" { default = "" }
-variable "REVISION_TORCH" { default = "" }
-
 // Said of an image that could not be made of CPU packages alone.
 variable "NOTE_CUDA" {
   default = "holds CUDA packages without using them, because the package index has no CPU build of torch 2.9.0"
@@ -62,7 +57,6 @@ target "torch" {
     FRAMEWORK = "torch"
     FOLDER    = "runners/torch"
     VERSION   = "2.9.0"
-    REVISION  = REVISION_TORCH
   }
 }
 
@@ -106,7 +100,6 @@ target "tensorflow" {
     FRAMEWORK = "tensorflow"
     FOLDER    = "runners/tensorflow"
     VERSION   = "2.21.0"
-    REVISION  = REVISION_TENSORFLOW
   }
 }
 
@@ -134,7 +127,6 @@ target "jax" {
     FRAMEWORK = "jax"
     FOLDER    = "runners/jax"
     VERSION   = "0.10.2"
-    REVISION  = REVISION_JAX
   }
 }
 

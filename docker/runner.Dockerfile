@@ -58,11 +58,10 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=300s --retries=6 \
     CMD ["python", "-ISc", "import socket; s = socket.create_connection(('127.0.0.1', 8790), 4); s.sendall(b'GET /healthz HTTP/1.0\\r\\n\\r\\n'); assert b' 200 ' in s.recv(64)"]
 ENTRYPOINT ["python", "-m", "runners"]
 CMD ["--help"]
-# Last, so that a new label makes no layer anew. VERSION and REVISION are checked against what is in the image.
+# Last, so that a new label makes no layer anew. VERSION is checked against what is in the image.
 ARG FRAMEWORK=""
 ARG DEVICE=""
 ARG VERSION=""
-ARG REVISION=""
 ARG PORTOLAN_VERSION=""
 ARG NOTE=""
 RUN --mount=type=bind,source=docker/check.py,target=/check.py ["python", "/check.py"]
@@ -72,5 +71,4 @@ LABEL org.opencontainers.image.title="Portolan runner" \
       org.portolan.framework="${FRAMEWORK}" \
       org.portolan.version="${VERSION}" \
       org.portolan.device="${DEVICE}" \
-      org.portolan.revision="${REVISION}" \
       org.portolan.note="${NOTE}"

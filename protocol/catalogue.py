@@ -5,6 +5,8 @@ from pydantic import Field
 from protocol.limits import MAX_CASES, MAX_SUITES, CaseName, Line, Lines, Name
 from protocol.model import Message
 
+DEFAULT_SUITE = "paper"
+"""The suite that is run where none is named, on both sides."""
 CONFORMANCE_SUITE = "conformance"
 """The name that our runners give to what ``portolan runner check`` needs; its cases bear a ``ConformanceTag``."""
 
@@ -17,10 +19,13 @@ class CatalogueCase(Message):
     host_only: Line | None = None
     """Why the function never touches a device, or null if it should."""
     tags: Lines = Field(default_factory=list)
+    digest: Name | None = None
+    """Changes with whatever decides the case's result, and with nothing else; equal digests in two revisions of the
+    suite make the case's cells comparable. Null: only the suite's revision is known."""
 
 
 class CatalogueSuite(Message):
-    """A named set of cases. ``revision`` changes whenever a case of this framework changes."""
+    """A named set of cases. ``revision`` changes whenever one of its cases changes."""
 
     name: Name
     revision: Name

@@ -21,7 +21,6 @@ import secret_files
 
 ROOT = Path(__file__).resolve().parent.parent
 ENV = ROOT / ".env"
-LOCAL_REVISIONS = ("jax", "tensorflow", "torch")
 
 
 def main(arguments: list[str]) -> None:
@@ -74,16 +73,9 @@ def printed(command: list[str], variables: Mapping[str, str], otherwise: str) ->
 
 
 def labels() -> dict[str, str]:
-    """What the labels say, found in this checkout: the version, and the revision of each framework's suites."""
-    sys.path.insert(0, str(ROOT))
-    from runners import frameworks
-    from runners.suite import catalogue
-
+    """The labels' contents that are found in this checkout: the version of Portolan."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    revisions = {name: catalogue.revision(frameworks.load(name)) for name in LOCAL_REVISIONS}
-    return {"PORTOLAN_VERSION": project["version"]} | {
-        f"REVISION_{name.upper()}": revision for name, revision in revisions.items()
-    }
+    return {"PORTOLAN_VERSION": project["version"]}
 
 
 def variable(name: str) -> str:

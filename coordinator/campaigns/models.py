@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from coordinator.parameters import LARGEST_INTEGER, Text
+from protocol.catalogue import DEFAULT_SUITE
 from protocol.enums import TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 
@@ -29,7 +30,7 @@ class CampaignRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: Text | None = Field(default=None, max_length=200)
-    suite: Text = Field(default="paper", max_length=200)
+    suite: Text = Field(default=DEFAULT_SUITE, max_length=200)
     targets: list[Word] = Field(default=["*/*"], min_length=1, max_length=100)
     functions: list[Word] = Field(default=["*"], min_length=1, max_length=1000)
     runs: int = Field(default=3, ge=1, le=100)

@@ -19,6 +19,7 @@ from coordinator.cli.tables import console, print_columns
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
+from protocol.catalogue import DEFAULT_SUITE
 from protocol.enums import TimingPolicy
 
 
@@ -30,7 +31,7 @@ class LeftOver(StrEnum):
 
 
 def submit(
-    suite: Annotated[str | None, typer.Option(help="Which suite; paper unless told otherwise.")] = None,
+    suite: Annotated[str | None, typer.Option(help=f"Which suite; {DEFAULT_SUITE} unless given.")] = None,
     targets: Annotated[
         list[str] | None, typer.Option(help="Selectors such as torch/cpu, torch@2.9/* or */xla; all unless given.")
     ] = None,

@@ -39,7 +39,7 @@ class Measure(StrEnum):
 
 Out = Annotated[Path | None, typer.Option("--out", help="Write to this file.")]
 Reference = Annotated[
-    str | None, typer.Option(help="Published figures to set it beside, or none; unless given paper-2023.")
+    str | None, typer.Option(help="Published figures to set it beside, or none; unless given its suite's.")
 ]
 ReferenceDevice = Annotated[
     str | None, typer.Option(help="The device that latencies are set against; unless given a GPU, else the CPU.")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 PAPER = "paper-2023"
+REFERENCE_OF: Mapping[str, str] = {"paper": PAPER}
+"""The reference of each suite that has one: its figures are of the functions of that suite and no other."""
 TOP = "top20"
 """The stratum of the 20 most used functions; the others are ``decile10`` (rarest) to ``decile100``."""
 

@@ -10,13 +10,12 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from coordinator.context import Context
 from coordinator.errors import NotFoundError
 from coordinator.parameters import CampaignId, PathName, Text
-from coordinator.reference.models import PAPER
 from coordinator.reports import service
 from coordinator.reports.charts.figure import Figure, Spec
 from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.report import html
-from coordinator.reports.service import ReportOptions
+from coordinator.reports.service import SUITES_OWN, ReportOptions
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.report_data import MEASURES, Measure
 from coordinator.results.summary import Summary
@@ -31,8 +30,13 @@ Theme = Literal["light", "dark", "auto"]
 
 def report_options(
     reference: Annotated[
-        Text, Query(max_length=100, description="what to set the campaign beside; `none` for nothing")
-    ] = PAPER,
+        Text,
+        Query(
+            max_length=100,
+            description="what to set the campaign beside: unless it is given, the reference of its suite, if that has "
+            "one; `none` for nothing",
+        ),
+    ] = SUITES_OWN,
     reference_device: Annotated[
         Text | None, Query(max_length=100, description="that others are set against; else a GPU, else the CPU")
     ] = None,

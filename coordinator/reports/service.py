@@ -11,9 +11,10 @@ from typing import TypeVar
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
+from coordinator.campaigns.models import CampaignDetail
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reference import service as references
-from coordinator.reference.models import PAPER
+from coordinator.reference.models import REFERENCE_OF
 from coordinator.reports import latencies, placements, portability
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.gallery import figures
@@ -30,6 +31,8 @@ from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
+SUITES_OWN = ""
+"""The reference of the campaign's suite, if that has one."""
 Named = TypeVar("Named", Table, Figure)
 
 
@@ -37,8 +40,8 @@ Named = TypeVar("Named", Table, Figure)
 class ReportOptions:
     """What a reader may say of a campaign's tables and figures."""
 
-    reference: str | None = PAPER
-    """What to set the campaign beside, if anything."""
+    reference: str | None = SUITES_OWN
+    """The published figures to set the campaign beside; None: none."""
     base: str | None = None
     """The device that others are set against; unless it is said a GPU, else the CPU."""
     factor: float = INTOLERABLE
@@ -74,9 +77,11 @@ async def contents(engine: AsyncEngine, campaign_id: int, asked: ReportOptions) 
 async def check(engine: AsyncEngine, campaign_id: int, asked: ReportOptions) -> None:
     """Raises what ``contents`` would, before anything is computed."""
     _check_figures(asked)
+    campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
-        if asked.reference is not None:
-            await references.find(connection, asked.reference)
+        if (name := _reference_of(campaign, asked.reference)) is not None:
+            await references.find(connection, name)
+            _require_own(campaign, name)
         _check(asked.base, tuple(await targets_store.of_campaign(connection, campaign_id)))
 
 
@@ -84,7 +89,7 @@ async def report_tables(
     engine: AsyncEngine,
     campaign_id: int,
     *,
-    reference: str | None = PAPER,
+    reference: str | None = SUITES_OWN,
     base: str | None = None,
     factor: float = INTOLERABLE,
     measure: Measure | None = None,
@@ -145,7 +150,7 @@ async def summary_of(
 
 
 async def read(
-    engine: AsyncEngine, campaign_id: int, *, reference: str | None = PAPER, measure: Measure | None = None
+    engine: AsyncEngine, campaign_id: int, *, reference: str | None = SUITES_OWN, measure: Measure | None = None
 ) -> ReportData:
     """Everything that the tables are made of. While a campaign runs, all of it is of the same moment."""
     detail = await campaigns.detail(engine, campaign_id)
@@ -153,7 +158,10 @@ async def read(
     asked = store.queries(campaign_id, measured)
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")
-        beside = await references.find(connection, reference) if reference is not None else None
+        beside = None
+        if (name := _reference_of(detail, reference)) is not None:
+            beside = await references.find(connection, name)
+            _require_own(detail, name)
         return ReportData(
             name=f"campaign {campaign_id}",
             targets=tuple(await targets_store.of_campaign(connection, campaign_id)),
@@ -207,6 +215,20 @@ def _tables(charted: ReportData, compared: Sequence[Comparison], factor: float) 
         latencies.latency_deciles(charted),
         placements.first_calls(charted),
     ]
+
+
+def _reference_of(campaign: CampaignDetail, name: str | None) -> str | None:
+    return REFERENCE_OF.get(campaign.suite) if name == SUITES_OWN else name
+
+
+def _require_own(campaign: CampaignDetail, reference: str) -> None:
+    """Figures of another suite's functions are no measure of this one's."""
+    if REFERENCE_OF.get(campaign.suite) != reference:
+        suites = ", ".join(repr(suite) for suite, own in REFERENCE_OF.items() if own == reference)
+        raise RequestError(
+            f"the reference {reference!r} is of the suite {suites}, and campaign {campaign.id} ran {campaign.suite!r}: "
+            "leave the reference out"
+        )
 
 
 def _check_figures(asked: ReportOptions) -> None:

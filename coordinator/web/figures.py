@@ -12,7 +12,7 @@ from coordinator.campaigns import service as campaigns
 from coordinator.context import Context, Shared
 from coordinator.errors import NotFoundError
 from coordinator.parameters import CampaignId, PathName
-from coordinator.reference.models import PAPER
+from coordinator.reference.models import PAPER, REFERENCE_OF
 from coordinator.reports import service
 from coordinator.reports.api import NO_REFERENCE, OptionsParameter, Theme, described
 from coordinator.reports.chapters import CHAPTERS
@@ -52,6 +52,7 @@ async def figures(request: Request, campaign_id: CampaignId, context: Context, o
         campaign,
         chapters=chapters,
         asked=options,
+        reference=REFERENCE_OF.get(campaign.suite),
         measures=MEASURES,
         devices=sorted({each.device for each in campaign.by_target}),
         query=query_of(options),
@@ -157,12 +158,12 @@ def as_data(chart: ReportContents) -> dict[str, Any]:
 def query_of(asked: ReportOptions) -> str:
     """The same question as a query string; what is usual is left out."""
     said = {
-        "reference": None if asked.reference == PAPER else asked.reference or NO_REFERENCE,
+        "reference": asked.reference if asked.reference is not None else NO_REFERENCE,
         "reference_device": asked.base,
         "tolerable": None if asked.factor == INTOLERABLE else f"{asked.factor:g}",
         "measure": asked.measure,
     }
-    return urlencode({name: value for name, value in said.items() if value is not None})
+    return urlencode({name: value for name, value in said.items() if value not in (None, "")})
 
 
 def _to_draw(figure: Figure) -> dict[str, Any]:

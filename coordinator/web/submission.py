@@ -21,14 +21,13 @@ from coordinator.parameters import CampaignNumber
 from coordinator.registry import service as registry
 from coordinator.registry.models import Runner
 from coordinator.web.pages import page, same_site
-from protocol.catalogue import CONFORMANCE_SUITE
+from protocol.catalogue import CONFORMANCE_SUITE, DEFAULT_SUITE
 from protocol.enums import TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S
 
 router = APIRouter()
 
 Which = Literal["failed", "incomplete"]
-PREFERRED_SUITE = "paper"
 TIMINGS = {
     TimingPolicy.steady: "the first call by itself, then samples until they hold still",
     TimingPolicy.paper: "the study's rule: one call in each run, the mean over runs",
@@ -42,7 +41,7 @@ class Filled:
     """The form as it was typed: every value still a text."""
 
     name: str = ""
-    suite: str = PREFERRED_SUITE
+    suite: str = DEFAULT_SUITE
     targets: tuple[str, ...] = ()
     """Of the checkboxes."""
     other: str = ""
@@ -206,7 +205,7 @@ def _each(values: Any) -> tuple[str, ...]:
 
 def first(offered: Offered) -> Filled:
     """What is most likely wanted: the study's suite, else another, on all targets that have it."""
-    suite = PREFERRED_SUITE
+    suite = DEFAULT_SUITE
     if offered.suites and suite not in offered.suites:
         suite = offered.suites[0]
     return Filled(suite=suite, targets=tuple(each.target for each in offered.targets if suite in each.suites))

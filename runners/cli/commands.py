@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
+from protocol.catalogue import DEFAULT_SUITE
 from protocol.enums import TimingPolicy, Verdict
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
@@ -95,7 +96,8 @@ def _parser() -> argparse.ArgumentParser:
     _target(run)
     run.add_argument("case", metavar="CASE", nargs="?", help="its id, as 'portolan-runner cases' lists it")
     run.add_argument(
-        "--suite", help="where several suites have a case of this id; with --out, which to run (default: paper)"
+        "--suite",
+        help=f"where several suites have a case of this id; with --out, which to run (default: {DEFAULT_SUITE})",
     )
     run.add_argument("--timing", choices=[policy.value for policy in TimingPolicy], default="steady")
     run.add_argument("--run", type=int, help="number of the one run (default: 1)")
@@ -263,7 +265,7 @@ async def _chart(options: argparse.Namespace) -> int:
         Order(
             framework=options.framework,
             device=options.device,
-            suite=options.suite or "paper",
+            suite=options.suite or DEFAULT_SUITE,
             functions=globs,
             runs=runs,
             timeout_s=options.timeout_s,

@@ -289,7 +289,7 @@ def main(arguments: Sequence[str]) -> int:
     started = time.perf_counter()
     device.prime()
     init_ms = (time.perf_counter() - started) * 1e3
-    cases = [case for functions in framework.load_suites().values() for each in functions for case in each.cases]
+    cases = [case for suite in framework.load_suites().values() for case in suite.cases]
     chosen = [case for case in cases if any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
     bad = 0
     for position, case in enumerate(chosen):

@@ -55,7 +55,7 @@ class Zygote:
         self._device = frameworks.load_device(framework, device)
         suites = catalogue.suites_of(framework)
         self._cases = catalogue.by_id(suites)
-        offer = catalogue.offer(suites, catalogue.revision(framework))
+        offer = catalogue.offer(suites)
         # Imported here, so that no child pays for it.
         from runners.isolation import worker
 

@@ -1,12 +1,12 @@
 """JAX: the declaration of its devices and suites. Imports nothing heavy.
 
-``devices.py`` forces, fills and waits for each device, and ``placement.py`` proves where a call ran. A new file in a
-suite's folder that defines ``FUNCTIONS`` is found without being registered.
+``devices.py`` forces, fills and waits for each device, and ``placement.py`` proves where a call ran. A module or
+folder in ``suites/`` is a suite of its name, and a file in that folder that defines ``FUNCTIONS`` is found as well.
 """
 
 from __future__ import annotations
 
-from runners.suite.framework import DeviceDeclaration, Framework
+from runners.suite.framework import DeviceDeclaration, Framework, suites_in
 
 _ALLOCATED_AS_NEEDED = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
@@ -20,5 +20,5 @@ FRAMEWORK = Framework(
         ),
         "tpu": DeviceDeclaration("runners.jax.devices:Tpu", {"JAX_PLATFORMS": "tpu"}, own_environment=True),
     },
-    suites={"paper": "runners.jax.suites.paper"},
+    suites=suites_in("runners.jax.suites"),
 )

@@ -13,6 +13,9 @@ To bring a device or a framework:
     ``trees``       arrays among lists, tuples, dicts and dataclasses
 For the runner:
     ``catalogue``   a framework's suites as the runner offers them
+    ``suites``      a suite: its functions and its revision
+    ``revision``    the digest of a case and the revision of a suite
+    ``source``      source as far as it decides a result
 
 Names here keep their meaning from release to release; a name with an underscore does not.
 """

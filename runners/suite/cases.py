@@ -105,10 +105,14 @@ class Case:
     @property
     def seed(self) -> int:
         """The same on every target, run and machine: it comes from the id alone."""
-        return int.from_bytes(hashlib.sha256(self.id.encode()).digest()[:4], "big")
+        return seed_of(self.id)
 
     def inputs(self) -> Inputs:
         return Inputs(np.random.default_rng(self.seed), self.seed)
+
+
+def seed_of(case_id: str) -> int:
+    return int.from_bytes(hashlib.sha256(case_id.encode()).digest()[:4], "big")
 
 
 def just_call(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:

@@ -7,14 +7,16 @@ a runner starts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runners.suite.cases import Function
     from runners.suite.device import Device
+    from runners.suite.suites import Suite
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,18 @@ class Framework:
         device: Device = getattr(import_module(module), implementation)()
         return device
 
-    def load_suites(self) -> dict[str, Sequence[Function]]:
+    def load_suites(self) -> dict[str, Suite]:
         """Import the framework and every suite's functions, in an order that depends on the files alone."""
         # The declaration itself is read where NumPy is not installed.
-        from runners.suite.cases import collected
+        from runners.suite.suites import load_suite
 
-        return {name: collected(import_module(module)) for name, module in self.suites.items()}
+        return {name: load_suite(name, module) for name, module in self.suites.items()}
+
+
+def suites_in(package: str) -> dict[str, str]:
+    """The suites of a package: every module or package in it is one, by its name. Imports none of them."""
+    spec = find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        raise ValueError(f"there is no package {package!r} of suites; mend the framework's declaration")
+    found = pkgutil.iter_modules(spec.submodule_search_locations)
+    return {module.name: f"{package}.{module.name}" for module in found if not module.name.startswith("_")}

@@ -1,12 +1,12 @@
 """TensorFlow: the declaration of its devices and suites. Imports nothing heavy.
 
-``devices.py`` forces, fills and waits for each device, and ``placement.py`` proves where a call ran. A new file in a
-suite's folder that defines ``FUNCTIONS`` is found without being registered.
+``devices.py`` forces, fills and waits for each device, and ``placement.py`` proves where a call ran. A module or
+folder in ``suites/`` is a suite of its name, and a file in that folder that defines ``FUNCTIONS`` is found as well.
 """
 
 from __future__ import annotations
 
-from runners.suite.framework import DeviceDeclaration, Framework
+from runners.suite.framework import DeviceDeclaration, Framework, suites_in
 
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
 _NO_CUDA = {"CUDA_VISIBLE_DEVICES": "", **_QUIET}
@@ -23,5 +23,5 @@ FRAMEWORK = Framework(
         "tpu": DeviceDeclaration("runners.tensorflow.devices:Tpu", _QUIET, own_environment=True),
         "xla": DeviceDeclaration("runners.tensorflow.devices:Xla", _NO_CUDA),
     },
-    suites={"paper": "runners.tensorflow.suites.paper"},
+    suites=suites_in("runners.tensorflow.suites"),
 )

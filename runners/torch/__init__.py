@@ -1,12 +1,12 @@
 """PyTorch: the declaration of its devices and suites. Imports nothing heavy.
 
-``devices.py`` forces, fills and waits for each device, and ``placement.py`` proves where a call ran. A new file in a
-suite's folder that defines ``FUNCTIONS`` is found without being registered.
+``devices.py`` forces, fills and waits for each device, and ``placement.py`` proves where a call ran. A module or
+folder in ``suites/`` is a suite of its name, and a file in that folder that defines ``FUNCTIONS`` is found as well.
 """
 
 from __future__ import annotations
 
-from runners.suite.framework import DeviceDeclaration, Framework
+from runners.suite.framework import DeviceDeclaration, Framework, suites_in
 
 # Asked whether CUDA is there (importing torch_xla asks), torch looks by NVML: its other way would
 # have every forked child refused CUDA, and a CUDA-only call fail for our forking.
@@ -21,6 +21,6 @@ FRAMEWORK = Framework(
         "tpu": DeviceDeclaration("runners.torch.devices:Tpu", {"PJRT_DEVICE": "TPU", **_NO_CUDA}, own_environment=True),
         "xla": DeviceDeclaration("runners.torch.devices:Xla", {"PJRT_DEVICE": "CPU", **_NO_CUDA}),
     },
-    suites={"paper": "runners.torch.suites.paper"},
+    suites=suites_in("runners.torch.suites"),
     unserved={"mps": "Apple's Metal is for macOS, and this runner needs Linux to isolate its cases"},
 )

@@ -29,8 +29,8 @@ def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> 
 
 def cases(framework: Framework, kind: str | None = None) -> list[Case]:
     """The cases of a framework's suites: all of them, or those of one kind."""
-    functions = [function for suite in framework.load_suites().values() for function in suite]
-    return [case for function in functions for case in function.cases if kind in (None, case.kind)]
+    suites = framework.load_suites().values()
+    return [case for suite in suites for case in suite.cases if kind in (None, case.kind)]
 
 
 def each(chosen: Iterable[Case]) -> Any:

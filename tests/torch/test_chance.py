@@ -21,7 +21,7 @@ DRAWS = 8192
 
 
 def case(identifier: str) -> Case:
-    cases = {each.id: each for function in FRAMEWORK.load_suites()["paper"] for each in function.cases}
+    cases = {each.id: each for each in FRAMEWORK.load_suites()["paper"].cases}
     return cases[identifier]
 
 

@@ -210,6 +210,18 @@ async def sent(engine: AsyncEngine, number: int, folder: Path) -> str:
         await renderer.close()
 
 
+async def test_a_reference_belongs_to_its_suite(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
+    number = await campaign(connection)
+    assert any("paper-2023" in to_csv(table) for table in await report_tables(engine, number))
+    await connection.execute("update campaigns set suite = 'docs'")
+    assert (await service.read(engine, number)).reference is None
+    assert not any("paper-2023" in to_csv(table) for table in await report_tables(engine, number))
+    refused = "'paper-2023' is of the suite 'paper', and campaign [0-9]+ ran 'docs': leave the reference out"
+    for reading in (service.contents, service.check):
+        with pytest.raises(RequestError, match=refused):
+            await reading(engine, number, ReportOptions("paper-2023"))
+
+
 async def test_another_device_to_set_the_others_against(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:

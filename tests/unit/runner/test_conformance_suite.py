@@ -11,16 +11,17 @@ from protocol.catalogue import CONFORMANCE_SUITE
 from protocol.enums import ConformanceTag
 from runners.suite.cases import Function
 from runners.suite.catalogue import offer, suites_of
-from runners.suite.conformance import FUNCTIONS
 from runners.suite.framework import Framework
+from runners.suite.suites import Suite
 
 
 def _framework(**suites: list[Function]) -> Framework:
-    return cast(Framework, SimpleNamespace(name="one", load_suites=lambda: suites))
+    loaded = {name: Suite(name, f"one.{name}", functions) for name, functions in suites.items()}
+    return cast(Framework, SimpleNamespace(name="one", load_suites=lambda: loaded))
 
 
 def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:
-    (suite,) = offer({CONFORMANCE_SUITE: FUNCTIONS}, "of the framework").suites
+    (suite,) = offer(suites_of(_framework())).suites
     assert [sorted(set(case.tags) & set(ConformanceTag)) for case in suite.cases] == [[tag] for tag in ConformanceTag]
     assert all(case.host_only for case in suite.cases)
 
@@ -28,9 +29,8 @@ def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:
 def test_it_comes_after_the_frameworks_own_with_a_revision_of_its_own() -> None:
     suites = suites_of(_framework(paper=[], other=[]))
     assert list(suites) == ["paper", "other", CONFORMANCE_SUITE]
-    one, two = (offer(suites, revision).suites for revision in ("1", "2"))
-    assert [each.revision for each in one[:2]] == ["1", "1"]
-    assert one[2].revision == two[2].revision != "1"
+    alone = suites_of(_framework())[CONFORMANCE_SUITE]
+    assert suites[CONFORMANCE_SUITE].revision == alone.revision != suites["paper"].revision
 
 
 def test_a_framework_cannot_bring_a_suite_of_its_name() -> None:

@@ -23,6 +23,7 @@ async def written(chapters: Any) -> str:
         SimpleNamespace(id=3, name="<b>November</b>", state="running", counters=counters),
         chapters=chapters,
         asked=ReportOptions(),
+        reference="paper-2023",
         measures={"steady": "a call after warm-up"},
         devices=["cpu"],
         query="",

@@ -1,0 +1,246 @@
+"""The source of a suite as far as it decides a result: syntax without comments, docstrings, annotations and layout.
+
+``SourceModule`` finds the syntax tree of a function and the statements that bind a name of the module. ``written``
+turns a tree into a text that is the same in every version of Python, and ``free_names`` lists the names that a tree
+takes from around it. Nothing is imported and nothing is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+_UNDECISIVE = frozenset({"annotation", "ctx", "kind", "returns", "type_comment", "type_params"})
+"""Fields of a node without an effect on a result, or that only some versions of Python have."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class SourceModule:
+    """The syntax tree of one module: its functions by their line, and the statements that bind each name."""
+
+    def __init__(self, name: str, path: str, namespace: dict[str, Any] | None = None) -> None:
+        lines = linecache.getlines(path, namespace)
+        if not lines:
+            raise OSError(f"the source of {name} is not at {path}; a suite is digested from its source")
+        self.name = name
+        self.path = path
+        self.bindings: dict[str, list[ast.AST]] = defaultdict(list)
+        self.classes: dict[str, list[ast.AST]] = defaultdict(list)
+        self._functions: dict[int, list[ast.AST]] = defaultdict(list)
+        tree = ast.parse("".join(lines))
+        self._imports = [
+            node
+            for node in tree.body
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", None) != "__future__"
+        ]
+        for statement in tree.body:
+            self._bind(statement)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                self.classes[node.name].append(node)
+            elif isinstance(node, _FUNCTIONS):
+                decorators = getattr(node, "decorator_list", ())
+                self._functions[decorators[0].lineno if decorators else node.lineno].append(node)
+
+    def function(self, function: FunctionType) -> ast.AST:
+        """The tree of a function that stands in this module, of several on one line the one that compiles to it."""
+        code = function.__code__
+        candidates = [
+            node
+            for node in self._functions[code.co_firstlineno]
+            if getattr(node, "name", "<lambda>") == code.co_name and _takes(node, code)
+        ]
+        if len(candidates) > 1:
+            candidates = [node for node in candidates if _same_code(self._compiled(node, code), code)]
+        if not candidates:
+            raise OSError(f"{function.__qualname__} is not at line {code.co_firstlineno} of {self.path}")
+        return candidates[0]
+
+    def _compiled(self, node: Any, like: CodeType) -> CodeType:
+        """The code of a lambda where it stands in a function that has its free names."""
+        names = [ast.arg(arg=name) for name in like.co_freevars]
+        arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
+        around = ast.FunctionDef(name="around", args=arguments, body=[ast.Return(value=node)], decorator_list=[])
+        around.type_params = []  # type: ignore[attr-defined]  # read by Python 3.12 and later
+        # An attribute of an imported name compiles otherwise than another's.
+        tree = ast.Module(body=[*self._imports, around], type_ignores=[])
+        code = compile(ast.fix_missing_locations(tree), like.co_filename, "exec")
+        for _ in range(2):
+            code = next(constant for constant in code.co_consts if isinstance(constant, CodeType))
+        return code
+
+    def _bind(self, statement: ast.AST) -> None:
+        nested = [
+            child for field in ("body", "orelse", "finalbody", "handlers") for child in getattr(statement, field, ())
+        ]
+        if nested and not isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+            # The header alone: what stands below binds names of its own.
+            header = [child for child in children(statement) if child not in nested]
+            for child in header:
+                for name in bound_names([child]):
+                    self.bindings[name] += header
+            for child in nested:
+                self._bind(child)
+            return
+        for name in bound_names([statement]) | _changed_names(statement):
+            self.bindings[name].append(statement)
+
+
+def written(node: Any) -> str:
+    """The tree as a text without positions, equal for equal meanings in every version of Python."""
+    if isinstance(node, ast.Constant):
+        return f"{type(node.value).__name__}:{node.value!r}"
+    if isinstance(node, ast.JoinedStr):
+        return f"JoinedStr({','.join(_pieces(node))})"
+    if isinstance(node, ast.AST):
+        parts = (
+            f"{field}={written(value)}"
+            for field, value in ast.iter_fields(node)
+            if field not in _UNDECISIVE and value is not None and value != []
+        )
+        return f"{type(node).__name__}({','.join(parts)})"
+    if isinstance(node, list):
+        return f"[{','.join(written(member) for member in node if not _is_docstring(member))}]"
+    return repr(node)
+
+
+def _pieces(node: ast.JoinedStr) -> Iterator[str]:
+    """Texts that follow each other joined, as versions of Python cut them differently."""
+    text = ""
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            text += str(value.value)
+            continue
+        if text:
+            yield repr(text)
+        text = ""
+        yield written(value)
+    if text:
+        yield repr(text)
+
+
+def _is_docstring(node: Any) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def children(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes right below that can decide a result."""
+    for field, value in ast.iter_fields(node):
+        if field in _UNDECISIVE:
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not _is_docstring(child):
+                yield child
+
+
+def free_names(node: ast.AST, *, defaults: bool = True) -> frozenset[str]:
+    """The names that the tree takes from around it, each with its attributes: ``np.linalg.inv``, ``rounded``.
+
+    Without ``defaults`` those of a function's default values are left out, for a function whose values are at hand.
+    """
+    around: list[ast.AST] = []
+    inside: Iterable[ast.AST] = [node]
+    parameters: set[str] = set()
+    if isinstance(node, _FUNCTIONS):
+        arguments = node.args
+        around = list(getattr(node, "decorator_list", ()))
+        if defaults:
+            around += [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+        listed = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        parameters = {argument.arg for argument in listed if argument is not None}
+        inside = node.body if isinstance(node.body, list) else [node.body]
+    elif isinstance(node, ast.ClassDef):
+        around = [*node.bases, *node.keywords, *node.decorator_list]
+        inside = node.body
+    elif isinstance(node, _SCOPES):
+        inside = list(children(node))
+    inside = list(inside)
+    used: set[str] = set()
+    nested: set[str] = set()
+    outer: set[str] = set()
+    for found in _in_scope(inside):
+        if isinstance(found, _SCOPES):
+            nested |= free_names(found)
+        elif isinstance(found, (ast.Global, ast.Nonlocal)):
+            outer.update(found.names)
+        elif (name := _dotted(found)) is not None:
+            used.add(name)
+    bound = (bound_names(inside) | parameters) - outer
+    hidden = used if isinstance(node, ast.ClassDef) else used | nested
+    free = {name for name in hidden if name.partition(".")[0] not in bound}
+    # The names of a class are not seen by its methods.
+    free |= nested if isinstance(node, ast.ClassDef) else set()
+    return frozenset(free.union(*(free_names(other) for other in around)))
+
+
+def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that these nodes bind in the scope in which they stand."""
+    bound: set[str] = set()
+    for node in _in_scope(nodes):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ExceptHandler) or type(node).__name__ in ("MatchAs", "MatchStar"):
+            bound.add(getattr(node, "name", None) or "")
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+    return bound - {""}
+
+
+def _changed_names(statement: ast.AST) -> set[str]:
+    """The names whose object a statement of a module changes: ``table["a"] = 1``, ``table.update(other)``."""
+    changed: list[ast.AST] = []
+    if isinstance(statement, ast.Assign):
+        changed = [target.value for target in statement.targets if isinstance(target, (ast.Subscript, ast.Attribute))]
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        called = statement.value.func
+        changed = [called.value] if isinstance(called, ast.Attribute) else []
+    return {node.id for node in changed if isinstance(node, ast.Name)}
+
+
+def _in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Every node of the scope that these nodes make up; scopes within it are named, not entered."""
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, _SCOPES) and _dotted(node) is None:
+            pending.extend(children(node))
+
+
+def _dotted(node: ast.AST) -> str | None:
+    """``np.linalg.inv`` of a name with attributes that is read, else None."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name) and (attributes or isinstance(node.ctx, ast.Load)):
+        return ".".join([node.id, *reversed(attributes)])
+    return None
+
+
+def _takes(node: Any, code: CodeType) -> bool:
+    """Whether the parameters of a function are those of the code: cheaper than to compile it."""
+    arguments = node.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return tuple(names) == code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _same_code(one: CodeType, other: CodeType) -> bool:
+    attributes = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
+    if any(getattr(one, name) != getattr(other, name) for name in attributes):
+        return False
+    return len(one.co_consts) == len(other.co_consts) and all(map(_same_constant, one.co_consts, other.co_consts))
+
+
+def _same_constant(one: Any, other: Any) -> bool:
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        return _same_code(one, other)
+    # The type too: True, 1 and 1.0 are equal.
+    return type(one) is type(other) and repr(one) == repr(other)
