@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
@@ -55,7 +56,7 @@ class UnknownFrameworkError(Exception):
 
 def names() -> list[str]:
     """Every framework that can be loaded, ours first."""
-    return [*OURS, *sorted({entry.name for entry in metadata.entry_points(group=GROUP)})]
+    return [*OURS, *sorted({entry.name for entry in _entries(GROUP)})]
 
 
 def load(framework: str) -> Framework:
@@ -63,7 +64,7 @@ def load(framework: str) -> Framework:
     require(framework)
     if is_ours(framework):
         return cast(Framework, importlib.import_module(f"runners.{framework}"))
-    (entry, *_) = metadata.entry_points(group=GROUP, name=framework)
+    entry = next(each for each in _entries(GROUP) if each.name == framework)
     return cast(Framework, _loaded(entry, f"framework {framework!r}"))
 
 
@@ -84,7 +85,7 @@ def device(framework: Framework, name: str) -> Device:
 def devices(framework: Framework) -> list[str]:
     """Every device that can be asked for, the framework's own first. Whether it is there is another question."""
     prefix = f"{framework.NAME}."
-    added = {entry.name.removeprefix(prefix) for entry in _device_entries() if entry.name.startswith(prefix)}
+    added = {entry.name.removeprefix(prefix) for entry in _entries(DEVICE_GROUP) if entry.name.startswith(prefix)}
     return [*framework.DEVICES, *sorted(added - set(framework.DEVICES))]
 
 
@@ -96,7 +97,7 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
             f"framework {framework.NAME!r} has no device {device!r}; it has {', '.join(known)}, and "
             f"'portolan-runner setup {framework.NAME} --with PACKAGE' adds what a package brings"
         )
-    entry = next(each for each in _device_entries() if each.name == f"{framework.NAME}.{device}")
+    entry = next(each for each in _entries(DEVICE_GROUP) if each.name == f"{framework.NAME}.{device}")
     module = _loaded(entry, f"device {framework.NAME}/{device}")
     missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]
     if missing:
@@ -107,8 +108,10 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
     return cast(Accelerator, module)
 
 
-def _device_entries() -> metadata.EntryPoints:
-    return metadata.entry_points(group=DEVICE_GROUP)
+def _entries(group: str) -> list[metadata.EntryPoint]:
+    if sys.version_info >= (3, 10):
+        return list(metadata.entry_points(group=group))
+    return list(metadata.entry_points().get(group, []))
 
 
 def _loaded(entry: metadata.EntryPoint, what: str) -> object:

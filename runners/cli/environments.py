@@ -3,7 +3,7 @@
 An environment holds exactly the packages of a lock, by version and by hash. The lock stands beside the
 framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
 machine, and the packages that bring further devices, are in the key too; targets with one key share one
-environment. It holds third-party packages only; the project itself comes by PYTHONPATH.
+environment. It holds third-party packages only; the project itself is imported from where it lies.
 Standard library only: this runs before anything is installed.
 """
 
@@ -316,22 +316,6 @@ def _find_uv() -> str:
     if not found:
         raise SetupFailedError(f"uv is not installed; run: {sys.executable} -m pip install uv")
     return found
-
-
-def importable() -> Path:
-    """The folder for the PYTHONPATH of an environment: it holds the project's packages and no others.
-
-    That is the checkout. Of an installed wheel it is a folder of links: where the wheel is installed lie the
-    coordinator's packages too, and they would hide the environment's own.
-    """
-    if (PROJECT / "pyproject.toml").exists():
-        return PROJECT
-    folder = _cache() / "portolan" / "installed" / hashlib.sha256(bytes(PROJECT)).hexdigest()[:12]
-    folder.mkdir(parents=True, exist_ok=True)
-    for package in ("protocol", "runners"):
-        with contextlib.suppress(FileExistsError):
-            (folder / package).symlink_to(PROJECT / package)
-    return folder
 
 
 def _require_lock(framework: str) -> None:

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from protocol.enrolment import MAX_URL, NAME, SECRET, Enrolled, Enrolment, web_address
 from protocol.problems import Problem
 from runners.http.access import Access
-from runners.isolation.outcomes import printable
+from runners.isolation.observations import printable
 
 PATH = "/api/v1/runners/enrol"
 MAX_NAME = 64

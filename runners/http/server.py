@@ -27,7 +27,7 @@ from protocol.runner import RunnerInfo
 from runners.http.access import Access
 from runners.isolation.attempts import Attempts, Executor, Task
 from runners.isolation.events import AheadError, EventLog, TrimmedError
-from runners.isolation.outcomes import printable
+from runners.isolation.observations import printable
 
 MAX_BODY = 4 << 20
 NDJSON = "application/x-ndjson"

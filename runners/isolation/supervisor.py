@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from protocol.catalogue import Catalogue
 from protocol.enums import DeviceClass, TimingPolicy
 from protocol.events import Running
 from protocol.outcomes import Outcome
@@ -27,7 +28,7 @@ from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import Child, FrameworkBrokenError, Happening, Nursery
+from runners.isolation.fork_server import Child, FrameworkBrokenError, Happening, Interpreter, Nursery
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 
 PRIME_LIMIT_S = 120.0
@@ -54,7 +55,14 @@ class Current:
 class Supervisor:
     """An ``Executor`` that runs cases in forked children."""
 
-    def __init__(self, framework: str, device: str, log: EventLog, memory_limit: int | None = None) -> None:
+    def __init__(
+        self,
+        framework: str,
+        device: str,
+        log: EventLog,
+        memory_limit: int | None = None,
+        interpreter: Interpreter | None = None,
+    ) -> None:
         self._framework = framework
         self._device = device
         self._log = log
@@ -69,12 +77,13 @@ class Supervisor:
         self._left: list[Child] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._overlaps = False
-        self._nursery = Nursery(framework, device, self._zygote_died)
+        self._interpreter = interpreter
+        self._nursery = Nursery(framework, device, self._zygote_died, interpreter)
         self.broken = asyncio.Event()
         """Set when no child can be forked any more: the service should stop."""
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def open(self) -> Message:
+    async def open(self) -> Catalogue:
         """Import the framework; returns its catalogue. The device is not touched."""
         await _start_threads()
         return await self._nursery.start()
@@ -378,7 +387,7 @@ class Supervisor:
         self._child = self._spare = None
         self._left.clear()
         await self._nursery.close()
-        self._nursery = Nursery(self._framework, self._device, self._zygote_died)
+        self._nursery = Nursery(self._framework, self._device, self._zygote_died, self._interpreter)
         try:
             await self._nursery.start()
         except FrameworkBrokenError:

@@ -1,8 +1,8 @@
 """The zygote: imports the framework once, never touches its device, and forks children.
 
-``python -m runners.isolation.zygote FRAMEWORK DEVICE FD`` is started by the supervisor with one end of
-a channel. It sends the catalogue, then forks a child for every request, reaps what ends and
-says so. When the supervisor dies, it kills everything below itself and leaves.
+The supervisor has ``launch.py`` start it with one end of a channel, in the interpreter that has the framework. It
+sends the catalogue, then forks a child for every request, reaps what ends and says so. When the supervisor dies, it
+kills everything below itself and leaves.
 """
 
 from __future__ import annotations
@@ -20,29 +20,44 @@ import warnings
 from runners import frameworks
 from runners.isolation import numpy_threads, pages, processes
 from runners.isolation.channel import Channel, Message
-from runners.isolation.outcomes import printable
+from runners.isolation.observations import printable
 from runners.suite import catalogue
 
 
 def main(arguments: list[str]) -> int:
-    framework, device, descriptor = arguments
+    framework, device, descriptor, supervisor = arguments
     # While importing nobody listens to the channel, and nobody has been forked: just die.
     processes.die_with_parent(signal.SIGKILL)
     processes.become_subreaper()
     channel = Channel(socket.socket(fileno=int(descriptor)))
     try:
+        _require_own_process(int(supervisor))
         module = frameworks.load(framework)
         os.environ.update(frameworks.variables(module, device))
         zygote = Zygote(channel, module, device)
+        _require_own_process(int(supervisor))
+        zygote.announce()
     except BaseException as error:
         traceback.print_exc()
-        known = isinstance(error, frameworks.UnknownFrameworkError)
+        known = isinstance(error, (frameworks.UnknownFrameworkError, NotTheStartedProcessError))
         reason = str(error) if known else f"{framework} cannot be imported: {type(error).__name__}: {error}"
         channel.send({"type": "broken", "reason": printable(reason)})
         return 1
     processes.die_with_parent(0)
     zygote.serve()
     return 0
+
+
+class NotTheStartedProcessError(Exception):
+    """The supervisor started another process than this one, and could not end this one; the message is one line."""
+
+
+def _require_own_process(supervisor: int) -> None:
+    if os.getppid() != supervisor:
+        raise NotTheStartedProcessError(
+            "it answers from another process than was started: name the interpreter itself or a script that execs it, "
+            "and let nothing fork while it starts"
+        )
 
 
 class Zygote:
@@ -53,7 +68,7 @@ class Zygote:
         self._device = frameworks.device(module, device)
         suites = catalogue.suites_of(module)
         self._cases = catalogue.by_id(suites)
-        offer = catalogue.offer(suites, catalogue.revision(module))
+        self._offer = catalogue.offer(suites, catalogue.revision(module))
         # Imported here, so that no child pays for it.
         from runners.isolation import worker
 
@@ -71,7 +86,10 @@ class Zygote:
         gc.collect()
         gc.freeze()
         pages.make_huge()
-        channel.send({"type": "ready", "pid": os.getpid(), "catalogue": offer.model_dump(mode="json")})
+
+    def announce(self) -> None:
+        """The framework is imported: the supervisor may have children forked."""
+        self._channel.send({"type": "ready", "catalogue": self._offer})
 
     def serve(self) -> None:
         """Until the supervisor is gone."""
@@ -124,7 +142,3 @@ class Zygote:
         me = os.getpid()
         signal.set_wakeup_fd(-1)
         processes.kill(lambda table: processes.descendants([me], table))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

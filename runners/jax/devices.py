@@ -22,6 +22,7 @@ from runners.suite.device import Description, DeviceUnavailableError, Proof
 from runners.suite.host import cpu_model, libraries, nvidia_driver
 from runners.suite.lookup import lookup
 from runners.suite.rounding import dtype_on_device
+from runners.suite.sequences import aligned
 from runners.suite.trees import mapped
 
 FRAMEWORK = "jax"
@@ -154,7 +155,7 @@ def _callbacks(proof: Proof) -> Iterator[None]:
 
         return call
 
-    for (owner, attribute, name), implementation in zip(_CALLBACKS, kept, strict=True):
+    for (owner, attribute, name), implementation in aligned(_CALLBACKS, kept):
         setattr(owner, attribute, counted(name, implementation))
     try:
         yield
@@ -162,7 +163,7 @@ def _callbacks(proof: Proof) -> Iterator[None]:
         # With one platform in the process there is no other way to the host.
         proof.counted = True
     finally:
-        for (owner, attribute, _), implementation in zip(_CALLBACKS, kept, strict=True):
+        for (owner, attribute, _), implementation in aligned(_CALLBACKS, kept):
             setattr(owner, attribute, implementation)
 
 

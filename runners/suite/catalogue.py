@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from protocol.catalogue import CONFORMANCE_SUITE, Catalogue, CatalogueCase, CatalogueSuite
+from protocol.enums import CONFORMANCE_SUITE
 
 if TYPE_CHECKING:
     from runners.frameworks import Framework
@@ -52,31 +52,31 @@ def suites_of(framework: Framework) -> dict[str, Sequence[Function]]:
 
     if CONFORMANCE_SUITE in own:
         raise ValueError(f"the suite {CONFORMANCE_SUITE!r} is every runner's own; give it another name")
-    return own | {CONFORMANCE_SUITE: conformance.FUNCTIONS}
+    return {**own, CONFORMANCE_SUITE: conformance.FUNCTIONS}
 
 
-def offer(suites: Mapping[str, Sequence[Function]], revision: str) -> Catalogue:
-    """The suites in the words of the protocol. An id that occurs twice in a suite is a mistake."""
+def offer(suites: Mapping[str, Sequence[Function]], revision: str) -> dict[str, Any]:
+    """The suites as a ``protocol.catalogue.Catalogue`` is read. An id that occurs twice in a suite is a mistake."""
     for name, functions in suites.items():
         seen: set[str] = set()
         for case in (case for function in functions for case in function.cases):
             if case.id in seen:
                 raise ValueError(f"suite {name!r} has two cases {case.id!r}; rename one")
             seen.add(case.id)
-    return Catalogue(
-        suites=[
-            CatalogueSuite(
-                name=name,
-                revision=_CONFORMANCE_REVISION if name == CONFORMANCE_SUITE else revision,
-                cases=[
-                    CatalogueCase(id=case.id, function=case.function, host_only=case.host_only, tags=list(case.tags))
+    return {
+        "suites": [
+            {
+                "name": name,
+                "revision": _CONFORMANCE_REVISION if name == CONFORMANCE_SUITE else revision,
+                "cases": [
+                    {"id": case.id, "function": case.function, "host_only": case.host_only, "tags": list(case.tags)}
                     for function in functions
                     for case in function.cases
                 ],
-            )
+            }
             for name, functions in suites.items()
         ]
-    )
+    }
 
 
 def by_id(suites: Mapping[str, Sequence[Function]]) -> dict[tuple[str, str], Case]:

@@ -17,6 +17,8 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.client import session as sessions
 
+from runners.suite.sequences import aligned
+
 Note = Callable[[str, str], None]
 """Told of one operation: its type, and its device (``CPU:0``)."""
 
@@ -35,7 +37,7 @@ def fetched(values: Any, fetches: Any) -> Any:
     if isinstance(fetches, Mapping):
         return {key: fetched(values[key], each) for key, each in fetches.items()}
     if isinstance(fetches, (list, tuple)):
-        return [fetched(one, each) for one, each in zip(values, fetches, strict=True)]
+        return [fetched(one, each) for one, each in aligned(values, fetches)]
     if values is None:
         return None
     array = np.asarray(values).view(Fetched)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from protocol.catalogue import CONFORMANCE_SUITE
-from protocol.enums import ConformanceTag
+from protocol.catalogue import Catalogue, CatalogueSuite
+from protocol.enums import CONFORMANCE_SUITE, ConformanceTag
 from runners.frameworks import Framework
 from runners.suite.cases import Function
 from runners.suite.catalogue import offer, suites_of
@@ -20,8 +21,12 @@ def _framework(**suites: list[Function]) -> Framework:
     return cast(Framework, SimpleNamespace(NAME="one", __file__=str(Path(__file__)), suites=lambda: suites))
 
 
+def _offered(suites: Mapping[str, Sequence[Function]], revision: str) -> list[CatalogueSuite]:
+    return Catalogue.model_validate(offer(suites, revision)).suites
+
+
 def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:
-    (suite,) = offer({CONFORMANCE_SUITE: FUNCTIONS}, "of the framework").suites
+    (suite,) = _offered({CONFORMANCE_SUITE: FUNCTIONS}, "of the framework")
     assert [sorted(set(case.tags) & set(ConformanceTag)) for case in suite.cases] == [[tag] for tag in ConformanceTag]
     assert all(case.host_only for case in suite.cases)
 
@@ -29,7 +34,7 @@ def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:
 def test_it_comes_after_the_frameworks_own_with_a_revision_of_its_own() -> None:
     suites = suites_of(_framework(paper=[], other=[]))
     assert list(suites) == ["paper", "other", CONFORMANCE_SUITE]
-    one, two = (offer(suites, revision).suites for revision in ("1", "2"))
+    one, two = (_offered(suites, revision) for revision in ("1", "2"))
     assert [each.revision for each in one[:2]] == ["1", "1"]
     assert one[2].revision == two[2].revision != "1"
 

@@ -13,6 +13,7 @@ import numpy as np
 from runners.jax.suites.paper.calls import in_vmap
 from runners.jax.suites.paper.examples import equal_to, layer, layer_by_numpy, looped, looped_by_numpy
 from runners.suite.cases import Function, On
+from runners.suite.sequences import aligned
 
 
 def python_runs(on: On, x: Any) -> Callable[[], Any]:
@@ -146,7 +147,7 @@ named_call.value(
     "vmap",
     lambda make: [make.normal(4, 6, 8), make.normal(4, 8, 3)],
     prepare=named_in_vmap,
-    reference=lambda x, weights: np.stack([layer_by_numpy(*each) for each in zip(x, weights, strict=True)]),
+    reference=lambda x, weights: np.stack([layer_by_numpy(*each) for each in aligned(x, weights)]),
 )
 named_call.value(
     "gradient",

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Check, Function, On, Prepare
 from runners.suite.checks import Expected
+from runners.suite.sequences import aligned
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import (
     matching,
@@ -116,7 +117,7 @@ def check_drawn(observed: Any) -> None:
         scipy.stats.truncnorm(-2, 2, scale=2),
         scipy.stats.uniform(-bound, 2 * bound),
     ]
-    for one, distribution in zip(observed, wanted, strict=True):
+    for one, distribution in aligned(observed, wanted):
         assert (one.values.shape, one.dtype) == ((200, 50), "float32"), (one.values.shape, one.dtype)
         # One draw in 10 million would be refused.
         distance = scipy.stats.kstest(one.values.ravel().astype("float64"), distribution.cdf).statistic

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Function, Make, On
 from runners.suite.checks import Tolerance
+from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import refused, refusing
 
 Array = np.ndarray[Any, Any]
@@ -29,7 +30,7 @@ def stepped(on: On, values: Sequence[Any], gradients: Sequence[Sequence[Any]], *
 
     def call() -> Any:
         for of_step in gradients:
-            optimizer.apply_gradients(zip(of_step, variables, strict=True))
+            optimizer.apply_gradients(aligned(of_step, variables))
         return [tf.convert_to_tensor(each) for each in variables]
 
     return on.compiled(call)
@@ -125,9 +126,9 @@ def resumed(on: On, values: Sequence[Any], gradients: Sequence[Sequence[Any]], *
     def call() -> Any:
         for number, of_step in enumerate(gradients):
             if number:
-                for new, old in zip(optimizers[number].variables, optimizers[number - 1].variables, strict=True):
+                for new, old in aligned(optimizers[number].variables, optimizers[number - 1].variables):
                     new.assign(old)
-            optimizers[number].apply_gradients(zip(of_step, variables, strict=True))
+            optimizers[number].apply_gradients(aligned(of_step, variables))
         return [tf.convert_to_tensor(each) for each in variables]
 
     return on.compiled(call)

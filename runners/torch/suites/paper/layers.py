@@ -17,6 +17,7 @@ from scipy.special import expit, ndtr
 
 from runners.suite.cases import Function, Make, On
 from runners.suite.checks import Tolerance
+from runners.suite.sequences import aligned
 from runners.torch.suites.paper import construction, library_modules
 from runners.torch.suites.paper.gradients import DIFFERENCES, backward
 from runners.torch.suites.paper.windows import adaptive_averages
@@ -132,12 +133,12 @@ def lstm_gradients(on: On, weights: Weights, *inputs_and_cotangents: Any, **opti
     *inputs, cotangents = inputs_and_cotangents
     module = construction.build(on, weights, options)
     leaves = [each.detach().requires_grad_() for each in inputs]
-    names, parameters = zip(*module.named_parameters(), strict=True)
+    names, parameters = aligned(*module.named_parameters())
 
     def call() -> Any:
         result = module(leaves[0], tuple(leaves[1:]))
         found = torch.autograd.grad(result, [*leaves, *parameters], cotangents)
-        return result, list(found[: len(leaves)]), dict(zip(names, found[len(leaves) :], strict=True))
+        return result, list(found[: len(leaves)]), dict(aligned(names, found[len(leaves) :]))
 
     return call
 

@@ -18,6 +18,7 @@ import torch
 import torch._dynamo
 
 from runners.suite.cases import Function, Make, On
+from runners.suite.sequences import aligned
 from runners.torch.suites.paper import library_modules
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +35,7 @@ def steps(on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]],
 
     def call() -> Any:
         for of_step in gradients:
-            for parameter, gradient in zip(trained, of_step, strict=True):
+            for parameter, gradient in aligned(trained, of_step):
                 parameter.grad = gradient.clone()
             optimizer.step()
         return [each.detach() for each in trained]
@@ -47,11 +48,11 @@ def steps_in_groups(
 ) -> Callable[[], Any]:
     """Each parameter in a group of its own, with its own learning rate."""
     trained = owned(parameters)
-    optimizer = on.function([{"params": [each], "lr": rate} for each, rate in zip(trained, rates, strict=True)])
+    optimizer = on.function([{"params": [each], "lr": rate} for each, rate in aligned(trained, rates)])
 
     def call() -> Any:
         for of_step in gradients:
-            for parameter, gradient in zip(trained, of_step, strict=True):
+            for parameter, gradient in aligned(trained, of_step):
                 parameter.grad = gradient.clone()
             optimizer.step()
         return [each.detach() for each in trained]
@@ -71,7 +72,7 @@ def steps_resumed(
             optimizer = on.function(trained, **options)
             if saved is not None:
                 optimizer.load_state_dict(saved)
-            for parameter, gradient in zip(trained, of_step, strict=True):
+            for parameter, gradient in aligned(trained, of_step):
                 parameter.grad = gradient.clone()
             optimizer.step()
             saved = optimizer.state_dict()
@@ -136,7 +137,7 @@ def in_groups(reference: Callable[..., list[Array]]) -> Callable[..., list[Array
     ) -> list[Array]:
         return [
             reference([parameter], [[of_step[place]] for of_step in gradients], lr=rate)[0]
-            for place, (parameter, rate) in enumerate(zip(parameters, rates, strict=True))
+            for place, (parameter, rate) in enumerate(aligned(parameters, rates))
         ]
 
     return each_alone

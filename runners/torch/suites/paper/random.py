@@ -15,6 +15,7 @@ from scipy.special import chdtri, i0
 
 from runners.suite.cases import Function, On
 from runners.suite.checks import Leaf, Mismatch
+from runners.suite.sequences import aligned
 from runners.torch.suites.paper.calls import created
 
 BY_CHANCE = 1e-7
@@ -45,7 +46,7 @@ def drawn(observed: Any, shape: tuple[int, ...], dtype: str = "int64") -> Any:
 def independent_draws(observed: Any, weights: Any, count: int, replacement: bool) -> None:
     """Each row's draws have its frequencies, and a draw says nothing about the next."""
     values = drawn(observed, (*weights.shape[:-1], count))
-    for row, each in zip(np.atleast_2d(values), np.atleast_2d(weights), strict=True):
+    for row, each in aligned(np.atleast_2d(values), np.atleast_2d(weights)):
         p = each / each.sum()
         if row.min() < 0 or row.max() >= len(p):
             raise Mismatch(f"drew {row.min()} to {row.max()} of {len(p)} categories")

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from runners.suite.cases import Function, Make, On
+from runners.suite.sequences import aligned
 
 Array = np.ndarray[Any, Any]
 
@@ -65,7 +66,7 @@ def descend_resumed(on: On, start: Any, gradients: Sequence[Any], *, lr: float, 
         for gradient in gradients:
             optimizer = torch.optim.SGD([place], lr=lr)
             scheduler = on.function(optimizer, **options)
-            for each, state in zip((optimizer, scheduler), saved, strict=False):
+            for each, state in zip((optimizer, scheduler), saved):
                 each.load_state_dict(state)
             place.grad = gradient
             optimizer.step()
@@ -81,7 +82,7 @@ def descend_in_groups(
 ) -> Callable[[], Any]:
     def call() -> Any:
         places = [torch.nn.Parameter(each.clone()) for each in (one, other)]
-        groups = [{"params": [place], "lr": rate} for place, rate in zip(places, rates, strict=True)]
+        groups = [{"params": [place], "lr": rate} for place, rate in aligned(places, rates)]
         optimizer = torch.optim.SGD(groups, lr=1.0)
         scheduler = on.function(optimizer, **options)
         for gradient in gradients:
@@ -150,7 +151,7 @@ exponential.value(
     "groups",
     lambda make: (make.normal(5), make.normal(5), [make.normal(5) for _ in range(3)]),
     reference=lambda one, other, gradients, *, rates, gamma: (
-        [decayed(place, gradients, rate, gamma) for place, rate in zip((one, other), rates, strict=True)],
+        [decayed(place, gradients, rate, gamma) for place, rate in aligned((one, other), rates)],
         [rate * gamma ** len(gradients) for rate in rates],
     ),
     prepare=descend_in_groups,
