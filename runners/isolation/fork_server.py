@@ -217,8 +217,8 @@ class Nursery:
         )
 
     def _give_up(self, reason: str) -> None:
-        """The start has failed; after it there is nothing to give up."""
-        if not self._ready.done():
+        """The start has failed. Once it has ended, or is no longer waited for, there is nothing to give up."""
+        if not self._ready.done() and not self._closing:
             self._ready.set_exception(self._broken(reason))
         self._greeted.set()
 

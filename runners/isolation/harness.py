@@ -41,6 +41,7 @@ from runners.isolation.observations import (
 from runners.suite.cases import Case, On
 from runners.suite.checks import Leaf, Mismatch, compare, leaves
 from runners.suite.device import Device, Proof
+from runners.suite.optional import MissingPackageError
 from runners.suite.rounding import rounded
 
 MAX_MESSAGE = 8 * 1024
@@ -168,6 +169,8 @@ class _Attempt:
             return Ending.mismatched, make_evidence(
                 stage=self.stage, mismatch=printable(str(error), MAX_MESSAGE), right_at=error.right_at
             )
+        if isinstance(error, MissingPackageError):
+            return Ending.not_applicable, make_evidence(stage=self.stage, reason=str(error))
         evidence = make_evidence(
             exception=f"{type(error).__module__}.{type(error).__qualname__}",
             message=_message(error),

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import expit, ndtr
 
 from runners.suite.cases import Function, Make, On
 from runners.suite.checks import Tolerance
+from runners.suite.optional import optional
 from runners.suite.sequences import aligned
 from runners.torch.suites.paper import construction, library_modules
 from runners.torch.suites.paper.gradients import DIFFERENCES, backward
 from runners.torch.suites.paper.windows import adaptive_averages
+
+special = optional("scipy.special")
 
 Array = np.ndarray[Any, Any]
 Weights = dict[str, Array]
@@ -119,8 +121,8 @@ def lstm_reference(
     if options.get("bias", True):
         gates = gates + weights["bias_ih"] + weights["bias_hh"]
     let_in, forget, candidate, let_out = np.split(gates, 4, axis=-1)
-    cell = expit(forget) * cell + expit(let_in) * np.tanh(candidate)
-    return expit(let_out) * np.tanh(cell), cell
+    cell = special.expit(forget) * cell + special.expit(let_in) * np.tanh(candidate)
+    return special.expit(let_out) * np.tanh(cell), cell
 
 
 def lstm_forward(on: On, weights: Weights, values: Any, *state: Any, **options: Any) -> Callable[[], Any]:
@@ -209,11 +211,11 @@ library_modules.add_cases(
 def gelu_reference(_: Weights, values: Array, *, approximate: str = "none") -> Array:
     if approximate == "tanh":
         return np.asarray(values / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3))))
-    return np.asarray(values * ndtr(values))
+    return np.asarray(values * special.ndtr(values))
 
 
 def gelu_gradients(_: Weights, values: Array, cotangent: Array) -> Any:
-    slope = ndtr(values) + values * np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
+    slope = special.ndtr(values) + values * np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
     return gelu_reference({}, values), [cotangent * slope], {}
 
 
