@@ -16,7 +16,7 @@ import shutil
 import socket
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
@@ -45,10 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.command == "setup":
-            frameworks.require(options.framework)
-            apart = {environments.name(options.framework, each): each for each in options.devices}
-            for device in apart.values():
-                print(environments.set_up(options.framework, device, added=options.added))
+            for path in _set_up(options):
+                print(path)
             return 0
         options.interpreter = _interpreter(options)
         match options.command:
@@ -134,8 +132,8 @@ def _parser() -> argparse.ArgumentParser:
     cases.add_argument("--match", default="*", help="only ids like this glob")
 
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")
-    setup.add_argument("framework", metavar="FRAMEWORK")
-    setup.add_argument("devices", metavar="DEVICE", nargs="*", default=["cpu"], help="what for (default: cpu)")
+    setup.add_argument("framework", metavar="FRAMEWORK", help="torch; or one release of it, torch==2.15.0")
+    setup.add_argument("devices", metavar="DEVICE", nargs="*", help="what for (default: cpu)")
     setup.add_argument(
         "--with",
         dest="added",
@@ -215,6 +213,22 @@ def _settings(options: argparse.Namespace) -> Settings:
     if not secret.strip():
         raise UsageError(f"{source} is empty; give a secret, or leave it out to have one made")
     return Settings(**shared, secret=secret.strip(), announce_secret=False)
+
+
+def _set_up(options: argparse.Namespace) -> Iterator[Path]:
+    """The environments of a framework's devices, or of one release of it."""
+    framework, is_release, version = options.framework.partition("==")
+    frameworks.require(framework.partition("[")[0] if is_release else framework)
+    if is_release:
+        if options.devices or options.added:
+            raise UsageError(f"{options.framework} is set up alone: leave DEVICE and --with out")
+        if re.fullmatch(r"[0-9][0-9A-Za-z.+!]*", version) is None:
+            raise UsageError(f"{options.framework}: write a release as {framework}==2.15.0")
+        yield environments.set_up_release(options.framework)
+        return
+    apart = {environments.name(framework, device): device for device in options.devices or ["cpu"]}
+    for device in apart.values():
+        yield environments.set_up(framework, device, added=options.added)
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
