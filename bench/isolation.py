@@ -26,9 +26,9 @@ from protocol.catalogue import CatalogueCase
 from protocol.enums import TimingPolicy
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
+from runners.errors import FrameworkBrokenError
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import FrameworkBrokenError
 from runners.isolation.supervisor import Supervisor
 
 FRAMEWORK, DEVICE, SUITE = "torch", "cpu", "paper"

@@ -32,8 +32,8 @@ def main(arguments: list[str]) -> None:
     os.dup2(2, 1)
     module = frameworks.load(framework)
     os.environ.update(frameworks.variables(module, name))
-    device = module.device(name)
-    cases = [case for each in module.suites()[suite] for case in each.cases if not wanted or each.name in wanted]
+    device = frameworks.load_device(module, name)
+    cases = [case for each in module.load_suites()[suite] for case in each.cases if not wanted or each.name in wanted]
     numpy_threads.compute_on_one_thread()
     device.prime()
     began = time.monotonic()

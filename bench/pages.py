@@ -60,7 +60,7 @@ def _first_bytes(house: House, wide: int, again: int, job: int) -> Iterator[Figu
         "matrix": f"{campaign}/matrix",
         "matrix_far": f"{campaign}/matrix?offset=4900",
         "matrix_query": f"{campaign}/matrix?q=module_7.*+fails:xla+passes:cpu+cause:type",
-        "matrix_on_device": f"{campaign}/matrix?by=device&q=fails:cuda",
+        "matrix_on_device": f"{campaign}/matrix?verdict=on_device&q=fails:cuda",
         "function": f"{campaign}/functions/wide/{FUNCTION}",
         "outcome": f"{campaign}/outcomes/{job}",
         "history": f"/history/wide/{FUNCTION}",
@@ -184,7 +184,7 @@ def _wait_added_up(house: House, campaigns: tuple[int, ...]) -> None:
     with httpx.Client(base_url=_site(house), timeout=60.0, trust_env=False) as http:
         for each in campaigns:
             path = f"/api/v1/campaigns/{each}/matrix?limit=1"
-            while not http.get(path).raise_for_status().json()["made"]["current"]:
+            while not http.get(path).raise_for_status().json()["freshness"]["current"]:
                 if time.monotonic() - began > ADDED_UP_S:
                     raise CannotRunError(f"the matrix of campaign {each} is not added up after {ADDED_UP_S:g} s")
                 time.sleep(1.0)

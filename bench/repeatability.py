@@ -21,7 +21,7 @@ from bench.house import House, coordinator, database, runner
 from bench.place import folder, say
 from bench.slowed import FACTOR, VARIABLE
 from coordinator.database.connection import engine as make_engine
-from coordinator.reports import store
+from coordinator.results import report_store as store
 from coordinator.results.comparison.latencies import Comparison, Measured, compare, paper_ratios
 
 SEED = "PORTOLAN_BENCH_SEED"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, cast
 
 # As the zygote this file is run as a script, in an interpreter in which nothing of the project is installed.
 sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
 from runners import frameworks
 from runners.cli import commands
 from runners.isolation import fork_server, zygote
-from runners.suite.cases import Case, Function, On
+from runners.suite.cases import Case, Context, Function
+from runners.suite.framework import Framework
 
 VARIABLE = "PORTOLAN_BENCH_SLOWED"
 FACTOR = 1.5
@@ -31,25 +32,25 @@ FACTOR = 1.5
 class SlowedFramework:
     """The framework, with the calls of some of its functions slowed."""
 
-    def __init__(self, framework: frameworks.Framework, functions: Sequence[str]) -> None:
+    def __init__(self, framework: Framework, functions: Sequence[str]) -> None:
         self._framework = framework
         self._functions = functions
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._framework, name)
 
-    def suites(self) -> Mapping[str, Sequence[Function]]:
-        suites = self._framework.suites()
+    def load_suites(self) -> Mapping[str, Sequence[Function]]:
+        suites: Mapping[str, Sequence[Function]] = self._framework.load_suites()
         for function in (each for functions in suites.values() for each in functions):
             if function.name in self._functions:
                 function.cases[:] = [slowed(case, self._framework) for case in function.cases]
         return suites
 
 
-def slowed(case: Case, framework: frameworks.Framework) -> Case:
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        call = case.prepare(on, *arguments, **options)
-        wait = framework.device(on.target).wait
+def slowed(case: Case, framework: Framework) -> Case:
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        call = case.prepare(context, *arguments, **options)
+        wait = framework.load_device(context.target).wait
 
         def longer() -> Any:
             began = perf_counter_ns()
@@ -70,7 +71,7 @@ def main(arguments: list[str]) -> int:
         fork_server.LAUNCHER = Path(__file__).absolute()
         return commands.main(arguments)
     load, functions = frameworks.load, json.loads(os.environ[VARIABLE])
-    frameworks.load = lambda name: SlowedFramework(load(name), functions)  # type: ignore[assignment]
+    frameworks.load = lambda name: cast(Framework, SlowedFramework(load(name), functions))
     return zygote.main(arguments)
 
 

@@ -55,9 +55,9 @@ def run() -> Iterator[Figure]:
     module = frameworks.load(framework)
     unwaited = UNWAITED.get(framework, "cpu")
     os.environ.update(frameworks.variables(module, unwaited))
-    cases = [case for each in module.suites()["paper"] for case in each.cases]
-    yield from _against_their_tool(framework, module.device("cpu"), cases)
-    yield _without_wait(framework, module.device(unwaited), cases)
+    cases = [case for each in module.load_suites()["paper"] for case in each.cases]
+    yield from _against_their_tool(framework, module.load_device("cpu"), cases)
+    yield _without_wait(framework, module.load_device(unwaited), cases)
 
 
 def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -> Iterator[Figure]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.isolation import timing as clock
-from runners.suite.cases import Case, On, just_call
+from runners.suite.cases import Case, Context, just_call
 from runners.suite.checks import Leaf
 from runners.suite.device import Device
 from runners.suite.rounding import rounded
@@ -35,23 +35,23 @@ class Tool:
 
 def prepared(device: Device, case: Case) -> clock.Call:
     """What the harness would time, made the same way."""
-    on = _on(device, case)
-    return case.prepare(on, *device.put(_inputs(case), case.dtype), **case.options)
+    context = _on(device, case)
+    return case.prepare(context, *device.to_device(_inputs(case), case.dtype), **case.options)
 
 
-def _on(device: Device, case: Case) -> On:
-    return On(
+def _on(device: Device, case: Case) -> Context:
+    return Context(
         function=device.lookup(case.looked_up),
         device=device.handle,
         target=device.name,
         dtype=device.dtype(case.dtype),
-        put=lambda tree: device.put(rounded(tree, case.dtype), case.dtype),
+        to_device=lambda tree: device.to_device(rounded(tree, case.dtype), case.dtype),
         compiled=device.compiled,
     )
 
 
 def _inputs(case: Case) -> list[Any]:
-    return list(rounded(list(case.inputs(case.make())), case.dtype))
+    return list(rounded(list(case.arguments(case.inputs())), case.dtype))
 
 
 def torch(device: Device, case: Case) -> Timed:
@@ -83,12 +83,12 @@ def tensorflow(device: Device, case: Case) -> Timed:
 
     if case.prepare is not just_call or case.kind != "value":
         raise NotForThisToolError(case.id)
-    on = _on(device, case)
+    context = _on(device, case)
     graph = tf.Graph()
-    host = [device.take(device.put(each, case.dtype)) for each in _inputs(case)]
-    with graph.as_default(), tf.device(on.device):
+    host = [device.to_host(device.to_device(each, case.dtype)) for each in _inputs(case)]
+    with graph.as_default(), tf.device(context.device):
         arguments = [_placeholder(each) for each in host]
-        fetched = tf.nest.flatten(on.function(*arguments, **case.options), expand_composites=True)
+        fetched = tf.nest.flatten(context.function(*arguments, **case.options), expand_composites=True)
         operation = tf.group(*[each.op for each in fetched if tf.is_tensor(each)])
     session = tf.compat.v1.Session(graph=graph)
 

@@ -2,7 +2,13 @@
 
 import sys
 
-from coordinator.cli import main
+
+def main() -> int:
+    # The process that draws figures imports its parent's main module again, and needs no command line.
+    from coordinator.cli import main
+
+    return main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

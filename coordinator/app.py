@@ -19,7 +19,7 @@ from coordinator.database.pools import make_pools
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports
-from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports.charts.renderer import Renderer
 from coordinator.results import service as matrices
 from coordinator.results.api import router as matrix
 from coordinator.results.comparison.api import router as changes
@@ -39,12 +39,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         pools = make_pools(settings.database_url, settings.statement_timeout_s)
         supervisor = Supervisor()
         dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor)
-        drawer = Drawer(settings.figures)
+        renderer = Renderer(settings.figures)
         app.state.shared = Shared(
-            pools.requests, dispatcher, settings.database_url, settings.enrolment_secret_file, drawer, supervisor
+            pools.requests, dispatcher, settings.database_url, settings.enrolment_secret_file, renderer, supervisor
         )
         dispatching = supervisor.start("dispatch", dispatcher.run)
-        keeping = supervisor.start("matrices", lambda: matrices.keep(pools.requests))
+        keeping = supervisor.start("matrices", lambda: matrices.refresh_forever(pools.requests))
         try:
             yield
         finally:
@@ -52,7 +52,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             dispatching.cancel()
             await asyncio.wait([dispatching])
             await end(keeping)
-            await drawer.close()
+            await renderer.close()
             await pools.dispose()
 
     app = FastAPI(

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.dispatch.dispatcher import Dispatcher
-from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports.charts.renderer import Renderer
 from coordinator.supervision import Supervisor
 
 
@@ -20,7 +20,7 @@ class Shared:
     dispatcher: Dispatcher
     dsn: str
     enrolment_secret_file: Path | None
-    drawer: Drawer
+    renderer: Renderer
     supervisor: Supervisor
 
 

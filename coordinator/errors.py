@@ -1,44 +1,65 @@
-"""Every error that a caller of the coordinator can meet.
+"""The errors of the coordinator and its command line, in one tree.
 
-::
+Each stands with the status of HTTP and the exit code that it becomes::
 
-    PortolanError
-    ├── RequestError              the caller asked for something that cannot be done
-    │   ├── UnknownNameError          no such suite, function, selector or field value
-    │   ├── QueryError                a query of the matrix cannot be read
-    │   ├── UnauthorizedError         the secret that it asks for is missing or wrong
-    │   ├── ForbiddenError            this coordinator does not offer it
-    │   ├── NotFoundError             no such campaign, runner or job
-    │   ├── ConflictError             it exists already, or its state forbids it
-    │   └── BundleError               a file is no bundle, or not a whole and unchanged one
-    │       ├── BundleTooLargeError       it is larger than any bundle may be
-    │       └── BundleDisagreesError      a case of it is another one than is stored
-    ├── RunnerError               a runner cannot be used
-    │   ├── RunnerUnreachableError    no answer, or too slow an answer
-    │   ├── RunnerRefusedError        it refused our secret
-    │   ├── RunnerIncompatibleError   it is no runner, or speaks another protocol version
-    │   └── SuiteChangedError         its suite is another one than is stored under the revision
-    ├── DrawingError              a figure cannot be drawn
-    ├── SettingError              a setting cannot be used as it stands
-    └── DatabaseError             PostgreSQL cannot be started, reached or upgraded
-        ├── DatabaseAwayError         it takes no connection at present
-        └── DirectoryHeldError        another portolan holds the data directory
+    PortolanError                         500  2
+    ├── RequestError                      422  2
+    │   ├── UnknownNameError              422  2
+    │   ├── QueryError                    422  2
+    │   ├── NotFoundError                 404  2
+    │   ├── UnauthorizedError             401  2
+    │   ├── ForbiddenError                403  2
+    │   ├── ConflictError                 409  2
+    │   └── BundleError                   422  2
+    │       ├── BundleTooLargeError       413  2
+    │       └── BundleDisagreesError      409  2
+    ├── RunnerError                       502  2
+    │   ├── RunnerUnreachableError        502  2
+    │   ├── RunnerRefusedError            502  2
+    │   ├── RunnerIncompatibleError       502  2
+    │   │   └── GapError                  502  2
+    │   ├── SuiteChangedError             409  2
+    │   ├── RunnerChangedError            502  2
+    │   ├── EventsTrimmedError            502  2
+    │   └── EventsAheadError              502  2
+    ├── DatabaseError                     503  2
+    │   ├── DatabaseAwayError             503  2
+    │   └── DirectoryHeldError            503  2
+    ├── DrawingError                      500  2
+    ├── SettingError                      503  2
+    ├── CoordinatorError                  500  2
+    │   └── CoordinatorAwayError          500  2
+    ├── ListenError                       500  2
+    ├── InstanceError                     500  2
+    ├── RulesError                        500  2
+    │   └── PatternError                  500  2
+    ├── ConformanceError                  500  2
+    │   ├── BrokenError                   500  2
+    │   └── NotRunError                   500  2
+    └── FleetError                        500  2
+        ├── StuckError                    500  2
+        ├── EngineError                   500  2
+        │   ├── GoneError                 500  2
+        │   └── PortTakenError            500  2
+        └── DeviceMissingError            500  2
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
-problem details, on the command line one line and exit code 2. Raised without a message, an
-error says its docstring.
+problem details, on the command line one line. Raised without a message, an error says its docstring.
+An exception that only its own module raises and catches stands there, with a name that begins with ``_``.
 """
 
 from __future__ import annotations
 
 import inspect
+from typing import ClassVar
 
 
 class PortolanError(Exception):
     """Something went wrong that the person in front of the screen can do something about."""
 
-    status = 500
-    title = "Internal error"
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Internal error"
+    exit_code: ClassVar[int] = 2
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or " ".join((inspect.getdoc(type(self)) or "").split()))
@@ -153,6 +174,27 @@ class SuiteChangedError(RunnerError):
     title = "Another suite has this revision"
 
 
+class GapError(RunnerIncompatibleError):
+    """Events are missing between two that came; asked for again, they may come."""
+
+
+class RunnerChangedError(RunnerError):
+    """The runner is another boot, or its suite another revision, than the one spoken of."""
+
+
+class EventsTrimmedError(RunnerError):
+    """The runner no longer has the events after the given one: another client acknowledged them."""
+
+    def __init__(self, message: str, acknowledged: int | None) -> None:
+        super().__init__(message)
+        self.acknowledged = acknowledged
+        """Up to where, if the runner says; its stream can be read from there."""
+
+
+class EventsAheadError(RunnerError):
+    """The runner has not issued the event that its stream was to be read on after."""
+
+
 class DatabaseError(PortolanError):
     """The database cannot be used; its log says more."""
 
@@ -179,3 +221,63 @@ class SettingError(PortolanError):
 
 class DirectoryHeldError(DatabaseError):
     """The data directory is held by another portolan; stop that one or choose another directory."""
+
+
+class CoordinatorError(PortolanError):
+    """The coordinator does not answer, or refused the request."""
+
+
+class CoordinatorAwayError(CoordinatorError):
+    """No coordinator answers, it went away in the middle of its answer, or its database is away."""
+
+
+class ListenError(PortolanError):
+    """The coordinator cannot listen there."""
+
+
+class InstanceError(PortolanError):
+    """The local instance cannot be started."""
+
+
+class RulesError(PortolanError):
+    """The file of rules cannot be used; no rule of it is."""
+
+
+class PatternError(RulesError):
+    """A regular expression cannot be used."""
+
+
+class ConformanceError(PortolanError):
+    """A promise of the runner API has no proof."""
+
+
+class BrokenError(ConformanceError):
+    """The promise is broken; the message says what was seen."""
+
+
+class NotRunError(ConformanceError):
+    """The promise cannot be checked on this runner; the message says why."""
+
+
+class FleetError(PortolanError):
+    """The fleet cannot be brought to the desired state."""
+
+
+class StuckError(FleetError):
+    """The container does not end."""
+
+
+class EngineError(FleetError):
+    """The Docker Engine cannot be used, or refused."""
+
+
+class GoneError(EngineError):
+    """There is no such container, image or network."""
+
+
+class PortTakenError(EngineError):
+    """Another program listens on the port."""
+
+
+class DeviceMissingError(FleetError):
+    """This host has no such device."""

@@ -1,4 +1,7 @@
-"""Settings of one coordinator process, from the environment. Nothing else reads variables."""
+"""Settings of one coordinator process, from the environment.
+
+The command line reads variables of its own: where the data are, which coordinator to speak to, a runner's secret.
+"""
 
 from __future__ import annotations
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from coordinator import metrics
+from coordinator.backoff import Backoff
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 
 log = logging.getLogger(__name__)
 
-FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 30.0
-LONGEST_PAUSE_AWAY_S = 2.0
+PAUSE = Backoff(first_s=0.5, longest_s=30.0)
+PAUSE_AWAY = Backoff(first_s=0.5, longest_s=2.0)
 """After an outage of the database work is to go on soon, and trying costs little."""
 SETTLED_S = 5.0
 """A task that has run for so long since its last start is up."""
@@ -115,8 +115,7 @@ class Supervisor:
         record.down_since = now if record.down_since is None else record.down_since
         record.pulse.rest()
         away = isinstance(error, DATABASE_AWAY)
-        longest_s = LONGEST_PAUSE_AWAY_S if away else LONGEST_PAUSE_S
-        pause_s = min(FIRST_PAUSE_S * 2.0 ** min(record.failures - 1, 10), longest_s)
+        pause_s = (PAUSE_AWAY if away else PAUSE).pause_s(record.failures)
         metrics.task_restarts.labels(record.kind).inc()
         if away:
             log.warning("%s: the database is away, starting again in %.1f s: %s", name, pause_s, record.reason)

@@ -1,57 +1,42 @@
-"""Frameworks and devices: finding the module that forces a framework's devices and holds its cases.
+"""Frameworks and devices: the list of ours, and those that other packages bring.
 
-A framework is a package ``runners.<name>``, or else an entry point of that name in the
-group ``portolan.frameworks``. A device of it is one of its module's ``DEVICES``, or else an
-entry point ``<framework>.<device>`` in the group ``portolan.devices``. Modules import nothing
-heavy until they are called, and offer what ``Framework`` and ``Accelerator`` say.
+Ours are the declarations in ``OURS``; a folder alone makes no framework. Another package brings a framework by an
+entry point in the group ``portolan.frameworks`` that names its declaration, and a further device of a framework by
+an entry point ``<framework>.<device>`` in the group ``portolan.devices``. Nothing heavy is imported before a device
+or the suites are loaded.
 """
 
 from __future__ import annotations
 
 import difflib
-import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
 
+from runners.errors import UnknownFrameworkError
+from runners.jax import FRAMEWORK as JAX
+from runners.suite.framework import Framework
+from runners.tensorflow import FRAMEWORK as TENSORFLOW
+from runners.torch import FRAMEWORK as TORCH
+
 if TYPE_CHECKING:
-    from runners.suite.cases import Function
     from runners.suite.device import Device
 
 GROUP = "portolan.frameworks"
 DEVICE_GROUP = "portolan.devices"
-OURS = ("jax", "tensorflow", "torch")
-
-
-class Framework(Protocol):
-    """What a framework's module offers."""
-
-    NAME: str
-    DEVICES: Mapping[str, Mapping[str, str]]
-    """Each device's word, with the environment variables to set before the framework is imported."""
-    __file__: str
-
-    def device(self, name: str) -> Device:
-        """One device, forced. Imports the framework and must not touch the device yet."""
-
-    def suites(self) -> Mapping[str, Sequence[Function]]:
-        """The suites and their functions. Imports the framework."""
+OURS: Mapping[str, Framework] = {framework.name: framework for framework in (JAX, TENSORFLOW, TORCH)}
 
 
 class Accelerator(Protocol):
-    """What the module of a device that is not the framework's own offers."""
+    """The contents of a module that brings a device of a framework."""
 
     VARIABLES: Mapping[str, str]
     """The environment variables to set before the framework is imported."""
 
     def device(self) -> Device:
-        """The device, forced. Imports the framework and must not touch the device yet."""
-
-
-class UnknownFrameworkError(Exception):
-    """There is no framework, or no device of it, by this name; the message is one line."""
+        """Import the framework and make the device, which stays untouched."""
 
 
 def names() -> list[str]:
@@ -59,50 +44,61 @@ def names() -> list[str]:
     return [*OURS, *sorted({entry.name for entry in _entries(GROUP)})]
 
 
-def load(framework: str) -> Framework:
-    """The framework's module, with nothing heavy imported."""
-    require(framework)
-    if is_ours(framework):
-        return cast(Framework, importlib.import_module(f"runners.{framework}"))
-    entry = next(each for each in _entries(GROUP) if each.name == framework)
-    return cast(Framework, _loaded(entry, f"framework {framework!r}"))
+def load(name: str) -> Framework:
+    """The framework's declaration, with nothing heavy imported."""
+    require(name)
+    if name in OURS:
+        return OURS[name]
+    entry = next(entry for entry in _entries(GROUP) if entry.name == name)
+    found = _loaded(entry, f"framework {name!r}")
+    if not isinstance(found, Framework) or found.name != name:
+        raise UnknownFrameworkError(
+            f"framework {name!r}: its entry point {entry.value!r} must name a Framework (runners.suite.framework) "
+            "of the entry point's name"
+        )
+    return found
 
 
 def variables(framework: Framework, device: str) -> Mapping[str, str]:
-    """What the environment must say before the framework is imported for this device."""
-    if device in framework.DEVICES:
-        return framework.DEVICES[device]
+    """The environment variables to set before the framework is imported for this device."""
+    if device in framework.devices:
+        return framework.devices[device].variables
     return _accelerator(framework, device).VARIABLES
 
 
-def device(framework: Framework, name: str) -> Device:
-    """The device of that word. Imports the framework, and touches no device."""
-    if name in framework.DEVICES:
-        return framework.device(name)
+def load_device(framework: Framework, name: str) -> Device:
+    """Import the framework and make the device of that word, which stays untouched."""
+    if name in framework.devices:
+        return framework.load_device(name)
     return _accelerator(framework, name).device()
 
 
 def devices(framework: Framework) -> list[str]:
-    """Every device that can be asked for, the framework's own first. Whether it is there is another question."""
-    prefix = f"{framework.NAME}."
+    """Every device that a runner can be started for, the framework's own first; this machine may lack it."""
+    prefix = f"{framework.name}."
     added = {entry.name.removeprefix(prefix) for entry in _entries(DEVICE_GROUP) if entry.name.startswith(prefix)}
-    return [*framework.DEVICES, *sorted(added - set(framework.DEVICES))]
+    return [*framework.devices, *sorted(added - set(framework.devices))]
 
 
 def _accelerator(framework: Framework, device: str) -> Accelerator:
-    """The module of a device that a package adds."""
+    """The module of a device that a package brings."""
     known = devices(framework)
     if device not in known:
+        reason = framework.unserved.get(device)
+        if reason is not None:
+            raise UnknownFrameworkError(
+                f"{framework.name}/{device} cannot be served here: {reason}; there are {', '.join(known)}"
+            )
         raise UnknownFrameworkError(
-            f"framework {framework.NAME!r} has no device {device!r}; it has {', '.join(known)}, and "
-            f"'portolan-runner setup {framework.NAME} --with PACKAGE' adds what a package brings"
+            f"framework {framework.name!r} has no device {device!r}; it has {', '.join(known)}, and "
+            f"'portolan-runner setup {framework.name} --with PACKAGE' adds what a package brings"
         )
-    entry = next(each for each in _entries(DEVICE_GROUP) if each.name == f"{framework.NAME}.{device}")
-    module = _loaded(entry, f"device {framework.NAME}/{device}")
+    entry = next(entry for entry in _entries(DEVICE_GROUP) if entry.name == f"{framework.name}.{device}")
+    module = _loaded(entry, f"device {framework.name}/{device}")
     missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]
     if missing:
         raise UnknownFrameworkError(
-            f"device {framework.NAME}/{device}: {entry.value!r} has no {' and no '.join(missing)}; "
+            f"device {framework.name}/{device}: {entry.value!r} has no {' and no '.join(missing)}; "
             "what it must offer stands in runners/frameworks.py"
         )
     return cast(Accelerator, module)
@@ -114,24 +110,19 @@ def _entries(group: str) -> list[metadata.EntryPoint]:
     return list(metadata.entry_points().get(group, []))
 
 
-def _loaded(entry: metadata.EntryPoint, what: str) -> object:
+def _loaded(entry: metadata.EntryPoint, name: str) -> object:
     try:
         found: object = entry.load()
     except (ImportError, AttributeError) as error:
         raise UnknownFrameworkError(
-            f"{what}: its entry point {entry.value!r} cannot be loaded ({error}); reinstall it"
+            f"{name}: its entry point {entry.value!r} cannot be loaded ({error}); reinstall it"
         ) from error
     return found
 
 
-def is_ours(framework: str) -> bool:
-    """Whether the project ships it, and so knows how to set up its environment."""
-    return framework in OURS
-
-
 def is_importable(framework: str) -> bool:
     """Whether the framework itself is installed here; looks for it without importing anything."""
-    return not is_ours(framework) or importlib.util.find_spec(framework) is not None
+    return framework not in OURS or importlib.util.find_spec(framework) is not None
 
 
 def require(framework: str) -> None:
@@ -142,3 +133,9 @@ def require(framework: str) -> None:
     close = difflib.get_close_matches(framework, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known) or 'none'}"
     raise UnknownFrameworkError(f"no framework {framework!r}; {hint}")
+
+
+def require_served(framework: str, device: str) -> None:
+    """Raise ``UnknownFrameworkError`` for a device of ours that no runner can serve. Imports nothing."""
+    if framework in OURS and device in OURS[framework].unserved:
+        _accelerator(OURS[framework], device)

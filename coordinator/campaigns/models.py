@@ -66,7 +66,7 @@ class CampaignTarget(BaseModel):
     hardware: str
     environment: str
     simulated: bool
-    notes: list[str]
+    notes: tuple[str, ...]
     suite_revision: str
     live_runners: int
     held_up_by: list[str]

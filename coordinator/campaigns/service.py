@@ -25,7 +25,9 @@ from coordinator.campaigns.models import (
 from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan
 from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError
-from coordinator.targets.selectors import select_targets, spelled
+from coordinator.targets import store as targets_store
+from coordinator.targets.models import Target
+from coordinator.targets.selectors import select_targets
 
 ENOUGH_JOBS = 5
 """Fewer finished jobs than this say nothing about the time left."""
@@ -90,9 +92,9 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
         row = await store.read_campaign(connection, campaign_id)
         if row is None:
             raise _no_campaign(campaign_id)
-        targets = await store.read_targets(connection, campaign_id)
-    elapsed_s = row.elapsed_s
-    by_target = [_target(each, elapsed_s) for each in targets]
+        targets = await targets_store.of_campaign(connection, campaign_id)
+        progress = await store.read_progress(connection, campaign_id)
+    by_target = [_target(target, progress[target.id], row.elapsed_s) for target in targets]
     whole = _campaign(row)
     if row.state == "running":
         # Targets run side by side: the slowest one decides.
@@ -172,19 +174,10 @@ def _campaign(row: Row[Any]) -> dict[str, Any]:
     return {**values, "counters": counters, "estimate": estimate_of_rest(counters, row.elapsed_s)}
 
 
-def _target(row: Row[Any], elapsed_s: float) -> CampaignTarget:
+def _target(target: Target, row: Row[Any], elapsed_s: float) -> CampaignTarget:
     counters = _counters(row)
     return CampaignTarget(
-        id=row.target_id,
-        target=spelled(row),
-        framework=row.framework,
-        version=row.version,
-        device=row.device,
-        hardware=row.hardware,
-        environment=row.environment,
-        simulated=row.simulated,
-        notes=row.notes,
-        suite_revision=row.revision,
+        **{name: getattr(target, name) for name in CampaignTarget.model_fields if hasattr(target, name)},
         live_runners=row.live_runners,
         held_up_by=row.held_up_by,
         counters=counters,

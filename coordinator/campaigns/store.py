@@ -140,10 +140,11 @@ async def read_campaign(connection: AsyncConnection, campaign_id: int) -> Row[An
     return (await connection.execute(text(f"{_LISTED} WHERE c.id = :id"), {"id": campaign_id})).one_or_none()
 
 
-async def read_targets(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
+async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[int, Row[Any]]:
+    """By target: its counters, and the runners that serve it or could."""
     rows = await connection.execute(
         text("""
-        SELECT ct.*, s.revision, t.framework, t.version, t.device, t.hardware, t.environment, t.simulated, t.notes,
+        SELECT ct.*,
                (SELECT count(*) FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id
                  WHERE r.target_id = t.id AND rs.suite_id = ct.suite_id AND r.state = 'online') AS live_runners,
                ARRAY(SELECT format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)
@@ -151,12 +152,11 @@ async def read_targets(connection: AsyncConnection, campaign_id: int) -> Sequenc
                       ORDER BY r.id) AS held_up_by
           FROM campaign_targets ct
           JOIN targets t ON t.id = ct.target_id
-          JOIN suites s ON s.id = ct.suite_id
-         WHERE ct.campaign_id = :id ORDER BY t.framework, t.version_numbers, t.version, t.device, t.id
+         WHERE ct.campaign_id = :id
         """),
         {"id": campaign_id},
     )
-    return rows.all()
+    return {row.target_id: row for row in rows}
 
 
 async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int, tuple[float, int]]:

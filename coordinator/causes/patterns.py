@@ -11,12 +11,10 @@ from collections.abc import Iterable
 
 import re2
 
+from coordinator.errors import PatternError
+
 MEMORY_BYTES = 16 << 20
 """What one set may keep of the states that it has come through; past it, it begins anew and stays linear."""
-
-
-class PatternError(ValueError):
-    """A pattern is no regular expression, or none that can be matched in linear time."""
 
 
 class PatternSet:

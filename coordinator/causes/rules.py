@@ -15,7 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from coordinator.causes.patterns import Eraser, PatternError, PatternSet, require_linear
+from coordinator.causes.patterns import Eraser, PatternSet, require_linear
+from coordinator.errors import PatternError, RulesError
 from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 
@@ -27,10 +28,6 @@ class Classification:
     verdict: Verdict
     cause: Cause | None
     rule: str | None
-
-
-class RulesError(ValueError):
-    """The file of rules cannot be used; the message names the rule and what to change."""
 
 
 _VERDICTS: Mapping[Cause, Verdict] = {

@@ -11,14 +11,14 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.campaigns.store import read_targets
 from coordinator.causes import store
 from coordinator.causes.models import Change, Override, OverrideRequest, Reclassified
 from coordinator.causes.rules import RULES_REVISION, Classification, classify, verdict_of
 from coordinator.causes.store import OVERRIDDEN, Named
 from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
-from coordinator.targets.selectors import Selector, TargetName, spelled
+from coordinator.targets import store as targets
+from coordinator.targets.selectors import Selector, spelled
 from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 
@@ -29,8 +29,8 @@ async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassifi
         await campaigns.detail(engine, campaign_id)
 
     async def work(connection: AsyncConnection) -> Reclassified:
-        await store.patient(connection)
-        await store.alone(connection)
+        await store.set_statement_timeout(connection)
+        await store.lock_exclusively(connection)
         return await _reclassified(connection, campaign_id)
 
     return await transact(engine, work)
@@ -84,7 +84,7 @@ async def override(engine: AsyncEngine, campaign_id: int, request: OverrideReque
     """A person's word wins over every rule, until it is taken back."""
     await _ended(engine, campaign_id)
     async with engine.begin() as connection:
-        await store.alone(connection)
+        await store.lock_exclusively(connection)
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
         await store.put_overrides(connection, jobs, request.cause, request.by, request.why)
         verdict = verdict_of(request.cause)
@@ -97,7 +97,7 @@ async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) ->
     """What the rules had said holds again."""
     await _ended(engine, campaign_id)
     async with engine.begin() as connection:
-        await store.alone(connection)
+        await store.lock_exclusively(connection)
         _, jobs = await _jobs(connection, campaign_id, case, target)
         earlier = await store.take_overrides(connection, jobs)
         if not earlier:
@@ -109,7 +109,7 @@ async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, c
     """As ``override``, of the case and target that the outcome is of."""
     await _ended(engine, campaign_id)
     async with engine.begin() as connection:
-        await store.alone(connection)
+        await store.lock_exclusively(connection)
         jobs = await _runs_of(connection, campaign_id, job_id)
         await store.put_overrides(connection, jobs, cause, by, why)
         await store.rename(connection, [Named(job, verdict_of(cause), cause, OVERRIDDEN) for job in jobs])
@@ -119,7 +119,7 @@ async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> No
     """As ``undo``, of the case and target that the outcome is of."""
     await _ended(engine, campaign_id)
     async with engine.begin() as connection:
-        await store.alone(connection)
+        await store.lock_exclusively(connection)
         earlier = await store.take_overrides(connection, await _runs_of(connection, campaign_id, job_id))
         if not earlier:
             raise NotFoundError(f"nobody has overridden the cause of job {job_id} in campaign {campaign_id}")
@@ -157,19 +157,16 @@ async def _ended(engine: AsyncEngine, campaign_id: int) -> None:
 
 async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target: str) -> tuple[int, Sequence[int]]:
     selector = Selector.parse(target)
-    there = [
-        TargetName(row.target_id, row.framework, row.version, row.device)
-        for row in await read_targets(connection, campaign_id)
-    ]
+    there = await targets.of_campaign(connection, campaign_id)
     matched = [each for each in there if selector.matches(each)]
     if len(matched) != 1:
-        names = ", ".join(sorted(map(str, there)))
+        names = ", ".join(sorted(each.target for each in there))
         raise UnknownNameError(
             f"'{target}' names {len(matched)} targets of campaign {campaign_id}, it must be one (it has: {names})"
         )
     jobs = await store.runs_that_did_not_pass(connection, campaign_id, matched[0].id, case)
     if not jobs:
-        raise NotFoundError(f"campaign {campaign_id} has no outcome of {case} on {matched[0]} that did not pass")
+        raise NotFoundError(f"campaign {campaign_id} has no outcome of {case} on {matched[0].target} that did not pass")
     return matched[0].id, jobs
 
 

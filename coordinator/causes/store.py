@@ -31,12 +31,12 @@ class Named(NamedTuple):
     rule: str | None
 
 
-async def patient(connection: AsyncConnection) -> None:
+async def set_statement_timeout(connection: AsyncConnection) -> None:
     await connection.execute(text(f"SET LOCAL statement_timeout = '{TIMEOUT_S}s'"))
 
 
-async def alone(connection: AsyncConnection) -> None:
-    """Two who rename the same outcomes at once would both count the change."""
+async def lock_exclusively(connection: AsyncConnection) -> None:
+    """Keep everybody else from reclassifying: of the same outcomes at once, both would count the change."""
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
 
 
@@ -81,11 +81,11 @@ SELECT was.campaign_id, was.target_id, was.verdict AS earlier, u.verdict, count(
   FROM was JOIN u USING (job_id) GROUP BY 1, 2, 3, 4
 """)
 
-# By ``renamed`` the matrix knows that it is out of date.
+# By ``reclassifications`` the matrix knows that it is out of date.
 _COUNT = text("""
 UPDATE campaign_targets c
    SET failed = c.failed + n.failed, skipped = c.skipped + n.skipped, incomplete = c.incomplete + n.incomplete,
-       renamed = c.renamed + 1
+       reclassifications = c.reclassifications + 1
   FROM (SELECT campaign_id, target_id,
                sum(((verdict = 'failed')::int - (earlier = 'failed')::int) * outcomes) AS failed,
                sum(((verdict = 'skipped')::int - (earlier = 'skipped')::int) * outcomes) AS skipped,

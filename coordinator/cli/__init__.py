@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except PortolanError as error:
         _complain(str(error))
-        return 2
+        return error.exit_code
     except BrokenPipeError:
         # Whoever read us has seen enough; Python must not complain about it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

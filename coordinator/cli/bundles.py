@@ -9,7 +9,7 @@ import typer
 
 from coordinator.bundles.reader import require_size
 from coordinator.cli.options import DataDir, Url, connect
-from coordinator.cli.tables import plural
+from coordinator.formats import plural
 
 
 def import_(

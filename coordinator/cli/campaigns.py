@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,12 +11,14 @@ import typer
 
 from coordinator.campaigns.models import Campaign, CampaignDetail
 from coordinator.cli.client import Client
-from coordinator.cli.matrix import print_matrix, summary
+from coordinator.cli.matrix import print_matrix, print_summary
 from coordinator.cli.options import AsJson, CampaignId, DataDir, Url, connect, split
 from coordinator.cli.patience import follow, of_campaigns
-from coordinator.cli.progress import Board, Watch, settled
-from coordinator.cli.tables import console, duration, plural, print_columns
-from coordinator.results.outcomes.models import Matrix
+from coordinator.cli.progress import Board, bars, settled
+from coordinator.cli.tables import console, print_columns
+from coordinator.formats import duration, plural
+from coordinator.results.models import MatrixPage
+from coordinator.results.summary import Section
 from protocol.enums import TimingPolicy
 
 
@@ -72,31 +73,31 @@ def submit(
             plan = client.dry_run(request)
             print(f"{plural(plan.jobs, 'job')}: {plural(plan.cases, 'case')} of {plural(plan.functions, 'function')}")
             print(f"on {', '.join(plan.targets)}")
-            print(f"estimated time: {duration(plan.estimate.seconds)}")
+            seconds = plan.estimate.seconds
+            print(f"estimated time: {'unknown' if seconds is None else duration(seconds)}")
             return
         campaign = client.submit(request)
         print(campaign.id, flush=True)
         if not wait and not fail_on:
             return
-        ended, matrix = _wait(client, campaign.id)
+        ended, matrix, summary = _wait(client, campaign.id)
     out = console()
     print_matrix(matrix, out)
-    for line in summary(matrix):
-        print(line)
+    print_summary(summary, out)
     if fail_on and (ended.state == "cancelled" or any(getattr(ended.counters, each) for each in fail_on)):
         raise typer.Exit(1)
 
 
-def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, Matrix]:
-    """Show progress until the campaign has ended; the campaign and its matrix."""
-    watch = Watch()
+def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage, list[Section]]:
+    """Show progress until the campaign has ended; the campaign, its matrix and its summary."""
     campaign: CampaignDetail | None = None
     try:
         with Board() as board:
             patience = of_campaigns(board.say, client.url, campaign_id)
             for campaign in follow(client, campaign_id, patience):
-                board.show(list(watch.bars(campaign, time.monotonic())))
+                board.show(bars(campaign))
             matrix = patience.ask(lambda: client.matrix(campaign_id))
+            summary = patience.ask(lambda: client.summary(campaign_id))
     except KeyboardInterrupt:
         print(
             f"campaign {campaign_id} goes on: `portolan status {campaign_id}` shows it, "
@@ -107,7 +108,7 @@ def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, Matrix]:
     assert campaign is not None
     if campaign.state == "cancelled":
         print(f"campaign {campaign_id} was cancelled", file=sys.stderr)
-    return campaign, matrix
+    return campaign, matrix, summary
 
 
 def status(

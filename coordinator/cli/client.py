@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +16,12 @@ from pydantic import BaseModel, ValidationError
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
 from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
-from coordinator.errors import PortolanError
+from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.registry.models import Runner, RunnerList
 from coordinator.results.comparison.models import Compared
-from coordinator.results.models import History
-from coordinator.results.outcomes.models import Matrix, OutcomePage
+from coordinator.results.models import History, MatrixPage
+from coordinator.results.outcomes.models import OutcomePage
+from coordinator.results.summary import Section, Summary
 from protocol.problems import Problem
 
 SILENCE_S = 30.0
@@ -32,16 +34,14 @@ IMPORT_SILENCE_S = 600.0
 AWAY = (httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.GATEWAY_TIMEOUT)
 """Said without a problem, by a proxy in front of a coordinator that is away."""
 
+MATRIX_ROWS = 5000
+"""Functions of a matrix that are read at once."""
+REFRESH_WAIT_S = 120.0
+REFRESH_LOOK_S = 1.0
+"""A large campaign's matrix is brought up to date beside the requests, a while after its end."""
+
 Query = Mapping[str, str | int]
 Model = TypeVar("Model", bound=BaseModel)
-
-
-class CoordinatorError(PortolanError):
-    """The coordinator does not answer, or refused the request."""
-
-
-class CoordinatorAwayError(CoordinatorError):
-    """No coordinator answers, it went away in the middle of its answer, or its database is away."""
 
 
 class Client:
@@ -92,11 +92,37 @@ class Client:
     def cancel(self, campaign_id: int) -> CampaignDetail:
         return self._read(CampaignDetail, self._call("POST", f"/campaigns/{campaign_id}/cancel"))
 
-    def matrix(self, campaign_id: int) -> Matrix:
-        return self._read(Matrix, self._call("GET", f"/campaigns/{campaign_id}/functions"))
+    def matrix(self, campaign_id: int, function: str | None = None, device: str | None = None) -> MatrixPage:
+        """The whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""
+        query: dict[str, str | int] = {"limit": MATRIX_ROWS}
+        if function is not None:
+            query["q"] = f"function:{function}"
+        if device is not None:
+            query["device"] = device
+        deadline = time.monotonic() + REFRESH_WAIT_S
+        page = self._matrix(campaign_id, query)
+        while not page.freshness.current and page.state != "running" and time.monotonic() < deadline:
+            time.sleep(REFRESH_LOOK_S)
+            page = self._matrix(campaign_id, query)
+        while len(page.rows) < page.found:
+            more = self._matrix(campaign_id, {**query, "offset": len(page.rows)})
+            page = page.model_copy(update={"rows": [*page.rows, *more.rows]})
+            if not more.rows:
+                break
+        return page
 
-    def compare(self, a: str, b: str, by: str) -> Compared:
-        return self._read(Compared, self._call("GET", "/compare", params={"a": a, "b": b, "by": by}))
+    def _matrix(self, campaign_id: int, query: Query) -> MatrixPage:
+        return self._read(MatrixPage, self._call("GET", f"/campaigns/{campaign_id}/matrix", params=query))
+
+    def summary(self, campaign_id: int, function: str | None = None, device: str | None = None) -> list[Section]:
+        """The campaign in sentences, as its report has them."""
+        query = {name: value for name, value in {"function": function, "device": device}.items() if value}
+        timeout = httpx.Timeout(EXPORT_SILENCE_S, connect=5.0)
+        answer = self._call("GET", f"/campaigns/{campaign_id}/summary", params=query, timeout=timeout)
+        return list(self._read(Summary, answer).sections)
+
+    def compare(self, a: str, b: str, verdict: str) -> Compared:
+        return self._read(Compared, self._call("GET", "/compare", params={"a": a, "b": b, "verdict": verdict}))
 
     def history(self, framework: str, function: str) -> History:
         return self._read(History, self._call("GET", f"/history/{quote(framework)}/{quote(function)}"))

@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.client import CoordinatorError
 from coordinator.cli.options import AsJson, DataDir, Url, connect
+from coordinator.formats import plural, ratio
 from coordinator.cli.tables import plural
+from coordinator.errors import CoordinatorError
 from coordinator.results.comparison.models import Change, Compared, ComparedPair, Half, LatencyChange
 
 LISTED = 20
 """Functions of one kind; --json has all."""
 
 
-class By(StrEnum):
-    verdict = "verdict"
-    device = "device"
+class Which(StrEnum):
+    anywhere = "anywhere"
+    on_device = "on_device"
 
 
 class FailOn(StrEnum):
@@ -29,7 +30,9 @@ class FailOn(StrEnum):
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
     b: Annotated[str, typer.Argument(metavar="B", help="What to set against it.")],
-    by: Annotated[By, typer.Option(help="By which verdict: by device, a fallback to the host fails.")] = By.verdict,
+    verdict: Annotated[
+        Which, typer.Option(help="Which verdict counts: on_device, a fallback to the host fails.")
+    ] = Which.anywhere,
     fail_on: Annotated[
         list[FailOn] | None, typer.Option("--fail-on", help="Exit with 1 if there is one; may be given twice.")
     ] = None,
@@ -39,7 +42,7 @@ def compare(
 ) -> None:
     """Say what fails on A and passes on B, the other way round, and what became slower or faster."""
     with connect(url, data_dir) as client:
-        found = client.compare(a, b, by)
+        found = client.compare(a, b, verdict)
     if json:
         print(found.model_dump_json(indent=2))
     else:
@@ -105,5 +108,5 @@ def _half(each: Half | None) -> str:
 
 
 def _latency(each: LatencyChange) -> str:
-    interval = "" if each.interval is None else f" (×{each.interval[0]:.3g} to ×{each.interval[1]:.3g})"
-    return f"    {each.change}: {each.function}: ×{each.ratio:.3g}{interval}"
+    interval = "" if each.interval is None else f" ({ratio(each.interval[0])} to {ratio(each.interval[1])})"
+    return f"    {each.change}: {each.function}: {ratio(each.ratio)}{interval}"

@@ -9,11 +9,10 @@ from typing import Annotated
 import typer
 
 from coordinator import conformance
-from coordinator.cli.client import CoordinatorError
 from coordinator.cli.options import AsJson, SecretFile, SecretStdin, read_secret
-from coordinator.conformance.contract import NotRunError
 from coordinator.conformance.report import Finding, shown
 from coordinator.conformance.restart import START_S, Restart
+from coordinator.errors import CoordinatorError, NotRunError
 
 
 def check(

@@ -20,19 +20,25 @@ from typing import Annotated, Literal
 import typer
 
 from coordinator.cli import elsewhere
-from coordinator.cli.client import Client, CoordinatorAwayError
+from coordinator.cli.client import Client
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.elsewhere import NAME, Follower, Work, cancel_leftovers
 from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, Say, stoppable
+from coordinator.cli.matrix import print_matrix, print_summary
+from coordinator.cli.local import KNOWN_TARGETS, Instance, LocalRunner, Say, stoppable
 from coordinator.cli.matrix import print_matrix, summary
 from coordinator.cli.options import DataDir, split
 from coordinator.cli.patience import of_campaigns
 from coordinator.cli.processes import Child
 from coordinator.cli.progress import Bar, Board
 from coordinator.cli.report import write_report
-from coordinator.cli.tables import console, duration, plural
+from coordinator.cli.tables import console
 from coordinator.cli.up import TEND_EVERY_S, targets_of
 from coordinator.errors import PortolanError
+from coordinator.formats import duration, plural
+from coordinator.results.models import MatrixPage
+from coordinator.results.summary import Section
+from coordinator.errors import CoordinatorAwayError, InstanceError, PortolanError
 from coordinator.results.outcomes.models import Matrix
 
 HOPELESS_STARTS = 5
@@ -245,13 +251,13 @@ def _demo_elsewhere(url: str, targets: Sequence[str] | None, work: Work) -> None
 
 def _matrices(
     client: Client, campaigns: Sequence[int], board: Board, tend: Callable[[], None] = lambda: None
-) -> list[Matrix]:
-    """The matrix of each campaign; ``tend`` brings back a database of ours that is away."""
+) -> list[tuple[MatrixPage, list[Section]]]:
+    """The matrix and the summary of each campaign; ``tend`` brings back a database of ours that is away."""
     patience = of_campaigns(board.say, client.url, *campaigns)
 
-    def matrix(campaign: int) -> Matrix:
+    def matrix(campaign: int) -> tuple[MatrixPage, list[Section]]:
         tend()
-        return client.matrix(campaign)
+        return client.matrix(campaign), client.summary(campaign)
 
     return [patience.ask(partial(matrix, campaign)) for campaign in campaigns]
 
@@ -267,13 +273,12 @@ def _reports(client: Client, campaigns: Sequence[int], directory: DataDirectory,
     return written
 
 
-def _show(matrices: Sequence[Matrix], began: float) -> None:
+def _show(matrices: Sequence[tuple[MatrixPage, list[Section]]], began: float) -> None:
     out = console()
-    for matrix in matrices:
+    for matrix, summary in matrices:
         print_matrix(matrix, out)
         out.print()
-        for line in summary(matrix):
-            out.print(line, soft_wrap=True)
+        print_summary(summary, out)
     out.print(f"\ndone after {duration(time.monotonic() - began)}")
 
 

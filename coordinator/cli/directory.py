@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -21,7 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from coordinator.errors import DatabaseError, DirectoryHeldError
+from coordinator.atomic_files import write_private
+from coordinator.errors import DatabaseError
+from coordinator.held_folder import FolderLock
 
 DEFAULT_PORT = 8642
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
@@ -65,26 +66,15 @@ class DataDirectory:
     def held(self) -> Iterator[None]:
         """Make the directory if need be and keep every other instance out of it."""
         self._make()
-        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = FolderLock(self.path)
+        lock.hold("stop that one, or choose another directory with --data-dir")
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                holder = os.pread(lock, 20, 0).decode(errors="replace").strip() or "unknown"
-                raise DirectoryHeldError(
-                    f"data directory {self.path} is held by another portolan (pid {holder}): "
-                    "stop that one, or choose another directory with --data-dir"
-                ) from None
-            os.ftruncate(lock, 0)
-            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
             self._whereabouts.unlink(missing_ok=True)
-            try:
-                yield
-            finally:
-                with contextlib.suppress(OSError):
-                    self._whereabouts.unlink(missing_ok=True)
+            yield
         finally:
-            os.close(lock)
+            with contextlib.suppress(OSError):
+                self._whereabouts.unlink(missing_ok=True)
+            lock.release()
 
     def announce(self, whereabouts: Whereabouts) -> None:
         """Let other commands find the instance. Readable by its owner only: the DSN holds a password."""
@@ -94,7 +84,7 @@ class DataDirectory:
         """Where the instance that holds this directory answers; None if none runs."""
         try:
             said = json.loads(self._whereabouts.read_text())
-            if not self._is_held():
+            if not FolderLock(self.path).is_held_elsewhere:
                 return None
             return Whereabouts(said["url"], said["dsn"])
         except FileNotFoundError:
@@ -119,16 +109,6 @@ class DataDirectory:
             self.path.mkdir(parents=True)
             self.path.chmod(0o711)  # as root, PostgreSQL's user must get through to postgres/
 
-    def _is_held(self) -> bool:
-        lock = os.open(self.path / "lock", os.O_RDWR)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(lock)
-        return False
-
 
 def find_url(given: str | None, directory: DataDirectory) -> str:
     """Which coordinator a command speaks to: as given, else the environment's, else the local one's."""
@@ -139,14 +119,3 @@ def find_url(given: str | None, directory: DataDirectory) -> str:
     except DatabaseError:
         found = None  # somebody else's instance: the default address may still be right
     return found.url if found else DEFAULT_URL
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file whole or not at all, for its owner's eyes only."""
-    part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
-    with open(part, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)

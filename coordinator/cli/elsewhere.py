@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.client import Client
 from coordinator.cli.patience import follow, of_campaigns
-from coordinator.cli.progress import Bar, Board, Watch
-from coordinator.cli.tables import duration, plural
+from coordinator.cli.progress import Bar, Board, bars
 from coordinator.errors import PortolanError
+from coordinator.formats import duration, plural
+from coordinator.cli.tables import duration, plural
+from coordinator.errors import CoordinatorError, PortolanError
 
 NAME = "demo"
 Work = dict[str, Any]
@@ -27,7 +29,6 @@ class Follower:
 
     def __init__(self, url: str, campaign: CampaignDetail, say: Callable[[str], None]) -> None:
         self.latest = campaign
-        self.watch = Watch()
         self.error: PortolanError | None = None
         self._url = url
         self._patience = of_campaigns(say, url, campaign.id)
@@ -39,7 +40,7 @@ class Follower:
         return not self._thread.is_alive()
 
     def bars(self) -> list[Bar]:
-        return self.watch.bars(self.latest, time.monotonic())
+        return bars(self.latest)
 
     def _follow(self) -> None:
         try:

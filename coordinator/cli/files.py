@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from coordinator.atomic_files import replacing
+
 
 @contextmanager
 def writing(output: Path | None) -> Iterator[BinaryIO]:
@@ -17,13 +19,8 @@ def writing(output: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    part = output.with_name(f"{output.name}.part")
-    try:
-        with part.open("wb") as sink:
-            yield sink
-        part.replace(output)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(output) as sink:
+        yield sink
 
 
 @contextmanager

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.options import AsJson, DataDir, Url, connect
-from coordinator.cli.tables import latency, print_columns
-from coordinator.results.models import Past
+from coordinator.cli.tables import print_columns
+from coordinator.formats import latency
+from coordinator.results.models import HistoryCell
 
 
 def history(
@@ -35,7 +36,7 @@ def framework_of(function: str) -> str:
     return "tensorflow" if first == "tf" else first
 
 
-def _row(each: Past) -> tuple[str, ...]:
+def _row(each: HistoryCell) -> tuple[str, ...]:
     device = "host only" if each.verdict_on_device is None else each.verdict_on_device
     return (
         str(each.campaign_id),
@@ -44,7 +45,7 @@ def _row(each: Past) -> tuple[str, ...]:
         f"{each.suite} {each.suite_revision}",
         f"{each.verdict} {each.passed}/{each.total}",
         device if each.passed_on_device is None else f"{device} {each.passed_on_device}/{each.total_on_device}",
-        each.cause or each.cause_on_device or each.not_counted_cause or "",
+        each.main_cause or "",
         latency(each.cold_ms),
         latency(each.steady_ms),
         "; ".join(each.sentences),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from coordinator.errors import PortolanError
+from coordinator.errors import ListenError
 
 if TYPE_CHECKING:  # no command waits for an import that only one of them needs
     from fastapi import FastAPI
@@ -17,10 +17,6 @@ if TYPE_CHECKING:  # no command waits for an import that only one of them needs
 KEPT_IDLE_S = 75
 """An idle connection is closed after this; a client that reuses one at that instant loses its request,
 and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner."""
-
-
-class ListenError(PortolanError):
-    """The coordinator cannot listen there."""
 
 
 @contextmanager

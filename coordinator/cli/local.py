@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Literal
 
 import uvicorn
 
-from coordinator.cli.client import Client, CoordinatorAwayError
-from coordinator.cli.directory import DataDirectory, Whereabouts, write_private
-from coordinator.cli.listening import ListenError, listening_on, server_of
+from coordinator.atomic_files import write_private
+from coordinator.backoff import Backoff
+from coordinator.cli.client import Client
+from coordinator.cli.directory import DataDirectory, Whereabouts
+from coordinator.cli.listening import listening_on, server_of
 from coordinator.cli.processes import STOP_LIMIT_S, Child
-from coordinator.errors import DatabaseError, PortolanError
+from coordinator.errors import CoordinatorAwayError, DatabaseError, InstanceError, ListenError, PortolanError
 
 if TYPE_CHECKING:
     from coordinator.database.embedded import EmbeddedPostgres
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
 """What ``up`` and ``demo`` try unless told otherwise; the smallest download first, for the first chart."""
 READY_LIMIT_S = 180.0
-LONGEST_BACKOFF_S = 60.0
+RESTART = Backoff(first_s=1.0, longest_s=60.0)
 LOG_LIMIT_BYTES = 5_000_000
 FIRST_STARTS = 3
 """A runner that has never been ready is started this often, then left out."""
@@ -40,10 +42,6 @@ CANNOT_SERVE = 2
 """Exit code of a runner whose framework or device is not there."""
 
 Say = Callable[[str], None]
-
-
-class InstanceError(PortolanError):
-    """The local instance cannot be started."""
 
 
 @dataclass
@@ -61,11 +59,6 @@ class LocalRunner:
     """When the present state began."""
     failures: int = 0
     id: int | None = None
-
-
-def backoff_s(failures: int) -> float:
-    """How long to wait before the next start of a runner that ended ``failures`` times in a row."""
-    return min(2.0 ** min(failures - 1, 10), LONGEST_BACKOFF_S)
 
 
 class Instance:
@@ -195,7 +188,7 @@ class Instance:
             self._postgres.start()
         except DatabaseError as error:
             self._postgres_failures += 1
-            self._postgres_due = time.monotonic() + backoff_s(self._postgres_failures)
+            self._postgres_due = time.monotonic() + RESTART.pause_s(self._postgres_failures)
             self._say(f"PostgreSQL cannot be started, trying again: {error}")
             return
         self._postgres_failures = 0
@@ -212,7 +205,7 @@ class Instance:
 
     def _tend(self, runner: LocalRunner) -> None:
         now = time.monotonic()
-        if runner.state == "waiting" and now - runner.since >= backoff_s(runner.failures):
+        if runner.state == "waiting" and now - runner.since >= RESTART.pause_s(runner.failures):
             self._launch(runner)
         if runner.child is None or runner.state not in ("starting", "serving"):
             return
@@ -224,7 +217,7 @@ class Instance:
         elif runner.state == "starting" and now - runner.since > READY_LIMIT_S:
             runner.child.stop()
             self._failed(runner, "did not start", f"it was not ready after {READY_LIMIT_S:.0f} s", hopeless=True)
-        elif runner.state == "serving" and runner.failures and now - runner.since > LONGEST_BACKOFF_S:
+        elif runner.state == "serving" and runner.failures and now - runner.since > RESTART.longest_s:
             runner.failures = 0
 
     def _launch(self, runner: LocalRunner) -> None:
@@ -272,7 +265,7 @@ class Instance:
         runner.state, runner.since = "waiting", time.monotonic()
         self._say(
             f"{runner.target}: the runner {what} ({reason}), starting it again in "
-            f"{backoff_s(runner.failures):.0f} s (its log: {runner.folder / 'log'})"
+            f"{RESTART.pause_s(runner.failures):.0f} s (its log: {runner.folder / 'log'})"
         )
 
     def _leave_out(self, runner: LocalRunner, reason: str) -> None:

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory, find_url
+from coordinator.errors import CoordinatorError
 
 Url = Annotated[
     str | None,

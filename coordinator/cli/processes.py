@@ -9,14 +9,14 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-TETHER = Path(__file__).with_name("tether.py")
+from coordinator.exec_with_parent_death_signal import dying_with_us
+
 STOP_LIMIT_S = 10.0
 LINES_KEPT = 50
 
@@ -37,7 +37,7 @@ class Child:
         self._complaints: deque[str] = deque(maxlen=LINES_KEPT)
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600) if log else None
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), *command],
+            dying_with_us(command, signal.SIGTERM),
             env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -10,10 +10,11 @@ from urllib.parse import quote
 
 import typer
 
-from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.client import Client
 from coordinator.cli.files import writing, writing_text
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console, print_columns
+from coordinator.errors import CoordinatorError
 from coordinator.reports.table_renderer import from_json, to_terminal
 
 PICTURES = ("svg", "png", "json")

@@ -6,18 +6,20 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from coordinator.causes.rules import readable
-from coordinator.cli.client import Client, CoordinatorError
+from coordinator.cli.client import Client
 from coordinator.cli.files import writing, writing_text
-from coordinator.cli.matrix import print_matrix, summary
+from coordinator.cli.matrix import print_matrix, print_summary
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
+from coordinator.cli.tables import console
+from coordinator.formats import plural
 from coordinator.cli.tables import console, plural
+from coordinator.errors import CoordinatorError
 from coordinator.results.outcomes.models import Matrix
 from protocol.enums import Cause, Verdict
 
@@ -64,10 +66,9 @@ def results(
 
 def _print_table(client: Client, campaign_id: int, filters: dict[str, str], stream: Any) -> None:
     out = console(stream)
-    matrix = _narrowed(client.matrix(campaign_id), filters.get("function"), filters.get("device"))
-    print_matrix(matrix, out)
-    for line in summary(matrix):
-        out.print(line)
+    function, device = filters.get("function"), filters.get("device")
+    print_matrix(client.matrix(campaign_id, function, device), out)
+    print_summary(client.summary(campaign_id, function, device), out)
     if "verdict" not in filters and "cause" not in filters:
         filters = {**filters, "verdict": str(Verdict.failed)}
     told = _listed(client.outcomes(campaign_id, filters))
@@ -77,16 +78,6 @@ def _print_table(client: Client, campaign_id: int, filters: dict[str, str], stre
         out.print(line, soft_wrap=True)
     if len(told) > LISTED:
         out.print(f"… and {plural(len(told) - LISTED, 'case')} more: --format csv has all, --function narrows")
-
-
-def _narrowed(matrix: Matrix, function: str | None, device: str | None) -> Matrix:
-    targets = [each for each in matrix.targets if device is None or each.target.endswith(f"/{device}")]
-    rows = [
-        row
-        for row in matrix.functions
-        if (function is None or fnmatchcase(row.function, function)) and any(each.id in row.cells for each in targets)
-    ]
-    return matrix.model_copy(update={"targets": targets, "functions": rows})
 
 
 def _listed(outcomes: Iterable[dict[str, Any]]) -> list[str]:

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.client import CoordinatorError
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
+from coordinator.formats import plural
 from coordinator.cli.tables import plural
+from coordinator.errors import CoordinatorError
 from protocol.enums import Cause
 
 

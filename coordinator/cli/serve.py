@@ -11,8 +11,8 @@ import typer
 
 from coordinator.cli.directory import DEFAULT_PORT
 from coordinator.cli.listening import listening_on, server_of
-from coordinator.cli.local import InstanceError, JsonLines
-from coordinator.errors import DatabaseError
+from coordinator.cli.local import JsonLines
+from coordinator.errors import DatabaseError, InstanceError
 
 
 def serve(

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
-from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, stoppable
+from coordinator.cli.local import KNOWN_TARGETS, Instance, stoppable
 from coordinator.cli.options import DataDir, split
+from coordinator.errors import InstanceError
 from coordinator.settings import enrolment_file
 
 TEND_EVERY_S = 0.1

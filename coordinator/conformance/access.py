@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from coordinator.conformance.contract import BrokenError
 from coordinator.conformance.subject import Subject
+from coordinator.errors import BrokenError
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo

@@ -27,14 +27,6 @@ class Clause:
     level: Level = Level.probe
 
 
-class BrokenError(Exception):
-    """The promise is broken; the message says what was seen."""
-
-
-class NotRunError(Exception):
-    """The promise cannot be checked on this runner; the message says why."""
-
-
 CLAUSES = (
     Clause("access.healthz", "GET /healthz answers 200, without a secret too."),
     Clause("access.secret", "Every call under /v1 answers 401 without the secret, and with any other, however near."),

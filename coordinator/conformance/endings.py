@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from coordinator.conformance.contract import BrokenError, NotRunError
 from coordinator.conformance.stream import Key, Seen, Stream, named
 from coordinator.conformance.subject import STOP_S, Subject
 from coordinator.conformance.validity import LATE_S
+from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag
 
 DEADLINE_S = 2.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from coordinator.conformance.contract import BrokenError
 from coordinator.conformance.stream import Key, Seen, Stream, named
 from coordinator.conformance.subject import Subject
 from coordinator.conformance.validity import LATE_S
+from coordinator.errors import BrokenError
 from protocol.enums import ConformanceTag
 
 HEARTBEAT_S = 10.0

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from coordinator.conformance.contract import BrokenError, NotRunError
 from coordinator.conformance.stream import Key, Seen, Stream, named
 from coordinator.conformance.subject import STOP_S, Case, Subject
+from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag
 from protocol.jobs import MAX_JOBS_PER_POST
 

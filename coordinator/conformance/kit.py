@@ -14,13 +14,14 @@ from typing import Any
 import httpx
 
 from coordinator.conformance import access, endings, events, jobs, outcomes, own, requests, restart
-from coordinator.conformance.contract import CLAUSES, BrokenError, Clause, Level, NotRunError
+from coordinator.conformance.contract import CLAUSES, Clause, Level
 from coordinator.conformance.report import Finding, Report, Result
 from coordinator.conformance.restart import Restart
 from coordinator.conformance.start import begin, clients
 from coordinator.conformance.stream import OUTCOME_S
 from coordinator.conformance.subject import Subject
-from coordinator.registry.client import reason_of
+from coordinator.database.outage import reason_of
+from coordinator.errors import BrokenError, NotRunError
 
 Check = Callable[[Subject], Awaitable[None]]
 Told = Callable[[Finding], None]

@@ -6,9 +6,9 @@ import json
 
 from pydantic import ValidationError
 
-from coordinator.conformance.contract import BrokenError
 from coordinator.conformance.subject import Subject
 from coordinator.conformance.validity import TAIL_BYTES, fault
+from coordinator.errors import BrokenError
 from protocol.enums import ConformanceTag, Ending, Verdict
 from protocol.events import EVENT
 from protocol.outcomes import Outcome

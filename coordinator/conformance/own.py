@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import cycle
 
-from coordinator.conformance.contract import BrokenError, Level, NotRunError
+from coordinator.conformance.contract import Level
 from coordinator.conformance.subject import Case, Subject
 from coordinator.conformance.validity import fault
+from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag, TimingPolicy
 
 DRAWN = {Level.probe: 6, Level.full: 200}

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from coordinator.conformance.contract import BrokenError, NotRunError
 from coordinator.conformance.subject import Subject
+from coordinator.errors import BrokenError, NotRunError
 from protocol.problems import PROBLEM_JSON
 
 ANOTHER = "another-than-this"

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 
 import httpx
 
-from coordinator.conformance.contract import BrokenError, NotRunError
 from coordinator.conformance.stream import named
 from coordinator.conformance.subject import Subject
+from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag
 
 Restart = Callable[[], Awaitable[None]]

@@ -9,12 +9,12 @@ from typing import Any
 
 import httpx
 
-from coordinator.conformance.contract import BrokenError
 from coordinator.conformance.history import History
 from coordinator.conformance.stream import Seen
 from coordinator.conformance.subject import ANSWER_S, Case, Subject
-from coordinator.errors import RunnerIncompatibleError, RunnerRefusedError, RunnerUnreachableError
-from coordinator.registry.client import IDLE_S, reason_of
+from coordinator.database.outage import reason_of
+from coordinator.errors import BrokenError, RunnerIncompatibleError, RunnerRefusedError, RunnerUnreachableError
+from coordinator.registry.client import IDLE_S
 
 LOOK_S = 12.0
 """A heartbeat comes within 10 s."""

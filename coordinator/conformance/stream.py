@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from coordinator.conformance.contract import BrokenError
+from coordinator.errors import BrokenError
 
 OUTCOME_S = 60.0
 """For the outcome of a case that passes at once: a process may have to be made first."""

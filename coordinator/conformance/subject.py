@@ -18,10 +18,11 @@ from typing import Any, ClassVar
 
 import httpx
 
-from coordinator.conformance.contract import BrokenError, Level, NotRunError
+from coordinator.conformance.contract import Level
 from coordinator.conformance.history import History
 from coordinator.conformance.stream import OUTCOME_S, Key, Seen, Stream
 from coordinator.conformance.validity import Asked
+from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag, TimingPolicy
 from protocol.events import Acknowledgement
 

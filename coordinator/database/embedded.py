@@ -8,14 +8,12 @@ In the data directory: ``cluster/`` (PostgreSQL's own), ``password``, ``port``, 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,12 +21,14 @@ from types import TracebackType
 
 import psutil
 
+from coordinator.atomic_files import write_private
 from coordinator.database.binaries import Account, Installation, account_of, choose, servant, within_reach
-from coordinator.errors import DatabaseError, DirectoryHeldError
+from coordinator.errors import DatabaseError
+from coordinator.exec_with_parent_death_signal import dying_with_us
+from coordinator.held_folder import FolderLock
 
 USER = DATABASE = "portolan"
 INITDB_OPTIONS = ("--username", USER, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C")
-LAUNCHER = Path(__file__).with_name("launcher.py")
 INITDB_LIMIT_S = 300.0
 READY_LIMIT_S = 300.0  # recovery after a crash replays up to a gigabyte of log
 STOP_LIMITS_S = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
@@ -55,7 +55,7 @@ class EmbeddedPostgres:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory.absolute()
-        self._lock: int | None = None
+        self._lock = FolderLock(self.directory)
         self._server: subprocess.Popen[bytes] | None = None
 
     @property
@@ -96,12 +96,10 @@ class EmbeddedPostgres:
                     self._server.wait(limit_s)
                     break
             self._server = None
-        if self._lock is not None:
+        if self._lock.is_held:
             with contextlib.suppress(OSError):
                 stop_leftovers(self.directory)
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
-            os.close(self._lock)
-            self._lock = None
+            self._lock.release()
 
     def __enter__(self) -> str:
         return self.start()
@@ -116,7 +114,7 @@ class EmbeddedPostgres:
         self.directory.mkdir(parents=True, exist_ok=True)
         if not any(self.directory.iterdir()):
             self.directory.chmod(0o711)  # ours from here on; PostgreSQL's user must get through to cluster/
-        self._hold()
+        self._lock.hold("stop that one, or choose another directory")
         account = _account(cluster)
         closed = account.closed_folder(cluster)
         if closed is not None:
@@ -137,22 +135,6 @@ class EmbeddedPostgres:
             )
         _forget_strangers(cluster / "postmaster.pid")
         self._serve(cluster, programs, account, installation)
-
-    def _hold(self) -> None:
-        if self._lock is None:
-            self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(self._lock, 20, 0).decode(errors="replace").strip() or "unknown"
-            os.close(self._lock)
-            self._lock = None
-            raise DirectoryHeldError(
-                f"data directory {self.directory} is held by another portolan (pid {holder}): "
-                "stop that one, or choose another directory"
-            ) from None
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
 
     def _make_cluster(self, cluster: Path, programs: Path, account: Account) -> None:
         """Made under another name and renamed last: what a crash leaves is swept up by the next call."""
@@ -324,9 +306,7 @@ def _data_major(cluster: Path) -> int | None:
 
 
 def _launch(account: Account, at_parents_death: signal.Signals, command: list[str]) -> list[str]:
-    groups = ",".join(map(str, account.groups))
-    identity = [str(account.uid), str(account.gid), groups, str(os.getpid()), str(int(at_parents_death))]
-    return [sys.executable, "-I", "-S", str(LAUNCHER), *identity, *command]
+    return dying_with_us(command, at_parents_death, (account.uid, account.gid, account.groups))
 
 
 def _environment() -> dict[str, str]:
@@ -363,13 +343,7 @@ def _keep(path: Path, text: str) -> str:
     with contextlib.suppress(FileNotFoundError):
         if said := path.read_text().strip():
             return said
-    part = path.with_suffix(".part")
-    part.unlink(missing_ok=True)
-    with open(part, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
+    write_private(path, text)
     return text
 
 

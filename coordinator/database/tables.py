@@ -202,7 +202,13 @@ campaign_targets = Table(
         Column(name, Integer, nullable=False, server_default=text("0"))
         for name in ("done", "passed", "failed", "skipped", "incomplete", "cancelled")
     ),
-    Column("renamed", Integer, nullable=False, server_default=text("0"), comment="times that causes were named anew"),
+    Column(
+        "reclassifications",
+        Integer,
+        nullable=False,
+        server_default=text("0"),
+        comment="times that outcomes got another cause",
+    ),
     comment="what takes part, and its counters; kept by the statements that move jobs",
 )
 
@@ -330,10 +336,11 @@ matrices = Table(
     "matrices",
     metadata,
     Column("campaign_id", ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
-    Column("done", Integer, nullable=False, comment="outcomes that it was added up from"),
-    Column("renamed", Integer, nullable=False, comment="times that causes had been named anew by then"),
+    Column("done", Integer, nullable=False, comment="outcomes that it was made from"),
+    Column("reclassifications", Integer, nullable=False, comment="times that outcomes had got another cause by then"),
     Column("made_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("took_s", Double, nullable=False, comment="to add it up"),
+    Column("took_s", Double, nullable=False, comment="to make it"),
+    Column("definition", Text, nullable=False, server_default="", comment="digest of what its figures are defined by"),
     comment="how far each campaign's rows of matrix_cells are",
 )
 
@@ -373,8 +380,11 @@ matrix_cells = Table(
     Column("ratio_cases", Integer),
     Column("total_on_device", Integer),
     Column("unknown_placement", Integer),
+    Column("unknown_cause", Integer, nullable=False, server_default=text("0")),
+    Column("samples", BigInteger),
+    Column("cpu_target_id", Integer, comment="the target that ratio_to_cpu is against"),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
-    comment="function_verdicts and function_latencies of the campaigns, kept for pages that cannot wait for them",
+    comment="function_verdicts, function_latencies and function_ratios, kept for pages that cannot wait for them",
 )
 
 

@@ -130,6 +130,92 @@ SELECT o.job_id,
 )
 
 
+_CASES_MEASURED = """\
+SELECT o.campaign_id,
+       o.target_id,
+       o.case_id,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) AS cold_ms,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.iqr_ms) AS iqr_ms,
+       avg(o.cold_ms) AS mean_cold_ms,
+       sum(coalesce(cardinality(o.samples_ms), 0)) AS samples,
+       count(*) AS runs,
+       min(o.fingerprint_id) AS fingerprint_id
+  FROM outcomes o
+  JOIN cases h ON h.id = o.case_id
+ WHERE o.verdict = 'passed'
+   AND (o.placement = 'on_device' OR h.host_only IS NOT NULL)
+   AND (o.cold_ms IS NOT NULL OR o.steady_ms IS NOT NULL)
+ GROUP BY o.campaign_id, o.target_id, o.case_id"""
+"""A case's latencies on a target, of which every other latency and ratio is made."""
+
+
+def _indented(query: str, spaces: int) -> str:
+    return query.replace("\n", "\n" + " " * spaces)
+
+
+def cpu_bases(latencies: str) -> str:
+    """The CPU target that each target's latencies are set against, from the rows of ``case_latencies``."""
+    return f"""\
+SELECT DISTINCT ON (n.campaign_id, n.target_id)
+       n.campaign_id,
+       n.target_id,
+       n.cpu_target_id,
+       n.common_cases
+  FROM (SELECT m.campaign_id,
+               m.target_id,
+               m.cpu_target_id,
+               sum(m.cases)::bigint AS common_cases,
+               bool_or(coalesce(f.body ->> 'host' = g.body ->> 'host', false)) AS same_host,
+               bool_and(m.same_hardware) AS same_hardware,
+               bool_and(m.same_environment) AS same_environment
+          FROM (SELECT here.campaign_id,
+                       here.target_id,
+                       here.fingerprint_id,
+                       cpu.target_id AS cpu_target_id,
+                       cpu.fingerprint_id AS cpu_fingerprint_id,
+                       count(*) AS cases,
+                       bool_and(here.hardware = cpu.hardware) AS same_hardware,
+                       bool_and(here.environment = cpu.environment) AS same_environment
+                  FROM {latencies} here
+                  JOIN {latencies} cpu ON cpu.campaign_id = here.campaign_id AND cpu.case_id = here.case_id
+                 WHERE here.device <> 'cpu' AND cpu.device = 'cpu'
+                   AND cpu.framework = here.framework AND cpu.version = here.version
+                   AND NOT here.simulated AND NOT cpu.simulated AND NOT here.host_only
+                 GROUP BY here.campaign_id, here.target_id, here.fingerprint_id, cpu.target_id, cpu.fingerprint_id) m
+          LEFT JOIN fingerprints f ON f.id = m.fingerprint_id
+          LEFT JOIN fingerprints g ON g.id = m.cpu_fingerprint_id
+         GROUP BY m.campaign_id, m.target_id, m.cpu_target_id) n
+ ORDER BY n.campaign_id, n.target_id, n.same_host DESC, n.same_hardware DESC, n.same_environment DESC,
+          n.common_cases DESC, n.cpu_target_id"""
+
+
+def ratios(latencies: str, bases: str) -> str:
+    """How many times as long a function's calls take as on the CPU, from ``case_latencies`` and ``cpu_bases``."""
+    return f"""\
+SELECT here.campaign_id,
+       here.suite,
+       here.revision,
+       here.framework,
+       here.version,
+       here.device,
+       here.hardware,
+       here.environment,
+       here.function,
+       exp(avg(ln(here.steady_ms / cpu.steady_ms))) AS ratio,
+       count(*) AS cases,
+       cpu.hardware AS cpu_hardware,
+       here.target_id,
+       cpu.target_id AS cpu_target_id
+  FROM {latencies} here
+  JOIN {bases} base ON base.campaign_id = here.campaign_id AND base.target_id = here.target_id
+  JOIN {latencies} cpu ON cpu.campaign_id = base.campaign_id AND cpu.target_id = base.cpu_target_id
+                          AND cpu.case_id = here.case_id
+ WHERE here.steady_ms > 0 AND cpu.steady_ms > 0 AND NOT here.host_only
+ GROUP BY here.campaign_id, here.suite, here.revision, here.framework, here.version, here.device, here.hardware,
+          here.environment, here.function, cpu.hardware, here.target_id, cpu.target_id"""
+
+
 FUNCTION_VERDICTS = View(
     "function_verdicts",
     """One row a function, target and campaign: its cases over their runs, added up. Counted runs
@@ -159,6 +245,7 @@ FUNCTION_VERDICTS = View(
         "total_on_device": "passed_on_device + failed_on_device; null if host_only",
         "unknown_placement": "cases of which every counted run passed, none by falling back, and one or more without "
         "proof of where: neither passed nor failed on the device; null if host_only",
+        "unknown_cause": "failed cases whose cause is that no rule knows it",
     },
     """\
 SELECT n.campaign_id,
@@ -195,7 +282,8 @@ SELECT n.campaign_id,
        t.simulated,
        n.target_id,
        CASE WHEN NOT n.host_only THEN n.passed_on_device + n.failed_on_device END AS total_on_device,
-       CASE WHEN NOT n.host_only THEN n.unknown_placement END AS unknown_placement
+       CASE WHEN NOT n.host_only THEN n.unknown_placement END AS unknown_placement,
+       n.unknown_cause
   FROM (SELECT r.campaign_id,
                r.target_id,
                c.suite_id,
@@ -214,6 +302,7 @@ SELECT n.campaign_id,
                count(*) FILTER (WHERE r.failed + r.fell_back > 0) AS failed_on_device,
                count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > r.on_device AND c.host_only IS NULL)
                    AS unknown_placement,
+               count(*) FILTER (WHERE r.cause = 'unknown') AS unknown_cause,
                mode() WITHIN GROUP (ORDER BY r.cause) AS cause,
                mode() WITHIN GROUP (ORDER BY r.cause_on_device) AS cause_on_device,
                mode() WITHIN GROUP (ORDER BY r.not_counted_cause)
@@ -262,7 +351,7 @@ FUNCTION_LATENCIES = View(
         "cases": "cases with a measured run",
         "runs": "measured runs of those cases",
     },
-    """\
+    f"""\
 SELECT n.campaign_id,
        s.name AS suite,
        s.revision,
@@ -292,20 +381,7 @@ SELECT n.campaign_id,
                sum(r.samples)::bigint AS samples,
                count(*) AS cases,
                sum(r.runs)::bigint AS runs
-          FROM (SELECT o.campaign_id,
-                       o.target_id,
-                       o.case_id,
-                       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) AS cold_ms,
-                       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms,
-                       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.iqr_ms) AS iqr_ms,
-                       sum(coalesce(cardinality(o.samples_ms), 0)) AS samples,
-                       count(*) AS runs
-                  FROM outcomes o
-                  JOIN cases h ON h.id = o.case_id
-                 WHERE o.verdict = 'passed'
-                   AND (o.placement = 'on_device' OR h.host_only IS NOT NULL)
-                   AND (o.cold_ms IS NOT NULL OR o.steady_ms IS NOT NULL)
-                 GROUP BY o.campaign_id, o.target_id, o.case_id) r
+          FROM ({_indented(_CASES_MEASURED, 16)}) r
           JOIN cases c ON c.id = r.case_id
          GROUP BY r.campaign_id, r.target_id, c.suite_id, c.function) n
   JOIN targets t ON t.id = n.target_id
@@ -313,5 +389,74 @@ SELECT n.campaign_id,
 """,
 )
 
-VIEWS = (OUTCOME_ROWS, FUNCTION_VERDICTS, FUNCTION_LATENCIES)
+CASE_LATENCIES = View(
+    "case_latencies",
+    """One row a case, target and campaign with something measured, its runs put together. Only runs that passed
+    count, and of those only the ones proven on the device, or of functions declared host_only.""",
+    {
+        "host_only": "declared in the catalogue; such functions stay out of latency ratios",
+        "cold_ms": "first call of the case in its process, the median over runs; it holds compilation",
+        "steady_ms": "one call after warm-up, the median over runs",
+        "iqr_ms": "interquartile range of a run's samples, the median over runs",
+        "mean_cold_ms": "first call, the mean over runs: the study's rule",
+        "samples": "number of samples behind steady_ms, over all runs",
+        "runs": "measured runs",
+        "fingerprint_id": "of one of the runs: the machine and the installation",
+    },
+    f"""\
+SELECT n.campaign_id,
+       s.name AS suite,
+       s.revision,
+       t.framework,
+       t.version,
+       t.device,
+       t.hardware,
+       t.environment,
+       t.simulated,
+       c.function,
+       c.name AS "case",
+       c.host_only IS NOT NULL AS host_only,
+       n.cold_ms,
+       n.steady_ms,
+       n.iqr_ms,
+       n.mean_cold_ms,
+       n.samples,
+       n.runs,
+       n.target_id,
+       n.case_id,
+       n.fingerprint_id
+  FROM ({_indented(_CASES_MEASURED, 8)}) n
+  JOIN targets t ON t.id = n.target_id
+  JOIN cases c ON c.id = n.case_id
+  JOIN suites s ON s.id = c.suite_id
+""",
+)
+
+
+CPU_BASES = View(
+    "cpu_bases",
+    """One row a target and campaign: the one CPU target that its latencies are set against. It is one of the same
+    version, neither of the two is simulated, and both have measured a case. Of several it is the one on the same
+    host, else on the same hardware, else in the same environment, else with the most common cases, else the oldest.""",
+    {
+        "cpu_target_id": "the CPU target",
+        "common_cases": "cases that both measured, of functions that touch a device",
+    },
+    cpu_bases("case_latencies"),
+)
+
+
+FUNCTION_RATIOS = View(
+    "function_ratios",
+    """One row a function, target and campaign with a case that was measured on the target and on its CPU target
+    (cpu_bases): how many times as long a call after warm-up takes as there. Functions declared host_only have none.""",
+    {
+        "ratio": "geometric mean, over the cases that both measured, of steady_ms here to steady_ms there",
+        "cases": "the cases that both measured",
+        "cpu_hardware": "hardware of the CPU target",
+    },
+    ratios("case_latencies", "cpu_bases"),
+)
+
+VIEWS = (OUTCOME_ROWS, FUNCTION_VERDICTS, FUNCTION_LATENCIES, CASE_LATENCIES, CPU_BASES, FUNCTION_RATIOS)
 """In the order of creation."""

@@ -18,7 +18,7 @@ from coordinator import metrics
 from coordinator.database.connection import listening
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.database.pools import Pools
-from coordinator.dispatch.outcome_writer import LONGEST_RETRY_S, OutcomeWriter
+from coordinator.dispatch.outcome_writer import RETRY, OutcomeWriter
 from coordinator.dispatch.queue import CHANNEL, LEASE_S
 from coordinator.dispatch.reaper import sweep
 from coordinator.dispatch.session import RunnerSession
@@ -71,7 +71,7 @@ class Dispatcher:
             # Sessions end before the outcome writer, so that no report comes after its last batch.
             await end(*others)
             await end(*(task for _, task in self._sessions.values()), *self._lingering.values())
-            await end(writer, again_s=2 * LONGEST_RETRY_S)
+            await end(writer, again_s=2 * RETRY.longest_s)
             await self._safely(self._disown)
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:

@@ -142,7 +142,7 @@ WITH u AS (
            lease_until = now()
       FROM u JOIN attempts a ON a.job_id = u.job_id AND a.attempt = u.attempt
      WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id
-       AND a.runner_id = u.runner_id AND a.token = u.token AND a."end" = 'lost'
+       AND a.runner_id = u.runner_id AND a.token = u.token AND a."end" = 'lost' AND a.late_outcome IS NULL
        AND CASE WHEN j.state IN ('queued', 'leased') THEN true END
     RETURNING j.id, j.attempt, j.token
 ), superseded AS (

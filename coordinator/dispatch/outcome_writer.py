@@ -16,6 +16,7 @@ from typing import NamedTuple
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator import metrics
+from coordinator.backoff import Backoff
 from coordinator.database.connection import to_json
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
 from coordinator.dispatch import finishes, queue
@@ -33,7 +34,7 @@ BATCH = 400
 LINGER_S = 0.010
 BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
-LONGEST_RETRY_S = 5.0
+RETRY = Backoff(first_s=0.05, longest_s=5.0)
 STUCK_AFTER_S = 30.0
 """A batch is stored in milliseconds; one that takes this long is a fault that somebody should see."""
 
@@ -48,6 +49,8 @@ class Report(NamedTuple):
     """The runner's own words, kept if they come too late to be accepted."""
     stored: Callable[[Cursor], None]
     """Called once the report is committed."""
+    late: bool = False
+    """The attempt had ended before: the outcome is kept on it as evidence and never counts."""
 
 
 class OutcomeWriter:
@@ -109,7 +112,7 @@ class OutcomeWriter:
                 self._pulse.rest()
         except asyncio.CancelledError:
             if self._reports:
-                await asyncio.wait_for(self._store_next(len(self._reports)), LONGEST_RETRY_S)
+                await asyncio.wait_for(self._store_next(len(self._reports)), RETRY.longest_s)
             raise
         finally:
             await self._disconnect()
@@ -145,7 +148,7 @@ class OutcomeWriter:
 
     async def _store(self, batch: Sequence[Report]) -> None:
         """Store until it is stored: nothing is dropped because the database is away for a while."""
-        wait_s = 0.05
+        failures = 0
         while True:
             try:
                 completed = await self._store_once(batch)
@@ -155,12 +158,13 @@ class OutcomeWriter:
                 if is_unstorable(error):
                     await self._store_apart(batch, error)
                     return
+                failures += 1
+                wait_s = RETRY.pause_s(failures)
                 level = logging.DEBUG if is_conflict(error) else logging.WARNING
                 log.log(
                     level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, reason_of(error)
                 )
                 await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, LONGEST_RETRY_S)
         rows = [report.row for report in batch if report.row is not None]
         metrics.jobs_stored.inc(len(rows))
         metrics.unstorable_reports.inc(sum(row.rule == UNSTORABLE for row in rows))
@@ -189,15 +193,17 @@ class OutcomeWriter:
         first, second = _first_finishes(batch)
         ended = [finish for finish, _ in first.values()]
         ending = {key.job for key in first}
-        begun = [report.key for report in batch if report.row is None and report.key and report.key.job not in ending]
+        starts = (report.key for report in batch if report.row is None and not report.late and report.key is not None)
+        begun = [key for key in starts if key.job not in ending]
         completed: list[int] = []
         async with self._transaction() as connection:
             if begun:
                 await queue.start(connection, begun)
-            if not ended:
+            if ended:
+                accepted, completed = await finishes.finish(connection, ended, cursors)
+            else:
+                accepted = set()
                 await queue.move_cursors(connection, cursors)
-                return completed
-            accepted, completed = await finishes.finish(connection, ended, cursors)
             missed = [finish for finish in ended if finish.key not in accepted]
             if missed:
                 # That it was stopped is no result: it came back to be made again.
@@ -235,9 +241,9 @@ def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Re
     first: dict[Key, tuple[Finish, Report]] = {}
     second = []
     for report in batch:
-        if report.key is None or report.row is None:
+        if report.key is None or (report.row is None and not report.late):
             continue
-        if report.key in first:
+        if report.late or report.row is None or report.key in first:
             second.append(report)
         else:
             first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report

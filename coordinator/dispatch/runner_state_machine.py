@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from coordinator.backoff import Backoff
 from coordinator.dispatch.events import (
     AdoptedEvent,
     ClaimedEvent,
@@ -62,13 +63,12 @@ FULL_PAUSE_S = 5.0
 """Before a runner is asked again that is full of somebody else's jobs, which are being stopped."""
 UNREADABLE_LIMIT = 8
 FRUITLESS_LIMIT = 5
-FIRST_QUARANTINE_S = 10.0
-LONGEST_QUARANTINE_S = 3600.0
+QUARANTINE = Backoff(first_s=10.0, longest_s=3600.0)
 
 
 def quarantine_s(misbehaved: int) -> float:
-    """10 s for the first time, doubling up to an hour."""
-    return min(FIRST_QUARANTINE_S * 2.0 ** max(misbehaved - 1, 0), LONGEST_QUARANTINE_S)
+    """The length of a quarantine, after so many strikes in a row."""
+    return QUARANTINE.pause_s(misbehaved)
 
 
 @dataclass

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator import metrics
+from coordinator.backoff import Backoff
 from coordinator.dispatch import lost_attempts, queue
 from coordinator.dispatch.concurrency import run_until_one_fails
 from coordinator.dispatch.events import (
@@ -42,9 +43,16 @@ from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.dispatch.records import record_without_report
 from coordinator.dispatch.runner_state_machine import SILENCE_S, RunnerState, quarantine_s
 from coordinator.dispatch.stream_reader import StreamReader
-from coordinator.errors import RunnerError, RunnerIncompatibleError, SuiteChangedError
+from coordinator.errors import (
+    EventsAheadError,
+    EventsTrimmedError,
+    RunnerChangedError,
+    RunnerError,
+    RunnerIncompatibleError,
+    SuiteChangedError,
+)
 from coordinator.registry import ownership
-from coordinator.registry.client import EventsAheadError, EventsTrimmedError, RunnerChangedError, RunnerClient
+from coordinator.registry.client import RunnerClient
 from coordinator.registry.ownership import OwnedRunner
 from coordinator.registry.service import refresh
 from protocol.enums import Cause, Ending, Verdict
@@ -72,8 +80,7 @@ STRAYS_EVERY_S = 15.0
 ACKNOWLEDGE_EVERY = 2_000
 """So many stored events are acknowledged at once; fewer when the stream is quiet."""
 TOKEN_BYTES = 8
-FIRST_RETRY_S = 0.1
-LONGEST_RETRY_S = 2.0
+RETRY = Backoff(first_s=0.1, longest_s=2.0)
 
 
 class RunnerSession:
@@ -114,13 +121,13 @@ class RunnerSession:
                 await run_until_one_fails(self._serve(client), self._tick())
 
     async def _serve(self, client: RunnerClient) -> None:
-        retry_s, unreachable_since, skipped = FIRST_RETRY_S, _now(), False
+        failures, unreachable_since, skipped = 0, _now(), False
         shown: str | None = None
         while True:
             fruitless = False
             try:
                 await self._connect(client)
-                retry_s, shown = FIRST_RETRY_S, None
+                failures, shown = 0, None
                 await self._hold_session(client)
             except EventsTrimmedError as error:
                 reason = str(error)
@@ -152,8 +159,8 @@ class RunnerSession:
             if not self._state.in_flight and _now() - unreachable_since > SILENCE_S:
                 misbehaved = self._state.misbehaved + 1
                 await self._quarantine(quarantine_s(misbehaved), misbehaved, reason)
-            await asyncio.sleep(retry_s)
-            retry_s = min(retry_s * 2, LONGEST_RETRY_S)
+            failures += 1
+            await asyncio.sleep(RETRY.pause_s(failures))
 
     async def _connect(self, client: RunnerClient) -> None:
         """Probe the runner, and compare its boot with the leases that the database holds for it."""

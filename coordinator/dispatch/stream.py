@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from coordinator.database.connection import plain_text
 from coordinator.dispatch.leases import Key
-from coordinator.errors import RunnerIncompatibleError
+from coordinator.errors import GapError
 from protocol.events import EVENT, Finished, Heartbeat, Started
 from protocol.model import first_fault
 
@@ -30,10 +30,6 @@ class UnreadableEvent:
 
 
 StreamEvent = Started | Finished | Heartbeat | UnreadableEvent
-
-
-class GapError(RunnerIncompatibleError):
-    """Events are missing between two that came; asked for again, they may come."""
 
 
 def read_event(line: bytes) -> StreamEvent:

@@ -45,11 +45,14 @@ class StreamReader:
         self._feed = feed
         self._stored = stored
         self._numbers = EventNumbers(runner.cursor)
+        self._stopped: set[Key] = set()
+        """Attempts that were reported as stopped by others, or after they were given up: they have ended."""
 
     def restart(self, runner: OwnedRunner) -> None:
         """The stream is about to be read after ``runner.cursor``, perhaps of another boot."""
         self._runner = runner
         self._numbers.restart(runner.cursor)
+        self._stopped.clear()
 
     async def read(self, lines: Sequence[bytes]) -> list[Report]:
         """The reports of these lines; raises ``GapError`` before any of them is handled, if an event is missing.
@@ -77,19 +80,23 @@ class StreamReader:
     async def _report_finish(self, event: Finished) -> Report:
         key = Key.of_wire(event.id, event.attempt)
         outcome = event.outcome
-        only_read = Report(self._cursor(event.n), None, None, None, self._stored)
+        late = Report(self._cursor(event.n), key, None, outcome, self._stored, late=True)
         if not key.job:
-            return only_read
+            return Report(self._cursor(event.n), None, None, None, self._stored)
+        if key in self._stopped:
+            return late
         if outcome.ending is Ending.cancelled:
             if self._state.overdue(key):
                 outcome = overdue(outcome)
             elif self._state.wants(key):
                 log.warning("runner %s: another client had job %s stopped", self._runner.url, event.id)
                 self._feed(StoppedEvent(time.monotonic(), key))
-                return only_read
+                self._stopped.add(key)
+                return late
             elif key not in self._state.in_flight:
                 # It was stopped because it runs elsewhere or was given up: its end changes nothing.
-                return only_read
+                self._stopped.add(key)
+                return late
         row = await record_off_loop(key, outcome, framework=self._runner.framework, device=self._runner.device)
         self._feed(FinishedEvent(time.monotonic(), key))
         return Report(self._cursor(event.n), key, row, outcome, self._stored)

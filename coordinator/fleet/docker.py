@@ -1,15 +1,17 @@
-"""The Docker Engine of this host, through its SDK: what a fleet needs of it, and no more.
+"""The Docker Engine of this host, through its SDK, as a scheduler of runners.
 
 Only the command line imports this module: the coordinator never touches the engine's socket.
-What goes wrong is an ``EngineError`` of one line. Every call has a time limit, because a
-container that cannot be ended also keeps whoever asks for it waiting.
+Every failure becomes a ``FleetError`` of one line. Every call has a time limit, because a
+container that does not end makes the engine keep its callers waiting.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,43 +20,56 @@ from docker.client import DockerClient
 from docker.errors import APIError, DockerException
 from docker.types import DeviceRequest, LogConfig, Mount
 from docker.utils import parse_bytes
+from pydantic import ValidationError
 
-from coordinator.fleet.containers import (
-    DEVICE,
-    FLEET,
-    FRAMEWORK,
-    GENERATION,
-    PORT,
-    TARGET,
-    VERSION,
-    FleetError,
-    Health,
-    Image,
-    Observed,
-    State,
-    Wanted,
-    devices_of,
-    labels_of,
-    name_of,
-)
-from coordinator.fleet.containers import WANTED as WANTED_LABEL
-from coordinator.fleet.engine_errors import EngineError, GoneError, told
+from coordinator.errors import EngineError, FleetError, GoneError, PortTakenError, StuckError
+from coordinator.fleet.images import DEVICE, FRAMEWORK, VERSION, devices_of
 from coordinator.fleet.inventory import Inventory, look
+from coordinator.fleet.scheduler import Container, Image, RunnerSpec
+
+FLEET = "org.portolan.fleet"
+TARGET = "org.portolan.fleet.target"
+PORT = "org.portolan.fleet.port"
+SPEC = "org.portolan.fleet.spec"
 
 RUNNER_PORT = 8790
-"""Where every runner listens in its own container."""
+"""Every runner listens there in its own container."""
+PORTS = 100
+"""How many ports of the host are tried, from the first one on."""
 SECRET_FILE = "/run/secrets/portolan-runner"
 TIMING_FOLDER = "/var/lib/portolan-timing"
 NOBODY = "192.0.2.1"
 """An address that is no machine's (RFC 5737)."""
 STOP_S = 10
-"""How long a runner has to end by itself before it is killed."""
+"""A runner has this long to end by itself before it is killed."""
 ANSWER_S = 20.0
 """A plain answer of the engine takes less, or is not coming."""
 START_S = 120.0
-LOG_FILES = LogConfig(type="json-file", config={"max-size": "10m", "max-file": "3"})
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 _HEALTH = re.compile(r"\((?:health: )?(starting|healthy|unhealthy)\)")
+
+
+_Refusal = tuple[tuple[str, ...], type[FleetError], str]
+# The engine's own words; the tests of containers hold them against a real one.
+_REFUSALS: tuple[_Refusal, ...] = (
+    (("is already in use by container",), EngineError, "another `portolan fleet` has just made it: call again"),
+    (("port is already allocated", "address already in use"), PortTakenError, "its port is taken by another program"),
+    (("did not receive an exit event", "did not exit", "can not be killed"), StuckError, "it does not end"),
+    (
+        ("could not select device driver", "error gathering device information", "unresolvable CDI devices"),
+        EngineError,
+        "it cannot have its device, is that still there?",
+    ),
+    (("no space left on device",), EngineError, "the disk is full: free some with `docker system prune`"),
+)
+_AWAY = "no Docker Engine answers: start it, or say in $DOCKER_HOST where it listens"
+_ABSENCES = {
+    "Permission denied": "this user may not use the Docker Engine's socket: ask as root, or join its group",
+    "No such file or directory": _AWAY,
+    "Connection refused": _AWAY,
+    "timed out": "the Docker Engine does not answer in time: look at its log",
+}
 
 
 def parse_size(text: str) -> int:
@@ -68,223 +83,196 @@ def parse_size(text: str) -> int:
     return size
 
 
-class Engine:
-    """``with Engine(fleet) as engine: engine.observe()``."""
+class DockerEngine:
+    """The containers of one fleet: ``with DockerEngine("main") as engine: engine.list()``.
 
-    def __init__(self, fleet: str, answer_s: float = ANSWER_S) -> None:
+    Labels of the containers hold all that there is to know about them, so that any later call,
+    whatever interrupted the last one, goes on from there.
+    """
+
+    def __init__(self, fleet: str, first_port: int = 8801) -> None:
+        if not _NAME.fullmatch(fleet):
+            raise FleetError(f"'{fleet}' is no name for a fleet: up to 31 of a-z, 0-9 and -, such as 'main'")
         self.fleet = fleet
+        self._first_port = first_port
         self._resources = f"portolan-{fleet}"
-        with told("the Docker Engine"):
-            self._docker = DockerClient.from_env(timeout=answer_s, version="auto")
-            self._patient = DockerClient.from_env(timeout=START_S, version="auto")
-            self._engine: dict[str, Any] = self._docker.info()
+        self._volume = f"{self._resources}-timing"
+        with translate_errors("the Docker Engine"):
+            self._client = DockerClient.from_env(timeout=START_S, version="auto")
+            self._api = DockerClient.from_env(timeout=ANSWER_S, version="auto").api
+            self._info: dict[str, Any] = self._api.info()
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> DockerEngine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._docker.close()
-        self._patient.close()
+        self._client.close()
+        self._api.close()
+
+    @property
+    def cpus(self) -> int:
+        """The number that the engine has for all its containers."""
+        return int(self._info["NCPU"])
 
     def inventory(self) -> Inventory:
-        return look(self._engine.get("Runtimes") or {})
+        return look(self._info.get("Runtimes") or {})
 
-    def images(self) -> list[Image]:
-        """Every image whose labels say that it holds a runner."""
-        with told("the images"):
-            found = self._docker.api.images(filters={"label": [FRAMEWORK, DEVICE], "dangling": False})
-        described = [(each, each.get("Labels") or {}) for each in found]
-        return [_image(each["Id"], each, labels) for each, labels in described if labels[FRAMEWORK] and labels[DEVICE]]
+    def images(self) -> Sequence[Image]:
+        """Return every image whose labels say that it holds a runner."""
+        with translate_errors("the images"):
+            found = self._api.images(filters={"label": [FRAMEWORK, DEVICE], "dangling": False})
+        return [image for entry in found if (image := _image(entry, entry.get("Labels"))) is not None]
 
     def image(self, name: str) -> Image:
-        """The image of this name; the engine is asked for what is there, never to pull it."""
+        """Return the image of this name, if it is there; none is pulled."""
         try:
-            with told(f"image '{name}'"):
-                found = self._docker.api.inspect_image(name)
+            with translate_errors(f"image '{name}'"):
+                found = self._api.inspect_image(name)
         except GoneError as error:
             raise FleetError(
                 f"there is no image '{name}' here: build it with `make images`, or pull it first"
             ) from error
-        labels = (found.get("Config") or {}).get("Labels") or {}
-        if not labels.get(FRAMEWORK) or not labels.get(DEVICE):
+        image = _image(found, (found.get("Config") or {}).get("Labels"), name)
+        if image is None:
             raise FleetError(
                 f"image '{name}' is no runner's: its labels {FRAMEWORK} and {DEVICE} do not say what it serves"
             )
-        return _image(found["Id"], found, labels, name)
+        return image
 
-    def observe(self) -> list[Observed]:
-        """The containers of the fleet, out of one list: looking at one that hangs would hang too."""
-        with told("the containers"):
-            found = self._docker.api.containers(all=True, filters={"label": [f"{FLEET}={self.fleet}"]})
-        observed = [_observed(each) for each in found]
-        return sorted((each for each in observed if each), key=lambda each: (each.target, each.generation))
+    def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
+        """Create and start a container, at the port of this URL if that is free, else at the next free one."""
+        self._prepare()
+        preferred = [int(url.rpartition(":")[2])] if url else []
+        last = min(self._first_port + PORTS, 65536) - 1
+        labels = {"label": [PORT]}
+        with translate_errors("the containers"):
+            used = {container["Labels"][PORT] for container in self._api.containers(all=True, filters=labels)}
+        for port in [*preferred, *range(self._first_port, last + 1)]:
+            if str(port) not in used and _is_free(port):
+                with contextlib.suppress(PortTakenError):
+                    return self._start(spec, secret_file, port)
+        raise FleetError(f"no port from {self._first_port} to {last} is free: choose others with --first-port")
 
-    def create(self, wanted: Wanted, generation: int, port: int, secret_file: Path) -> str:
-        """Make the container and start it; one that cannot be started is not left behind. Its id."""
-        network = self._prepared()
-        with told("container"):
-            made = self._patient.containers.create(
-                wanted.image,
+    def _start(self, spec: RunnerSpec, secret_file: Path, port: int) -> Container:
+        # The engine gives a name once, so that two calls cannot make the same container twice.
+        name = f"{self._resources}-{spec.target.replace('/', '-').replace('@', '-')}"
+        with translate_errors("container"):
+            created = self._client.containers.create(
+                spec.image.id,
                 [
-                    *("serve", wanted.framework, wanted.device, "--host", "0.0.0.0", "--port", str(RUNNER_PORT)),
+                    *("serve", spec.framework, spec.device, "--host", "0.0.0.0", "--port", str(RUNNER_PORT)),
                     *("--secret-file", SECRET_FILE),
                 ],
-                name=name_of(self.fleet, wanted.target, generation),
-                labels=labels_of(self.fleet, wanted, generation, port),
+                name=name,
+                labels={FLEET: self.fleet, TARGET: spec.target, PORT: str(port), SPEC: spec.model_dump_json()},
                 environment={
-                    "PORTOLAN_IMAGE": wanted.image_digest,
+                    "PORTOLAN_IMAGE": spec.image.digest,
                     "PORTOLAN_TIMING_LOCK": f"{TIMING_FOLDER}/lock",
                     "HOME": "/tmp",
                     "TMPDIR": "/tmp",
                 },
                 ports={f"{RUNNER_PORT}/tcp": ("127.0.0.1", port)},
-                network=network,
+                network=self._resources,
                 mounts=[
                     Mount(SECRET_FILE, str(secret_file), type="bind", read_only=True),
-                    Mount(TIMING_FOLDER, f"{self._resources}-timing", type="volume"),
+                    Mount(TIMING_FOLDER, self._volume, type="volume"),
                 ],
-                log_config=LOG_FILES,
+                log_config=LogConfig(type="json-file", config={"max-size": "10m", "max-file": "3"}),
+                # At the same port and with the same secret, so the coordinator finds it again by itself.
                 restart_policy={"Name": "unless-stopped"},
-                **_hardening(wanted),
-                **_reach(wanted),
+                **_hardening(spec),
+                **_device(spec),
             )
         try:
-            with told("container"):
-                self._patient.api.start(made.id)
+            with translate_errors("container"):
+                created.start()
         except EngineError:
-            self._discard(made.id)
+            with contextlib.suppress(EngineError), translate_errors("container"):
+                created.remove(force=True)
             raise
-        return str(made.id)
+        return Container(created.id, name, spec.target, _url(port), "running", "starting", spec)
 
-    def start(self, container: Observed) -> None:
-        with told("container"):
-            self._patient.api.start(container.id)
+    def list(self, *, usage: bool = False) -> Sequence[Container]:
+        with translate_errors("the containers"):
+            found = self._api.containers(all=True, filters={"label": [f"{FLEET}={self.fleet}"]})
+        containers = [self._container(entry, usage) for entry in found if PORT in entry["Labels"]]
+        return sorted(containers, key=lambda container: container.target)
 
-    def restart(self, container: Observed) -> None:
-        with told("container", ending=True):
-            self._docker.api.restart(container.id, timeout=STOP_S)
-
-    def stop(self, container: Observed) -> None:
-        with told("container", ending=True):
-            self._docker.api.stop(container.id, timeout=STOP_S)
-
-    def remove(self, container: Observed) -> None:
-        """Stop and remove; gone already is as good."""
+    def _container(self, entry: dict[str, Any], usage: bool) -> Container:
+        """Everything but the usage is out of the engine's list: it hangs when asked for a container that hangs."""
+        labels = entry["Labels"]
+        health = _HEALTH.search(entry.get("Status") or "")
+        restarts, memory = self._usage(entry["Id"]) if usage else (None, None)
         try:
-            self.stop(container)
-            with told("container", ending=True):
-                self._docker.api.remove_container(container.id, force=True)
+            spec = RunnerSpec.model_validate_json(labels.get(SPEC, ""))
+        except ValidationError:
+            spec = None
+        return Container(
+            id=entry["Id"],
+            name=entry["Names"][0].lstrip("/"),
+            target=labels[TARGET],
+            url=_url(int(labels[PORT])),
+            state=entry["State"],
+            health=health[1] if health else "none",
+            spec=spec,
+            restarts=restarts,
+            memory_bytes=memory,
+        )
+
+    def _usage(self, container_id: str) -> tuple[int | None, int | None]:
+        """How often it was started again, and the bytes that it holds without those that the kernel would give up."""
+        restarts = memory = None
+        # A container that hangs keeps its caller waiting: after one answer that does not come, none is waited for.
+        with contextlib.suppress(EngineError, KeyError), translate_errors("the container"):
+            restarts = int(self._api.inspect_container(container_id)["RestartCount"])
+            usage = self._api.stats(container_id, stream=False, one_shot=True)["memory_stats"]
+            details = usage.get("stats", {})
+            memory = int(usage["usage"] - details.get("total_inactive_file", details.get("inactive_file", 0)))
+        return restarts, memory
+
+    def remove(self, container: Container) -> None:
+        try:
+            with translate_errors("container", ending=True):
+                self._api.stop(container.id, timeout=STOP_S)
+                self._api.remove_container(container.id, force=True)
         except GoneError:
             return
 
-    def cut_off(self, container: Observed) -> None:
-        """Take one that cannot be ended off its network, so that nobody speaks to it any more, if that can be done."""
-        try:
-            with told("network"):
-                for network in self._networks():
-                    self._docker.api.disconnect_container_from_network(container.id, network, force=True)
-        except EngineError:
-            return
-
-    def restarts(self, container: Observed) -> int | None:
-        """How often the engine has started it again; None where it does not say."""
-        try:
-            with told("the container"):
-                return int(self._docker.api.inspect_container(container.id)["RestartCount"])
-        except (EngineError, KeyError):
-            return None
-
-    def memory(self, container: Observed) -> int | None:
-        """Bytes that its processes hold now, without what the kernel would give up."""
-        if container.state is not State.running:
-            return None
-        try:
-            with told("the container"):
-                said = self._docker.api.stats(container.id, stream=False, one_shot=True)["memory_stats"]
-        except (EngineError, KeyError):
-            return None
-        details = said.get("stats", {})
-        cache = details.get("total_inactive_file", details.get("inactive_file", 0))
-        return int(said["usage"] - cache) if "usage" in said else None
-
-    def log_tail(self, container: Observed, lines: int) -> list[str]:
-        with told("log"):
-            said = self._docker.api.logs(container.id, tail=lines)
-        return [line for line in said.decode(errors="replace").splitlines() if line.strip()]
-
-    def log(self, container: Observed, *, follow: bool) -> Iterator[bytes]:
-        """The log as it is, stdout and stderr as they came."""
-        with told("log"):
+    def logs(self, container: Container, *, follow: bool = False, tail: int | None = None) -> Iterator[bytes]:
+        lines = "all" if tail is None else tail
+        with translate_errors("log"):
             if not follow:
-                yield self._docker.api.logs(container.id)
+                yield self._api.logs(container.id, tail=lines)
                 return
-            unhurried = DockerClient.from_env(timeout=None, version="auto")
-            try:
-                yield from unhurried.api.logs(container.id, stream=True, follow=True)
-            finally:
-                unhurried.close()
+            with contextlib.closing(DockerClient.from_env(timeout=None, version="auto")) as client:
+                yield from client.api.logs(container.id, tail=lines, stream=True, follow=True)
 
-    def remove_network(self) -> None:
-        for network in self._networks():
-            self._try_to(partial(self._docker.api.remove_network, network))
+    def dissolve(self, *, volume: bool) -> None:
+        """Remove the network, and the volume on request, once no container needs them."""
+        with contextlib.suppress(EngineError), translate_errors("network"):
+            self._api.remove_network(self._resources)
+        with contextlib.suppress(EngineError), translate_errors("volume"):
+            if volume:
+                self._api.remove_volume(self._volume)
 
-    def remove_volumes(self) -> None:
-        self._try_to(lambda: self._docker.api.remove_volume(f"{self._resources}-timing"))
-
-    def _prepared(self) -> str:
-        """The network and the volume of the fleet are there; the id of the network."""
-        with told(f"network {self._resources}"):
-            if not self._networks():
-                self._make_network()
-            self._docker.api.create_volume(f"{self._resources}-timing", labels={FLEET: self.fleet})
-            first, *others = self._networks()
-            # The engine finds no network of a name that two have, not even by its id.
-            for each in others:
-                self._try_to(partial(self._docker.api.remove_network, each))
-            return first
-
-    def _networks(self) -> list[str]:
-        """Ids, the oldest first: two calls in the same instant can make two of one name, and all take the first."""
-        with told("the networks"):
-            found = self._docker.api.networks(names=[self._resources])
-        own = [each for each in found if each["Name"] == self._resources]
-        return [str(each["Id"]) for each in sorted(own, key=lambda each: (each["Created"], each["Id"]))]
-
-    def _make_network(self) -> None:
+    def _prepare(self) -> None:
+        """Make sure of the network and the volume of the fleet."""
         # Nothing of a container's is translated to the host's address, so it reaches nothing
         # beyond; an internal network would be closed tighter, and publish no port.
         options = {
             "com.docker.network.bridge.enable_ip_masquerade": "false",
             "com.docker.network.bridge.enable_icc": "false",
         }
-        try:
-            self._docker.api.create_network(
-                self._resources, driver="bridge", labels={FLEET: self.fleet}, options=options, check_duplicate=True
-            )
-        except APIError as error:
-            if error.status_code != requests.codes.conflict:
-                raise
-
-    def _discard(self, container_id: str) -> None:
-        self._try_to(lambda: self._docker.api.remove_container(container_id, force=True))
-
-    @property
-    def cpus(self) -> int:
-        """How many the engine has for all its containers."""
-        return int(self._engine["NCPU"])
-
-    @staticmethod
-    def _try_to(call: Callable[[], object]) -> None:
-        try:
-            with told("the engine"):
-                call()
-        except EngineError:
-            return
+        labels = {FLEET: self.fleet}
+        with translate_errors(f"network {self._resources}"):
+            self._api.create_volume(self._volume, labels=labels)
+            if self._resources not in [network["Name"] for network in self._api.networks(names=[self._resources])]:
+                self._api.create_network(self._resources, driver="bridge", labels=labels, options=options)
 
 
-def _hardening(wanted: Wanted) -> dict[str, Any]:
-    """As compose.yaml has it. The default seccomp profile holds because none is named."""
-    limits = wanted.limits
+def _hardening(spec: RunnerSpec) -> dict[str, Any]:
+    """The same as in compose.yaml. The default seccomp profile holds because none is named."""
+    limits = spec.limits
     return {
         "read_only": True,
         "tmpfs": {"/tmp": f"size={limits.scratch},mode=1777,nosuid,nodev"},
@@ -299,47 +287,66 @@ def _hardening(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _reach(wanted: Wanted) -> dict[str, Any]:
-    """What lets the device in."""
-    reach = wanted.access
-    requests_ = [DeviceRequest(driver="nvidia", count=-1, capabilities=[["gpu"]])] if reach.gpus else []
-    if reach.cdi:
-        requests_.append(DeviceRequest(driver="cdi", device_ids=list(reach.cdi)))
+def _device(spec: RunnerSpec) -> dict[str, Any]:
+    """The options that let the device in."""
+    access = spec.access
+    gpus = [DeviceRequest(driver="nvidia", count=-1, capabilities=[["gpu"]])] if access.gpus else []
+    described = [DeviceRequest(driver="cdi", device_ids=list(access.cdi))] if access.cdi else []
     return {
-        "device_requests": requests_,
-        "devices": [f"{path}:{path}:rwm" for path in reach.paths],
-        "group_add": [str(each) for each in reach.groups],
+        "device_requests": gpus + described,
+        "devices": [f"{path}:{path}:rwm" for path in access.paths],
+        "group_add": [str(group) for group in access.groups],
     }
 
 
-def _image(image_id: str, said: dict[str, Any], labels: dict[str, str], name: str | None = None) -> Image:
-    tags = said.get("RepoTags") or []
-    digests = [each.partition("@")[2] for each in said.get("RepoDigests") or []]
+def _image(entry: dict[str, Any], labels: dict[str, str] | None, name: str | None = None) -> Image | None:
+    """The image as the engine describes it; None if its labels do not say that it holds a runner."""
+    if not labels or not labels.get(FRAMEWORK) or not labels.get(DEVICE):
+        return None
+    tags = [tag for tag in entry.get("RepoTags") or [] if tag != "<none>:<none>"]
+    digests = [digest.partition("@")[2] for digest in entry.get("RepoDigests") or []]
     return Image(
-        id=image_id,
-        name=name or next((tag for tag in tags if tag != "<none>:<none>"), image_id),
-        digest=next((each for each in digests if each != "<none>"), image_id),
+        id=entry["Id"],
+        name=name or next(iter(tags), entry["Id"]),
+        digest=next((digest for digest in digests if digest != "<none>"), entry["Id"]),
         framework=labels[FRAMEWORK],
         version=labels.get(VERSION, ""),
         devices=devices_of(labels[FRAMEWORK], labels[DEVICE]),
-        created=str(said.get("Created", "")),
+        created=str(entry.get("Created", "")),
     )
 
 
-def _observed(said: dict[str, Any]) -> Observed | None:
-    """None for a container with our labels that we have not made."""
-    labels = said.get("Labels") or {}
-    health = _HEALTH.search(said.get("Status") or "")
+def _url(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@contextmanager
+def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
+    """Raise a ``FleetError`` in place of whatever the SDK raises."""
     try:
-        return Observed(
-            id=said["Id"],
-            name=said["Names"][0].lstrip("/"),
-            target=labels[TARGET],
-            generation=int(labels[GENERATION]),
-            port=int(labels[PORT]),
-            state=State(said["State"]),
-            health=Health(health[1]) if health else Health.none,
-            wanted=Wanted.loaded(labels[WANTED_LABEL]),
-        )
-    except (KeyError, ValueError, IndexError):
-        return None
+        yield
+    except APIError as error:
+        explanation = " ".join(str(error.explanation or error).split())
+        if error.status_code == requests.codes.not_found:
+            raise GoneError(f"{subject}: it is no longer there ({explanation})") from error
+        for words, kind, sentence in _REFUSALS:
+            if any(phrase in explanation for phrase in words):
+                raise kind(f"{subject}: {sentence} ({explanation})") from error
+        raise EngineError(f"{subject}: the Docker Engine refuses: {explanation}") from error
+    except requests.exceptions.Timeout as error:
+        if ending:
+            raise StuckError(f"{subject}: it does not end, something holds one of its processes") from error
+        raise EngineError(f"{subject}: the Docker Engine does not answer in time; try again") from error
+    except (DockerException, requests.exceptions.RequestException, OSError) as error:
+        sentences = [sentence for words, sentence in _ABSENCES.items() if words in str(error)]
+        raise EngineError(next(iter(sentences), f"the Docker Engine cannot be used: {error}")) from error

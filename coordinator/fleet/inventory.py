@@ -1,7 +1,6 @@
-"""What a host has: its devices as they can be seen from outside a container, and what each lets in.
+"""The devices of a host, as they can be seen from outside a container, and what lets each of them in.
 
-``look`` finds it, ``access`` decides. Nothing here speaks to the engine: what that one says of
-itself is handed in.
+``look`` finds the devices, ``access`` decides. Nothing here speaks to the engine: its runtimes are handed in.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from coordinator.errors import PortolanError
+from coordinator.errors import DeviceMissingError
 
 GOOGLE = "0x1ae0"
 """The vendor on the PCI bus whose devices behind /dev/vfio are TPUs."""
@@ -20,13 +19,8 @@ CDI_NVIDIA = "nvidia.com/gpu=all"
 _NVIDIA = re.compile(r"nvidia\d+")
 _ACCEL = re.compile(r"accel\d+")
 _VFIO = re.compile(r"\d+|vfio")
-_ON_EVERY_HOST = {"cpu": "the CPU", "xla": "XLA on the CPU"}
-_OF_NVIDIA = {"cuda", "gpu"}
-_OF_GOOGLE = {"tpu"}
-
-
-class DeviceMissingError(PortolanError):
-    """This host has no such device."""
+_ON_THE_CPU = {"cpu", "xla"}
+_ON_NVIDIA = {"cuda", "gpu"}
 
 
 @dataclass(frozen=True)
@@ -42,12 +36,12 @@ class Inventory:
     tpu: tuple[str, ...] = ()
     """Paths through which TPUs are reached: ``/dev/accel0``, or those below ``/dev/vfio``."""
     tpu_groups: tuple[int, ...] = ()
-    """Who may open them besides root."""
+    """The groups that may open them besides root."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """What of the host a container gets to reach its device."""
+    """The parts of the host that a container gets to reach its device."""
 
     gpus: bool = False
     """All GPUs, through NVIDIA's runtime."""
@@ -57,75 +51,52 @@ class Access:
 
 
 def access(inventory: Inventory, device: str) -> Access:
-    """What a runner of ``device`` needs; raises ``DeviceMissingError`` where the host cannot give it."""
-    if device in _OF_NVIDIA:
-        return _nvidia(inventory, device)
-    if device in _OF_GOOGLE:
+    """The access that a runner of ``device`` needs. Raises ``DeviceMissingError`` where the host cannot give it."""
+    if device == "tpu":
         if not inventory.tpu:
             raise DeviceMissingError(
                 f"this host shows no TPU for '{device}' (no /dev/accel* and none below /dev/vfio): check its driver"
             )
         return Access(paths=inventory.tpu, groups=inventory.tpu_groups)
-    return Access()
+    if device not in _ON_NVIDIA:
+        return Access()
+    if not inventory.nvidia:
+        raise DeviceMissingError(f"this host shows no NVIDIA GPU for '{device}' (no /dev/nvidia0): check its driver")
+    if not inventory.nvidia_runtime and not inventory.nvidia_cdi:
+        raise DeviceMissingError(
+            f"the engine cannot give containers the GPU for '{device}': "
+            "install NVIDIA's Container Toolkit, restart Docker"
+        )
+    return Access(gpus=True) if inventory.nvidia_runtime else Access(cdi=(CDI_NVIDIA,))
 
 
 def allowed(inventory: Inventory, device: str) -> bool:
     """Whether a runner of ``device`` is started unasked.
 
-    A device that is not known here may need what nobody has said: it is started only by name.
+    A device that is not known here may need access that is not known either: it is started only by name.
     """
-    if device not in {*_ON_EVERY_HOST, *_OF_NVIDIA, *_OF_GOOGLE}:
-        return False
     try:
         access(inventory, device)
     except DeviceMissingError:
         return False
-    return True
+    return device in {*_ON_THE_CPU, *_ON_NVIDIA, "tpu"}
 
 
 def look(runtimes: Collection[str], root: Path = Path("/")) -> Inventory:
-    """What is there at this moment. ``runtimes`` are those of the engine."""
+    """The devices that are there at this moment; ``runtimes`` are those of the engine."""
     dev = root / "dev"
+    vendors = root.glob("sys/bus/pci/devices/*/vendor")
     tpu = _named(dev, _ACCEL)
-    if not tpu and _has_google(root / "sys" / "bus" / "pci" / "devices"):
+    if not tpu and any(vendor.read_text().strip() == GOOGLE for vendor in vendors):
         tpu = _named(dev / "vfio", _VFIO)
     return Inventory(
-        nvidia=tuple(_seen(each, root) for each in _named(dev, _NVIDIA)),
+        nvidia=tuple(f"/{path.relative_to(root)}" for path in _named(dev, _NVIDIA)),
         nvidia_runtime="nvidia" in runtimes,
         nvidia_cdi=any(list((root / place / "cdi").glob("*nvidia*")) for place in ("etc", "var/run")),
-        tpu=tuple(_seen(each, root) for each in tpu),
-        tpu_groups=tuple(sorted({each.stat().st_gid for each in tpu} - {0})),
-    )
-
-
-def _nvidia(inventory: Inventory, device: str) -> Access:
-    if not inventory.nvidia:
-        raise DeviceMissingError(f"this host shows no NVIDIA GPU for '{device}' (no /dev/nvidia0): check its driver")
-    if inventory.nvidia_runtime:
-        return Access(gpus=True)
-    if inventory.nvidia_cdi:
-        return Access(cdi=(CDI_NVIDIA,))
-    raise DeviceMissingError(
-        f"the engine cannot give containers the GPU for '{device}': install NVIDIA's Container Toolkit, restart Docker"
+        tpu=tuple(f"/{path.relative_to(root)}" for path in tpu),
+        tpu_groups=tuple(sorted({path.stat().st_gid for path in tpu} - {0})),
     )
 
 
 def _named(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
-    try:
-        return sorted(each for each in folder.iterdir() if pattern.fullmatch(each.name))
-    except OSError:
-        return []
-
-
-def _has_google(devices: Path) -> bool:
-    for vendor in devices.glob("*/vendor"):
-        try:
-            if vendor.read_text().strip() == GOOGLE:
-                return True
-        except OSError:
-            continue
-    return False
-
-
-def _seen(path: Path, root: Path) -> str:
-    return f"/{path.relative_to(root)}"
+    return sorted(path for path in folder.glob("*") if pattern.fullmatch(path.name))

@@ -17,8 +17,11 @@ import httpx
 from pydantic import BaseModel, Field, ValidationError
 
 from coordinator.database.connection import plain_text
+from coordinator.database.outage import reason_of
 from coordinator.errors import (
-    RunnerError,
+    EventsAheadError,
+    EventsTrimmedError,
+    RunnerChangedError,
     RunnerIncompatibleError,
     RunnerRefusedError,
     RunnerUnreachableError,
@@ -41,23 +44,6 @@ MAX_BODY = 64 * 1024 * 1024
 """No honest answer is larger."""
 
 M = TypeVar("M", bound=BaseModel)
-
-
-class RunnerChangedError(RunnerError):
-    """The runner is another boot, or its suite another revision, than the one spoken of."""
-
-
-class EventsTrimmedError(RunnerError):
-    """The runner no longer has the events after the one asked for: somebody else acknowledged them."""
-
-    def __init__(self, message: str, acknowledged: int | None) -> None:
-        super().__init__(message)
-        self.acknowledged = acknowledged
-        """Up to where, if the runner says; its stream can be read from there."""
-
-
-class EventsAheadError(RunnerError):
-    """The runner has not issued the event that its stream was to be read on after."""
 
 
 @cache
@@ -196,11 +182,6 @@ class RunnerClient:
             f"the runner at {self.url} speaks protocol {spoken}, this coordinator {PROTOCOL_VERSION}: "
             "use runner and coordinator of the same release"
         )
-
-
-def reason_of(error: Exception) -> str:
-    """Some of httpx have no message: then their name."""
-    return str(error) or type(error).__name__
 
 
 def _said(response: httpx.Response) -> str:

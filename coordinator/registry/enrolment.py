@@ -1,7 +1,7 @@
 """Enrolling: a runner that knows the enrolment secret puts itself on the chart, under a name of its own.
 
-Who has the name or the URL already is looked up, then everybody is asked, then all is stored
-in one transaction, if what was looked up is still so. Nothing is locked while a runner is asked.
+The registrations with the name or the URL are looked up, their runners are asked, and everything is stored in
+one transaction if the registrations are still the same. Nothing is locked while a runner is asked.
 """
 
 from __future__ import annotations
@@ -36,86 +36,91 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Change:
-    """Which registration becomes the runner's, or none for a new one; and which are of nobody any more."""
+class Takeover:
+    """The registration that becomes the runner's, or none for a new one, and the registrations to remove."""
 
     keep: int | None
     superseded: tuple[int, ...]
 
 
-def doubtful(asked: Enrolment, known: frozenset[Registered]) -> list[Registered]:
-    """Those who may be another runner than the one that asks: they have its name or its URL, not both.
+def doubtful(request: Enrolment, known: frozenset[Registered]) -> list[Registered]:
+    """The registrations that may be another runner's: they have the name or the URL of the one that enrols, not both.
 
-    Without a name, the URL alone says who it is.
+    A registration without a name is known by its URL alone.
     """
-    return [each for each in known if each.name is not None and (each.name == asked.name) != (each.url == asked.url)]
+    return [
+        registration
+        for registration in known
+        if registration.name is not None and (registration.name == request.name) != (registration.url == request.url)
+    ]
 
 
 def judge(
-    asked: Enrolment, boot_id: str, known: frozenset[Registered], answering: Mapping[Registered, str | None]
-) -> Change:
-    """What enrolling changes; ``answering`` has the boot that answers for each doubtful one, or None.
+    request: Enrolment, boot_id: str, known: frozenset[Registered], answering: Mapping[Registered, str | None]
+) -> Takeover:
+    """The takeover that an enrolment amounts to; ``answering`` has the boot at each doubtful URL, or None.
 
     Raises ``ConflictError`` if another runner that is alive has the name or the URL.
     """
-    for each in doubtful(asked, known):
-        if answering[each] in (None, boot_id):
+    for registration in doubtful(request, known):
+        if answering[registration] in (None, boot_id):
             continue
-        if each.name == asked.name:
+        if registration.name == request.name:
             raise ConflictError(
-                f"the name {asked.name} belongs to the runner at {each.url}, which is alive: "
+                f"the name {request.name} belongs to the runner at {registration.url}, which is alive: "
                 "stop that one, or give this one a --name of its own"
             )
         raise ConflictError(
-            f"the runner {each.name} answers at {asked.url} too: give each runner a URL of its own, with --advertise"
+            f"the runner {registration.name} answers at {request.url} too: "
+            "give each runner a URL of its own, with --advertise"
         )
-    named = next((each.id for each in known if each.name == asked.name), None)
-    unnamed = next((each.id for each in known if each.name is None), None)
+    named = next((registration.id for registration in known if registration.name == request.name), None)
+    unnamed = next((registration.id for registration in known if registration.name is None), None)
     keep = named if named is not None else unnamed
-    return Change(keep, tuple(sorted(each.id for each in known if each.id != keep)))
+    return Takeover(keep, tuple(sorted(registration.id for registration in known if registration.id != keep)))
 
 
-async def enrol(engine: AsyncEngine, asked: Enrolment) -> Stored:
+async def enrol(engine: AsyncEngine, request: Enrolment) -> Stored:
     """Probe the runner and store it under its name, with a new secret of its own.
 
     Raises a ``RunnerError`` if it cannot be probed or its suite is another one than is stored, and
     a ``ConflictError`` if another runner stands in its way; then nothing is stored.
     """
     try:
-        return await _enrol(engine, asked)
+        return await _enrol(engine, request)
     except RunnerIncompatibleError as error:
         # Not for a retry, as the others are: it will be no other runner tomorrow.
         raise RequestError(str(error)) from error
 
 
-async def _enrol(engine: AsyncEngine, asked: Enrolment) -> Stored:
-    known = await _look_up(engine, asked)
+async def _enrol(engine: AsyncEngine, request: Enrolment) -> Stored:
+    known = await _look_up(engine, request)
     for _ in range(TRIES):
-        info, catalogue = await _probe(asked)
-        answering = {each: await _boot_at(each) for each in doubtful(asked, known)}
-        change = judge(asked, info.boot_id, known, answering)
-        stored = await _store(engine, asked, info, catalogue, known, change)
+        info, catalogue = await _probe(request)
+        answering = {registration: await _boot_at(registration) for registration in doubtful(request, known)}
+        takeover = judge(request, info.boot_id, known, answering)
+        stored = await _store(engine, request, info, catalogue, known, takeover)
         if stored is not None:
             return stored
-        before, known = known, await _look_up(engine, asked)
-        for each in known - before:
-            if (each.name, each.url) != (asked.name, asked.url):
+        before, known = known, await _look_up(engine, request)
+        for registration in known - before:
+            if (registration.name, registration.url) != (request.name, request.url):
                 raise ConflictError(
-                    f"the runner {each.name or ''} at {each.url} came at the same moment as {asked.name} "
-                    f"at {asked.url}: give each a --name and a URL of its own"
+                    f"the runner {registration.name or ''} at {registration.url} came at the same moment "
+                    f"as {request.name} at {request.url}: give each a --name and a URL of its own"
                 )
-    raise ConflictError(f"{asked.name} enrols more often than it is answered: is it started twice?")
+    raise ConflictError(f"{request.name} enrols more often than it is answered: is it started twice?")
 
 
-async def _look_up(engine: AsyncEngine, asked: Enrolment) -> frozenset[Registered]:
+async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registered]:
     async with engine.connect() as connection:
-        return await store.registered(connection, asked.name, asked.url)
+        return await store.registered(connection, request.name, request.url)
 
 
-async def _probe(asked: Enrolment) -> tuple[RunnerInfo, Catalogue]:
-    async with RunnerClient(asked.url, asked.secret) as client:
+async def _probe(request: Enrolment) -> tuple[RunnerInfo, Catalogue]:
+    async with RunnerClient(request.url, request.secret) as client:
         info, catalogue = await client.info(), await client.catalogue()
-    require_unambiguous(asked.url, catalogue)
+    require_unambiguous(request.url, catalogue)
     return info, catalogue
 
 
@@ -130,18 +135,18 @@ async def _boot_at(registered: Registered) -> str | None:
 
 async def _store(
     engine: AsyncEngine,
-    asked: Enrolment,
+    request: Enrolment,
     info: RunnerInfo,
     catalogue: Catalogue,
     known: frozenset[Registered],
-    change: Change,
+    takeover: Takeover,
 ) -> Stored | None:
     """All of it, or nothing and None if the registrations are no longer the known ones."""
 
     async def work(connection: AsyncConnection) -> Stored | None:
-        if await store.registered(connection, asked.name, asked.url, locked=True) != known:
+        if await store.registered(connection, request.name, request.url, locked=True) != known:
             return None
-        return await _carry_out(connection, asked, info, catalogue, change)
+        return await _carry_out(connection, request, info, catalogue, takeover)
 
     try:
         return await transact(engine, work)
@@ -151,11 +156,11 @@ async def _store(
 
 
 async def _carry_out(
-    connection: AsyncConnection, asked: Enrolment, info: RunnerInfo, catalogue: Catalogue, change: Change
+    connection: AsyncConnection, request: Enrolment, info: RunnerInfo, catalogue: Catalogue, takeover: Takeover
 ) -> Stored:
-    for each in change.superseded:
-        await store.remove_runner(connection, each, SUPERSEDED)
+    for superseded_id in takeover.superseded:
+        await store.remove_runner(connection, superseded_id, SUPERSEDED)
     secret = secrets.token_urlsafe(32)
-    address = {"name": asked.name, "url": asked.url, "secret": secret}
-    runner_id = await put(connection, change.keep, info, catalogue, **address)
-    return Stored(runner_id, secret, created=change.keep is None)
+    address = {"name": request.name, "url": request.url, "secret": secret}
+    runner_id = await put(connection, takeover.keep, info, catalogue, **address)
+    return Stored(runner_id, secret, created=takeover.keep is None)

@@ -75,7 +75,7 @@ async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
         cursor=row.cursor,
         queue_limit=row.queue_limit,
         misbehaved=row.misbehaved,
-        suites={each.id: (each.name, each.revision) for each in offered},
+        suites={suite.id: (suite.name, suite.revision) for suite in offered},
     )
 
 

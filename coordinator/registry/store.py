@@ -126,14 +126,14 @@ async def store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Se
     await connection.execute(delete(runner_suites).where(runner_suites.c.runner_id == runner_id))
     if suite_ids:
         await connection.execute(
-            insert(runner_suites), [{"runner_id": runner_id, "suite_id": each} for each in suite_ids]
+            insert(runner_suites), [{"runner_id": runner_id, "suite_id": suite_id} for suite_id in suite_ids]
         )
 
 
 async def registered(
     connection: AsyncConnection, name: str, url: str, *, locked: bool = False
 ) -> frozenset[Registered]:
-    """Whoever has this name or this URL, and is not removed: at most one of each."""
+    """The registrations of this name and of this URL that are not removed: at most one of each."""
     wanted = (
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret)
         .where(or_(runners.c.name == name, runners.c.url == url), runners.c.state != "removed")

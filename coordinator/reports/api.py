@@ -12,12 +12,14 @@ from coordinator.errors import NotFoundError
 from coordinator.parameters import CampaignId, PathName, Text
 from coordinator.reference.models import PAPER
 from coordinator.reports import service
-from coordinator.reports.charts.figure import Figure, Spec, dark, of_both
+from coordinator.reports.charts.figure import Figure, Spec
+from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import MEASURES, Measure
 from coordinator.reports.report import html
 from coordinator.reports.service import Asked
 from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results.report_data import MEASURES, Measure
+from coordinator.results.summary import Summary
 from protocol.problems import problem_responses
 
 router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))
@@ -88,6 +90,18 @@ async def table(
     return JSONResponse(to_json(found))
 
 
+@router.get("/summary")
+async def summary(
+    campaign_id: CampaignId,
+    context: Context,
+    asked_for: AskedFor,
+    function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
+    device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
+) -> Summary:
+    """The campaign in sentences, as its report has them: the whole, then each target."""
+    return await service.summary_of(context.engine, campaign_id, asked_for, function=function, device=device)
+
+
 @router.get("/figures")
 async def figures(campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> dict[str, Any]:
     """Which figures there are; `drawn` is false of one that has too few points, and `silent` says why."""
@@ -111,7 +125,7 @@ async def figure(
     spec = specification(found, theme)
     if format == "json":
         return JSONResponse(spec)
-    (picture,) = await context.drawer.draw([spec], format)
+    (picture,) = await context.renderer.draw([spec], format)
     if format == "png":
         return Response(picture, media_type="image/png")
     return Response(of_both(picture.decode()) if theme == "auto" else picture, media_type="image/svg+xml")
@@ -120,7 +134,7 @@ async def figure(
 @router.get("/report", response_class=HTMLResponse)
 async def report(campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> HTMLResponse:
     """One self-contained HTML file with everything: no script, no reference to anything outside."""
-    made = await service.report(context.engine, context.drawer, campaign_id, asked_for)
+    made = await service.report(context.engine, context.renderer, campaign_id, asked_for)
     name = f"portolan-campaign-{campaign_id}.html"
     return HTMLResponse(html(made), headers={"Content-Disposition": f'attachment; filename="{name}"'})
 

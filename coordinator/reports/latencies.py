@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from coordinator.reference.models import Reference
-from coordinator.reports.models import MEASURES, Charted, Target, tabled
+from coordinator.reports.identity import tabled
 from coordinator.reports.table import Cell, Column, Missing, Table
 from coordinator.results.ratios import AFTER, BEFORE, Comparison, by_function, published
+from coordinator.results.report_data import MEASURES, Charted
 from coordinator.results.statistics import Rate, deciles, density, geometric_mean, logarithmic, median
+from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
 
 Row = tuple[Cell, ...]

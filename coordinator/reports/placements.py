@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from coordinator.reports.models import Charted, tabled
+from coordinator.reports.identity import tabled
 from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.results.report_data import Charted
 from coordinator.results.statistics import Estimate, Rate, geometric_mean
 
 Row = tuple[Cell, ...]

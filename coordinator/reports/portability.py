@@ -6,20 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from coordinator.reference.models import TOP, Reference
-from coordinator.reports.models import (
+from coordinator.reports.identity import (
     COUNTED_BY,
     COUNTING_RULE,
     IDENTITY,
-    Charted,
-    FunctionVerdict,
-    Target,
     aligned,
     identity,
     published_identity,
     tabled,
 )
 from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.results.report_data import Charted, FunctionVerdict
 from coordinator.results.statistics import Rate
+from coordinator.targets.models import Target
 
 Row = tuple[Cell, ...]
 DECILES = tuple(f"decile{percent}" for percent in range(10, 101, 10))

@@ -16,12 +16,12 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.causes.rules import readable
 from coordinator.reports.chapters import CHAPTERS, Chapter
 from coordinator.reports.charts.figure import Figure
-from coordinator.reports.models import Charted, Failure, Fingerprint
 from coordinator.reports.table import Table
 from coordinator.reports.table_renderer import shown
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.ratios import Comparison
-from coordinator.results.summary import Told, summary
+from coordinator.results.report_data import Charted, Failure, Fingerprint
+from coordinator.results.summary import Section, summary
 
 FAILURES_LISTED = 500
 """Functions and targets, each with one command; of more the report says so."""
@@ -79,7 +79,7 @@ class Report:
     fingerprints: tuple[Fingerprint, ...]
 
     @cached_property
-    def summary(self) -> tuple[Told, ...]:
+    def summary(self) -> tuple[Section, ...]:
         return summary(self.campaign, self.charted, self.compared, self.tolerable)
 
     @cached_property

@@ -6,23 +6,31 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.errors import RequestError, UnknownNameError
+from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reference import service as references
 from coordinator.reference.models import PAPER
-from coordinator.reports import latencies, placements, portability, store
-from coordinator.reports.charts.figure import Figure, of_both
-from coordinator.reports.charts.gallery import figure_of, figures, table_of
-from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports import latencies, placements, portability
+from coordinator.reports.charts.figure import Figure
+from coordinator.reports.charts.gallery import figures
+from coordinator.reports.charts.renderer import Renderer
+from coordinator.reports.charts.theme import of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import MEASURES, Charted, Measure, Queries, Target
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
+from coordinator.results import report_store as store
 from coordinator.results.ratios import Comparison, comparisons
+from coordinator.results.report_data import MEASURES, Charted, Measure, Queries
+from coordinator.results.summary import Section, Summary, summary
+from coordinator.targets import store as targets_store
+from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
+
+Named = TypeVar("Named", Table, Figure)
 
 
 @dataclass(frozen=True)
@@ -49,10 +57,10 @@ class Chart:
     compared: tuple[Comparison, ...]
 
     def table(self, id: str) -> Table:
-        return table_of(self.tables, id)
+        return _named("table", self.tables, id)
 
     def figure(self, id: str) -> Figure:
-        return figure_of(self.figures, id)
+        return _named("figure", self.figures, id)
 
 
 async def chart(engine: AsyncEngine, campaign_id: int, asked: Asked) -> Chart:
@@ -69,7 +77,7 @@ async def check(engine: AsyncEngine, campaign_id: int, asked: Asked) -> None:
     async with engine.connect() as connection:
         if asked.reference is not None:
             await references.find(connection, asked.reference)
-        _check(asked.base, tuple(await store.targets(connection, campaign_id)))
+        _check(asked.base, tuple(await targets_store.of_campaign(connection, campaign_id)))
 
 
 async def report_tables(
@@ -94,7 +102,7 @@ async def study(engine: AsyncEngine, name: str) -> Chart:
     return await asyncio.to_thread(chart_of, alone, Asked(name))
 
 
-async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: Asked) -> Report:
+async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, asked: Asked) -> Report:
     """All that a report says, with its figures drawn."""
     made = await chart(engine, campaign_id, asked)
     campaign = await campaigns.detail(engine, campaign_id)
@@ -102,7 +110,7 @@ async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: A
         failures = await store.failures(connection, campaign_id, FAILURES_LISTED + 1)
         fingerprints = await store.fingerprints(connection, campaign_id)
     drawn = [(each.id, each.bare) for each in made.figures if each.bare is not None]
-    pictures = await drawer.draw([bare for _, bare in drawn], "svg")
+    pictures = await renderer.draw([bare for _, bare in drawn], "svg")
     return Report(
         campaign=campaign,
         charted=made.charted,
@@ -114,6 +122,26 @@ async def report(engine: AsyncEngine, drawer: Drawer, campaign_id: int, asked: A
         failures=tuple(failures),
         fingerprints=tuple(fingerprints),
     )
+
+
+async def summary_of(
+    engine: AsyncEngine, campaign_id: int, asked: Asked, *, function: str | None, device: str | None
+) -> Summary:
+    """The sentences of the report; of a part of the campaign if a glob of functions or a device is given."""
+    await check(engine, campaign_id, asked)
+    campaign = await campaigns.detail(engine, campaign_id)
+    charted = await read(engine, campaign_id, reference=None, measure=asked.measure)
+    if function is not None:
+        charted = charted.narrowed(function)
+
+    def sections() -> tuple[Section, ...]:
+        whole, *targets = summary(campaign, charted, comparisons(charted, asked.base), asked.factor)
+        if function is None and device is None:
+            return (whole, *targets)
+        on_device = zip(charted.targets, targets, strict=True)
+        return tuple(section for target, section in on_device if device in (None, target.device))
+
+    return Summary(sections=await asyncio.to_thread(sections))
 
 
 async def read(
@@ -128,7 +156,7 @@ async def read(
         beside = await references.find(connection, reference) if reference is not None else None
         return Charted(
             name=f"campaign {campaign_id}",
-            targets=tuple(await store.targets(connection, campaign_id)),
+            targets=tuple(await targets_store.of_campaign(connection, campaign_id)),
             verdicts=tuple(await store.verdicts(connection, asked)),
             latencies=tuple(await store.latencies(connection, asked)),
             measure=measured,
@@ -136,6 +164,7 @@ async def read(
             queries=asked,
             placements=tuple(await store.placements(connection, asked)),
             first_calls=tuple(await store.first_calls(connection, asked)),
+            cpu_bases=await store.cpu_bases(connection, campaign_id),
         )
 
 
@@ -145,6 +174,13 @@ def chart_of(charted: Charted, asked: Asked) -> Chart:
     made = _tables(charted, compared, asked.factor)
     drawn = figures(charted, made, asked.factor)
     return Chart(charted, tuple(made), tuple(drawn), tuple(compared))
+
+
+def _named(kind: str, found: Sequence[Named], id: str) -> Named:
+    named = next((one for one in found if one.id == id), None)
+    if named is None:
+        raise NotFoundError(f"no {kind} is called {id!r}; there are: {', '.join(one.id for one in found)}")
+    return named
 
 
 def _tables(charted: Charted, compared: Sequence[Comparison], factor: float) -> list[Table]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Drawn
 from rich.text import Text
 
+from coordinator.csv_text import csv_text
+from coordinator.formats import significant
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.results.statistics import Estimate, Rate
 
@@ -30,14 +30,11 @@ def to_terminal(table: Table) -> RenderableType:
 
 def to_csv(table: Table) -> str:
     """By RFC 4180 with a header; a figure has columns of its own for its interval and n."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow([name for column in table.columns for name in _names(column)])
-    for row in table.rows:
-        writer.writerow(
-            [value for cell, column in zip(row, table.columns, strict=True) for value in _flat(cell, column)]
-        )
-    return buffer.getvalue()
+    header = [name for column in table.columns for name in _names(column)]
+    rows = (
+        [v for cell, column in zip(row, table.columns, strict=True) for v in _flat(cell, column)] for row in table.rows
+    )
+    return csv_text([header, *rows])
 
 
 def to_json(table: Table) -> dict[str, Any]:
@@ -105,7 +102,7 @@ def _number(value: float, kind: Kind) -> str:
         return f"{value:,}"
     if kind in ("rate", "percent"):
         return f"{value:g} %"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return significant(value)
 
 
 def _names(column: Column) -> list[str]:

@@ -1,4 +1,4 @@
-"""The matrix and a function's history over HTTP."""
+"""The matrix, its summary and a function's history over HTTP."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from fastapi import APIRouter, Query
 from coordinator.context import Context
 from coordinator.parameters import CampaignId, PathName, Text
 from coordinator.results import service
-from coordinator.results.models import Counting, History, Part
-from coordinator.results.service import Asked
+from coordinator.results.models import History, MatrixPage, WhichVerdict
+from coordinator.results.service import MatrixQuery
 from protocol.problems import problem_responses
 
 router = APIRouter(tags=["matrix"], responses=problem_responses(404))
+
+VerdictParameter = Annotated[WhichVerdict, Query(description="`on_device`: a fallback to the host fails")]
 
 
 @router.get("/campaigns/{campaign_id}/matrix")
@@ -21,12 +23,13 @@ async def matrix(
     campaign_id: CampaignId,
     context: Context,
     q: Annotated[Text, Query(max_length=1000, description="such as `torch.* fails:xla passes:cpu cause:type`")] = "",
-    by: Annotated[Counting, Query(description="by which verdict the query is judged")] = "verdict",
+    verdict: VerdictParameter = "anywhere",
+    device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
     offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000, description="functions")] = 500,
-) -> Part:
+) -> MatrixPage:
     """The functions that a query finds, with their cells, and all modules that these are of."""
-    return await service.part(context.engine, campaign_id, Asked(q, by, offset, limit))
+    return await service.page(context.engine, campaign_id, MatrixQuery(q, verdict, device, offset, limit))
 
 
 @router.get("/history/{framework}/{function:path}")

@@ -1,4 +1,4 @@
-"""What the matrix is made of, as pages and comparisons read it."""
+"""The matrix and a function's history as REST, pages and comparisons have them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,36 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel
 
-Counting = Literal["verdict", "device"]
-"""By which verdict a query is judged: ``verdict``, where a fallback passes, or ``verdict_on_device``."""
+from coordinator.formats import fraction, plural
+from coordinator.targets.models import Target
+
+WhichVerdict = Literal["anywhere", "on_device"]
+"""Which verdict counts: ``anywhere``, where a fallback to the host passes, or ``on_device``, where it fails."""
 
 
-class Key(NamedTuple):
+class FunctionKey(NamedTuple):
     """A row of the matrix."""
 
     framework: str
     module: str
     function: str
+
+
+class Judged(NamedTuple):
+    """One of a cell's two verdicts, with the cases that it counts and the main cause."""
+
+    verdict: str
+    passed: int
+    total: int
+    cause: str | None
+
+    @property
+    def fraction(self) -> str:
+        return fraction(self.passed, self.total)
+
+    @property
+    def description(self) -> str:
+        return f"{self.fraction} cases passed: {self.verdict}" if self.total else "no counted case"
 
 
 class Cell(BaseModel):
@@ -44,32 +64,59 @@ class Cell(BaseModel):
     cause: str | None
     cause_on_device: str | None
     not_counted_cause: str | None
+    unknown_cause: int
+    """Failed cases whose cause no rule knows."""
     cold_ms: float | None
     steady_ms: float | None
     iqr_ms: float | None
+    samples: int | None
+    """Behind ``steady_ms``, over all cases and runs."""
     ratio_to_cpu: float | None
-    """Geometric mean over common cases of steady time here to that on the CPU of the same version."""
+    """Geometric mean, over the cases that both measured, of steady time here to that on the nearest CPU."""
     ratio_cases: int | None
+    """How many cases both measured."""
+    cpu_target_id: int | None
+    """The target that ``ratio_to_cpu`` is against."""
+
+    def judged(self, which: WhichVerdict) -> Judged | None:
+        """The verdict that counts; None on the device for a function that never touches one."""
+        uncounted = self.not_counted_cause if self.total == 0 else None
+        if which == "anywhere":
+            return Judged(self.verdict, self.passed, self.total, self.cause or uncounted)
+        if self.verdict_on_device is None:
+            return None
+        return Judged(
+            self.verdict_on_device,
+            self.passed_on_device or 0,
+            self.total_on_device or 0,
+            self.cause_on_device or uncounted,
+        )
+
+    @property
+    def main_cause(self) -> str | None:
+        """By either verdict; of a function without any counted case, of what is not counted."""
+        return self.cause or self.cause_on_device or self.not_counted_cause
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know beside the verdict and the counts."""
+        return (
+            *([f"{plural(self.fell_back, 'case')} fell back to the host"] if self.fell_back else []),
+            *(
+                [f"{plural(self.unknown_placement, 'case')} passed without proof of where"]
+                if self.unknown_placement
+                else []
+            ),
+            *(
+                f"{count} {word}"
+                for count, word in ((self.flaky, "flaky"), (self.skipped, "skipped"), (self.incomplete, "incomplete"))
+                if count
+            ),
+        )
 
 
-class Column(BaseModel):
-    """A target of the matrix."""
-
-    id: int
-    target: str
-    framework: str
-    version: str
-    device: str
-    hardware: str
-    environment: str
-    suite_revision: str
-    simulated: bool
-    sentences: list[str]
-    """What must stand beside any figure of it."""
-
-
-class Made(BaseModel):
-    """From how many of the campaign's outcomes the matrix was added up, and when."""
+class Freshness(BaseModel):
+    """From how many of the campaign's outcomes the matrix was made, and when."""
 
     outcomes: int
     of: int
@@ -77,7 +124,7 @@ class Made(BaseModel):
     at: datetime | None
     """None: from none yet."""
     current: bool
-    """Nothing has come in, and no cause has been named anew, since."""
+    """Since then no outcome has come in, no cause has changed, and no figure has got another definition."""
 
 
 class Module(BaseModel):
@@ -90,7 +137,7 @@ class Module(BaseModel):
     """How many rows of the whole stand before its first."""
 
 
-class Row(BaseModel):
+class MatrixRow(BaseModel):
     framework: str
     module: str
     function: str
@@ -99,28 +146,28 @@ class Row(BaseModel):
     """By target; a target without any outcome of the function yet is absent."""
 
 
-class Part(BaseModel):
+class MatrixPage(BaseModel):
     """Some rows of a campaign's matrix."""
 
     campaign_id: int
     name: str
     suite: str
     state: str
-    counted_by: Counting
+    verdict: WhichVerdict
     query: str
-    made: Made
-    targets: list[Column]
+    freshness: Freshness
+    targets: list[Target]
     modules: list[Module]
     """Of all rows that the query finds."""
     found: int
     functions: int
     """That the campaign has outcomes of."""
     offset: int
-    rows: list[Row]
+    rows: list[MatrixRow]
 
 
-class Past(Cell):
-    """One function on one target in one campaign, with what tells it from others."""
+class HistoryCell(Cell):
+    """One function on one target in one campaign, with its campaign and target."""
 
     campaign: str
     created_at: datetime
@@ -134,6 +181,8 @@ class Past(Cell):
     suite_revision: str
     simulated: bool
     sentences: list[str]
+    changed: bool
+    """A verdict differs from that of the cell before it in time, of the same device, hardware, suite and revision."""
 
 
 class History(BaseModel):
@@ -141,4 +190,4 @@ class History(BaseModel):
 
     framework: str
     function: str
-    cells: list[Past]
+    cells: list[HistoryCell]

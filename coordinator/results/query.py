@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coordinator.errors import QueryError, UnknownNameError
-from coordinator.targets.selectors import Selector, TargetName
+from coordinator.targets.selectors import NumberedTarget, Selector, spelled
 from protocol.enums import Cause
 
 MOST_WORDS = 50
@@ -27,6 +27,7 @@ EXAMPLES = (
     ("fails:xla passes:cpu", "what breaks on xla alone"),
     ("relu -torch.nn.*", "relu anywhere, but not in torch.nn"),
     ("module:torch.linalg", "the functions of one module"),
+    ("function:torch.add", "one function"),
     ("partial:torch@2.9/xla", "some cases fail there, some pass"),
     ("falls-back:cuda", "what silently used the host"),
     ("unproven:cuda", "what passed without proof that it was there"),
@@ -40,10 +41,10 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class Name:
-    """The function's name, or its module's, as a glob."""
+    """The function's name, or its module's, as a glob; a bare word is looked for anywhere in the function's."""
 
     glob: str
-    of: Literal["function", "module"] = "function"
+    of: Literal["bare", "function", "module"] = "bare"
     excluded: bool = False
 
 
@@ -68,7 +69,7 @@ class Counted:
     """At least one case of this kind on a target."""
 
     target: Selector | None
-    what: Literal["flaky", "fell_back", "unknown_placement"]
+    column: Literal["flaky", "fell_back", "unknown_placement"]
     excluded: bool = False
 
 
@@ -98,7 +99,7 @@ _COUNTED_KEYS: dict[str, Literal["flaky", "fell_back", "unknown_placement"]] = {
     "unproven": "unknown_placement",
     "flaky": "flaky",
 }
-KEYS = (*_VERDICT_KEYS, *_COUNTED_KEYS, "cause", "verdict", "slower", "module")
+KEYS = (*_VERDICT_KEYS, *_COUNTED_KEYS, "cause", "verdict", "slower", "function", "module")
 
 
 def parse(text: str) -> Query:
@@ -116,17 +117,17 @@ def written(query: Query) -> str:
     return " ".join(map(_written, query))
 
 
-def check_targets(query: Query, targets: Sequence[TargetName], text: str = "") -> None:
+def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "") -> None:
     """Raises ``QueryError`` for a word whose target names none of these."""
     for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
         if not isinstance(term, Name) and term.target is not None and not named(term, targets):
-            there = ", ".join(map(str, targets)) or "none"
+            there = ", ".join(map(spelled, targets)) or "none"
             raise QueryError(f"{word.group()} names no target of this campaign; it has: {there}", word.start())
 
 
-def named(term: OnTarget, targets: Sequence[TargetName]) -> list[int]:
+def named(term: OnTarget, targets: Sequence[NumberedTarget]) -> list[int]:
     """Ids of the targets that a word speaks of."""
-    return [each.id for each in targets if term.target is None or term.target.matches(each)]
+    return [target.id for target in targets if term.target is None or term.target.matches(target)]
 
 
 def _term(word: str, at: int) -> Term:
@@ -142,6 +143,10 @@ def _term(word: str, at: int) -> Term:
         if not value:
             raise QueryError("which module? write it like module:torch.nn or module:torch.*", at)
         return Name(value, "module", excluded)
+    if key == "function":
+        if not value:
+            raise QueryError("which function? write it like function:torch.add or function:torch.nn.*", at)
+        return Name(value, "function", excluded)
     if key in _VERDICT_KEYS:
         return Verdict(_target(value, at), _VERDICT_KEYS[key], excluded)
     if key in _COUNTED_KEYS:
@@ -206,14 +211,14 @@ def _written(term: Term) -> str:
     minus = "-" if term.excluded else ""
     match term:
         case Name(glob, of):
-            return f"{minus}{'module:' if of == 'module' else ''}{glob}"
+            return f"{minus}{'' if of == 'bare' else f'{of}:'}{glob}"
         case Verdict(target, words):
             key = next((name for name, of in _VERDICT_KEYS.items() if of == words), None)
             return f"{minus}{key}:{_spelled(target)}"
         case MainCause(target, word):
             return f"{minus}cause:{_spelled(target) + '=' if target else ''}{word}"
-        case Counted(target, what):
-            key = next(name for name, of in _COUNTED_KEYS.items() if of == what)
+        case Counted(target, column):
+            key = next(name for name, of in _COUNTED_KEYS.items() if of == column)
             return f"{minus}{key}:{_spelled(target)}"
         case Slower(target, than, over):
             return f"{minus}slower:{_spelled(target)}{'>' if over else '<'}{than!r}"

@@ -8,16 +8,18 @@ latency a function; its ratio is the quotient, as in the study.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coordinator.reference.models import Reference
-from coordinator.reports.models import CaseLatency, Charted, Target
+from coordinator.results.report_data import CaseLatency, Charted
 from coordinator.results.statistics import Estimate, geometric_means
+from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
 
 BEFORE, AFTER = "gpu-t4", "tpu-v3-8"
 """The two devices of which the study published latencies."""
+NO_BASES: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True)
@@ -57,15 +59,18 @@ class Pair:
     other: Target
 
 
-def pairs(targets: Sequence[Target], base: str | None = None) -> list[Pair]:
+def pairs(targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping[int, int] = NO_BASES) -> list[Pair]:
     """Every target against a base of its framework: the device of that name, else a GPU, else the CPU.
 
-    Of several bases the first of the same version is taken. Simulated targets are not compared.
+    Of several CPUs it is the one that ``cpu_bases`` names, of other bases the first of the same version.
+    Simulated targets are not compared.
     """
-    real = [each for each in targets if not each.simulated]
+    real = [target for target in targets if not target.simulated]
     found = []
     for other in real:
-        chosen = _base_of(other, _bases([each for each in real if each.framework == other.framework], base))
+        bases = _bases([target for target in real if target.framework == other.framework], base)
+        nearest = next((target for target in bases if target.id == cpu_bases.get(other.id)), None)
+        chosen = nearest or _base_of(other, bases)
         if chosen is not None:
             found.append(Pair(chosen, other))
     return found
@@ -83,7 +88,7 @@ def comparisons(charted: Charted, base: str | None = None) -> list[Comparison]:
             _slowest_first(_ratios(measured.get(pair.base.id, {}), measured.get(pair.other.id, {}))),
             (pair.base.id, pair.other.id),
         )
-        for pair in pairs(charted.targets, base)
+        for pair in pairs(charted.targets, base, charted.cpu_bases)
     ]
     if charted.reference:
         found += [published(charted.reference, framework) for framework in charted.frameworks]

@@ -9,123 +9,123 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Row as Found
+from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import NotFoundError
-from coordinator.reports import store as reports
-from coordinator.reports.models import Target
 from coordinator.results import store
-from coordinator.results.models import Cell, Column, Counting, History, Key, Made, Module, Part, Past, Row
+from coordinator.results.models import (
+    Cell,
+    Freshness,
+    FunctionKey,
+    History,
+    HistoryCell,
+    MatrixPage,
+    MatrixRow,
+    Module,
+    WhichVerdict,
+)
 from coordinator.results.query import check_targets, parse
-from coordinator.targets.selectors import TargetName, spelled
+from coordinator.targets import store as targets_store
+from coordinator.targets.models import Target
 
 log = logging.getLogger(__name__)
 
 SMALL = 5000
-"""A campaign of so few outcomes is added up while its reader waits."""
+"""The matrix of a campaign of so few outcomes is refreshed while its reader waits."""
 AT_ONCE = 20
 """And so many small campaigns for a page that looks at all."""
 AT_ONCE_ROWS = 500
 LOOK_EVERY_S = 2.0
 SHARE = 0.05
-"""Of the time, at most, goes into adding up a campaign that still runs."""
+"""Of the time, at most, goes into refreshing the matrix of a campaign that still runs."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class MatrixQuery:
+    """Which part of a matrix is asked for."""
+
     query: str = ""
-    by: Counting = "verdict"
+    verdict: WhichVerdict = "anywhere"
+    device: str | None = None
+    """Only targets on this device, and functions with an outcome there."""
     offset: int = 0
     limit: int | None = None
 
 
-async def part(engine: AsyncEngine, campaign_id: int, asked: Asked) -> Part:
+async def page(engine: AsyncEngine, campaign_id: int, asked: MatrixQuery) -> MatrixPage:
     """Raises ``QueryError`` for a query that cannot be read, or names no target of the campaign."""
     query = parse(asked.query)
     campaign = await campaigns.detail(engine, campaign_id)
-    made = await brought_up(engine, campaign_id)
-    columns = await targets(engine, campaign_id)
-    names = [TargetName(each.id, each.framework, each.version, each.device) for each in columns]
-    check_targets(query, names, asked.query)
+    freshness = await refreshed(engine, campaign_id)
+    whole = await targets(engine, campaign_id)
+    chosen = [target for target in whole if asked.device in (None, target.device)]
+    check_targets(query, chosen, asked.query)
     async with engine.connect() as connection:
-        found, functions = await store.keys(connection, campaign_id, query, names, asked.by)
+        found, functions = await store.keys(
+            connection, campaign_id, query, chosen, asked.verdict, of_all=len(chosen) == len(whole)
+        )
         shown = found[asked.offset :] if asked.limit is None else found[asked.offset : asked.offset + asked.limit]
         cells = await store.cells(connection, campaign_id, shown)
-    return Part(
+    ids = {target.id for target in chosen}
+    return MatrixPage(
         campaign_id=campaign_id,
         name=campaign.name,
         suite=campaign.suite,
         state=campaign.state,
-        counted_by=asked.by,
+        verdict=asked.verdict,
         query=asked.query,
-        made=made,
-        targets=columns,
+        freshness=freshness,
+        targets=chosen,
         modules=modules(found),
         found=len(found),
         functions=functions,
         offset=asked.offset,
-        rows=rows(shown, cells),
+        rows=rows(shown, [cell for cell in cells if cell.target_id in ids]),
     )
 
 
-async def parts(engine: AsyncEngine, campaign_id: int, asked: Asked) -> AsyncIterator[Part]:
+async def pages(engine: AsyncEngine, campaign_id: int, asked: MatrixQuery) -> AsyncIterator[MatrixPage]:
     """All rows that the query finds, some at a time."""
     asked = replace(asked, offset=0, limit=AT_ONCE_ROWS)
     while True:
-        found = await part(engine, campaign_id, asked)
+        found = await page(engine, campaign_id, asked)
         yield found
         asked = replace(asked, offset=asked.offset + AT_ONCE_ROWS)
         if asked.offset >= found.found:
             return
 
 
-async def targets(engine: AsyncEngine, campaign_id: int) -> list[Column]:
+async def targets(engine: AsyncEngine, campaign_id: int) -> list[Target]:
     async with engine.connect() as connection:
-        found = await reports.targets(connection, campaign_id)
-    return [column(each) for each in found]
+        return await targets_store.of_campaign(connection, campaign_id)
 
 
-def column(target: Target) -> Column:
-    return Column(
-        id=target.id,
-        target=spelled(target),
-        framework=target.framework,
-        version=target.version,
-        device=target.device,
-        hardware=target.hardware,
-        environment=target.environment,
-        suite_revision=target.revision,
-        simulated=target.simulated,
-        sentences=list(target.sentences),
-    )
-
-
-async def brought_up(engine: AsyncEngine, campaign_id: int) -> Made:
-    """What the matrix stands at; a small campaign's is first brought up to date."""
+async def refreshed(engine: AsyncEngine, campaign_id: int) -> Freshness:
+    """How fresh the matrix is; a small campaign's is first brought up to date."""
     async with engine.connect() as connection:
         found = await store.now(connection, campaign_id)
     if found is not None and not found.current and found.done <= SMALL:
-        await _add_up(engine, campaign_id, wait=True)
+        await _refresh(engine, campaign_id, wait=True)
         async with engine.connect() as connection:
             found = await store.now(connection, campaign_id)
     if found is None:
-        return Made(outcomes=0, of=0, at=None, current=True)
-    return Made(outcomes=found.kept, of=found.done, at=found.made_at, current=found.current)
+        return Freshness(outcomes=0, of=0, at=None, current=True)
+    return Freshness(outcomes=found.kept, of=found.done, at=found.made_at, current=found.current)
 
 
 async def cells_of(engine: AsyncEngine, campaign_id: int, framework: str, function: str) -> list[Cell]:
     """One row of the matrix."""
-    await brought_up(engine, campaign_id)
+    await refreshed(engine, campaign_id)
     async with engine.connect() as connection:
-        return await store.cells(connection, campaign_id, [Key(framework, "", function)])
+        return await store.cells(connection, campaign_id, [FunctionKey(framework, "", function)])
 
 
 async def column_of(engine: AsyncEngine, campaign_id: int, target_id: int) -> list[Cell]:
     """One column of the matrix."""
-    await brought_up(engine, campaign_id)
+    await refreshed(engine, campaign_id)
     async with engine.connect() as connection:
         return await store.all_cells(connection, campaign_id, target_id)
 
@@ -133,74 +133,77 @@ async def column_of(engine: AsyncEngine, campaign_id: int, target_id: int) -> li
 async def history(engine: AsyncEngine, framework: str, function: str) -> History:
     """Every cell that any campaign has of the function; of campaigns that have just ended too, if they are small."""
     async with engine.connect() as connection:
-        behind = [each.campaign_id for each in await store.outdated(connection) if each.done <= SMALL]
+        behind = [campaign.campaign_id for campaign in await store.outdated(connection) if campaign.done <= SMALL]
     for campaign_id in behind[:AT_ONCE]:
-        await brought_up(engine, campaign_id)
+        await refreshed(engine, campaign_id)
     async with engine.connect() as connection:
         found = await store.history(connection, framework, function)
     if not found:
         raise NotFoundError(f"no campaign has an outcome of a function {function} of {framework}")
-    return History(framework=framework, function=function, cells=[_past(row) for row in found])
+    return History(framework=framework, function=function, cells=mark_changes([_history_cell(row) for row in found]))
 
 
-def _past(row: Found[Any]) -> Past:
-    target = Target(
-        id=row.target_id,
-        suite=row.suite,
-        revision=row.revision,
-        notes=tuple(row.notes),
-        **{name: getattr(row, name) for name in _OF_TARGET},
-    )
-    values = {**row._mapping, "target": spelled(target), "suite_revision": row.revision}
-    return Past.model_validate({**values, "sentences": list(target.sentences)})
+def _history_cell(row: Row[Any]) -> HistoryCell:
+    target = Target.model_validate(row._mapping)
+    return HistoryCell.model_validate({**row._mapping, **target.model_dump(), "changed": False})
 
 
-_OF_TARGET = ("framework", "version", "device", "device_class", "hardware", "environment", "simulated")
+def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
+    """Each cell compared with the one before it in time that it can be compared with: of one suite and revision."""
+    marked: list[HistoryCell] = []
+    earlier: dict[tuple[str, ...], tuple[str, str | None]] = {}
+    for cell in reversed(newest_first):
+        line = (cell.device, cell.hardware, cell.suite, cell.suite_revision)
+        verdicts = (cell.verdict, cell.verdict_on_device)
+        marked.append(cell.model_copy(update={"changed": earlier.get(line, verdicts) != verdicts}))
+        earlier[line] = verdicts
+    return marked[::-1]
 
 
-async def keep(engine: AsyncEngine) -> None:
+async def refresh_forever(engine: AsyncEngine) -> None:
     """Bring matrices up to date, until cancelled. Several coordinators can do so at once."""
     while True:
         try:
-            await keep_once(engine)
+            await refresh_outdated(engine)
         except DATABASE_AWAY as error:
             log.warning("the matrices cannot be brought up to date, trying again: %s", reason_of(error))
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-async def keep_once(engine: AsyncEngine) -> None:
+async def refresh_outdated(engine: AsyncEngine) -> None:
+    """Refresh each matrix that is behind. One that takes long while its campaign runs is given a rest in between."""
     async with engine.connect() as connection:
         behind = await store.outdated(connection)
-    for each in behind:
-        if each.age_s * SHARE >= each.took_s:
-            await _add_up(engine, each.campaign_id, wait=False)
+    for matrix in behind:
+        if not matrix.running or matrix.age_s * SHARE >= matrix.took_s:
+            await _refresh(engine, matrix.campaign_id, wait=False)
 
 
-async def _add_up(engine: AsyncEngine, campaign_id: int, *, wait: bool) -> None:
+async def _refresh(engine: AsyncEngine, campaign_id: int, *, wait: bool) -> None:
     async with engine.begin() as connection:
-        if await store.alone(connection, campaign_id, wait=wait):
+        if await store.lock_exclusively(connection, campaign_id, wait=wait):
             found = await store.now(connection, campaign_id)
-            # Whom we waited for may have done it.
+            # The one that held the lock may have done it.
             if found is not None and not found.current:
-                await store.add_up(connection, campaign_id)
+                await store.refresh(connection, campaign_id, anew=not found.as_defined)
 
 
-def modules(found: Sequence[Key]) -> list[Module]:
+def modules(found: Sequence[FunctionKey]) -> list[Module]:
     groups = []
     first = 0
-    for (framework, name), each in groupby(found, key=lambda key: (key.framework, key.module)):
-        functions = len(list(each))
+    for (framework, name), keys in groupby(found, key=lambda key: (key.framework, key.module)):
+        functions = len(list(keys))
         groups.append(Module(framework=framework, name=name, functions=functions, first=first))
         first += functions
     return groups
 
 
-def rows(shown: Sequence[Key], cells: Sequence[Cell]) -> list[Row]:
+def rows(shown: Sequence[FunctionKey], cells: Sequence[Cell]) -> list[MatrixRow]:
     by_row: dict[tuple[str, str], dict[int, Cell]] = {}
-    for each in cells:
-        by_row.setdefault((each.framework, each.function), {})[each.target_id] = each
+    for cell in cells:
+        by_row.setdefault((cell.framework, cell.function), {})[cell.target_id] = cell
     return [
-        Row.model_construct(
+        MatrixRow.model_construct(
             framework=key.framework,
             module=key.module,
             function=key.function,

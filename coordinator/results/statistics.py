@@ -71,6 +71,12 @@ class Estimate:
 NOTHING = Estimate(None, None, 0)
 
 
+def middle(values: Iterable[float | None]) -> float | None:
+    """The median of the values that there are; None of none."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
 def median(values: Sequence[float]) -> Estimate:
     if not values:
         return NOTHING

@@ -1,7 +1,8 @@
-"""The kept matrix in the database: adding it up, finding rows by a query, reading cells."""
+"""The kept matrix in the database: refreshing it, finding rows by a query, reading cells."""
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -9,42 +10,36 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.results.models import Cell, Counting, Key
+from coordinator.database.views import VIEWS, cpu_bases, ratios
+from coordinator.results.models import Cell, FunctionKey, WhichVerdict
 from coordinator.results.query import Counted, MainCause, Name, OnTarget, Query, Slower, Verdict, named
-from coordinator.targets.selectors import TargetName
+from coordinator.targets.models import Target
 
 TIMEOUT_S = 600
 WORK_MEMORY = "64MB"
 """A million outcomes are sorted; PostgreSQL's own 4 MB would put that on disk."""
 LOCK = 0x6D617478
-"""With a campaign's number: the advisory lock of whoever adds up its matrix."""
+"""With a campaign's number: the advisory lock under which its matrix is refreshed."""
 
 _VALUES = (
     "module", "host_only", "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete",
-    "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "cold_ms",
-    "steady_ms", "iqr_ms", "ratio_to_cpu", "ratio_cases", "total_on_device", "unknown_placement",
+    "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "unknown_cause",
+    "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id", "total_on_device",
+    "unknown_placement",
 )  # fmt: skip
 
-# One statement sees one moment: what is noted in matrices is what the cells were added up from.
-# Outcomes are never deleted, so neither are cells.
-_ADD_UP = text(f"""
+# One statement sees one moment: what is noted in matrices is what the cells were made from.
+# The latencies of cases, of which the ratios are made several times over, are computed once.
+_REFRESH = f"""
 WITH seen AS (
-    SELECT coalesce(sum(done), 0) AS done, coalesce(sum(renamed), 0) AS renamed
+    SELECT coalesce(sum(done), 0) AS done, coalesce(sum(reclassifications), 0) AS reclassifications
       FROM campaign_targets WHERE campaign_id = :campaign
-), measured AS (
-    SELECT o.target_id, o.case_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms
-      FROM outcomes o JOIN cases c ON c.id = o.case_id
-     WHERE o.campaign_id = :campaign AND o.verdict = 'passed' AND o.placement = 'on_device'
-       AND o.steady_ms > 0 AND c.host_only IS NULL
-     GROUP BY 1, 2
+), measured AS MATERIALIZED (
+    SELECT * FROM case_latencies WHERE campaign_id = :campaign
+), bases AS (
+{cpu_bases("measured")}
 ), ratios AS (
-    SELECT here.target_id, c.function, exp(avg(ln(here.steady_ms / cpu.steady_ms))) AS ratio, count(*) AS cases
-      FROM measured here
-      JOIN targets t ON t.id = here.target_id AND t.device <> 'cpu'
-      JOIN targets b ON b.framework = t.framework AND b.version = t.version AND b.device = 'cpu'
-      JOIN measured cpu ON cpu.target_id = b.id AND cpu.case_id = here.case_id
-      JOIN cases c ON c.id = here.case_id
-     GROUP BY 1, 2
+{ratios("measured", "bases")}
 ), latencies AS (
     SELECT * FROM function_latencies WHERE campaign_id = :campaign
 ), put AS (
@@ -52,50 +47,62 @@ WITH seen AS (
     SELECT v.campaign_id, v.framework, v.function, v.target_id,
            CASE WHEN strpos(v.function, '.') > 0 THEN regexp_replace(v.function, '[.][^.]*$', '') ELSE '' END,
            v.host_only, v.verdict, v.verdict_on_device, v.passed, v.failed, v.total, v.skipped, v.incomplete,
-           v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause,
-           l.cold_ms, l.steady_ms, l.iqr_ms, r.ratio, r.cases, v.total_on_device, v.unknown_placement
+           v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause, v.unknown_cause,
+           l.cold_ms, l.steady_ms, l.iqr_ms, l.samples, r.ratio, r.cases, r.cpu_target_id, v.total_on_device,
+           v.unknown_placement
       FROM function_verdicts v
       LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
       LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function
      WHERE v.campaign_id = :campaign
     ON CONFLICT (campaign_id, framework, function, target_id) DO UPDATE
-       SET {", ".join(f"{each} = excluded.{each}" for each in _VALUES)}
+       SET {", ".join(f"{name} = excluded.{name}" for name in _VALUES)}
     RETURNING framework, function, module
 ), rowed AS (
     INSERT INTO matrix_rows (campaign_id, framework, function, module)
     SELECT DISTINCT CAST(:campaign AS int), framework, function, module FROM put
     ON CONFLICT DO NOTHING
 )
-INSERT INTO matrices (campaign_id, done, renamed, made_at, took_s)
-SELECT :campaign, seen.done, seen.renamed, clock_timestamp(), 0 FROM seen
+INSERT INTO matrices (campaign_id, done, reclassifications, made_at, took_s, definition)
+SELECT :campaign, seen.done, seen.reclassifications, clock_timestamp(), 0, :definition FROM seen
 ON CONFLICT (campaign_id) DO UPDATE
-   SET done = excluded.done, renamed = excluded.renamed, made_at = excluded.made_at, took_s = excluded.took_s
-""")
+   SET done = excluded.done, reclassifications = excluded.reclassifications, made_at = excluded.made_at,
+       took_s = excluded.took_s, definition = excluded.definition
+"""
+
+DEFINITION = hashlib.sha256("\n".join((_REFRESH, *(view.query for view in VIEWS))).encode()).hexdigest()[:16]
+"""What the kept figures are defined by: this statement and the views. Whatever was kept by another is made anew."""
 
 _NOW = """
-SELECT n.campaign_id, n.done, coalesce(m.done, 0) AS kept, m.made_at,
-       coalesce(m.done, 0) = n.done AND coalesce(m.renamed, 0) = n.renamed AS current,
+SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0) AS kept, m.made_at,
+       coalesce(m.definition, :definition) = :definition AS as_defined,
+       coalesce(m.done, 0) = n.done AND coalesce(m.reclassifications, 0) = n.reclassifications
+           AND coalesce(m.definition, :definition) = :definition AS current,
        coalesce(m.took_s, 0) AS took_s, coalesce(extract(epoch FROM now() - m.made_at), 1e9)::float8 AS age_s
-  FROM (SELECT campaign_id, sum(done) AS done, sum(renamed) AS renamed
+  FROM (SELECT campaign_id, sum(done) AS done, sum(reclassifications) AS reclassifications
           FROM campaign_targets GROUP BY campaign_id) n
+  JOIN campaigns p ON p.id = n.campaign_id
   LEFT JOIN matrices m ON m.campaign_id = n.campaign_id
 """
 
 
 async def now(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
     """How far the campaign is, and how far its matrix."""
-    found = await connection.execute(text(f"{_NOW} WHERE n.campaign_id = :campaign"), {"campaign": campaign_id})
+    found = await connection.execute(
+        text(f"{_NOW} WHERE n.campaign_id = :campaign"), {"campaign": campaign_id, "definition": DEFINITION}
+    )
     return found.one_or_none()
 
 
 async def outdated(connection: AsyncConnection) -> Sequence[Row[Any]]:
     """The campaigns whose matrix is behind, newest first."""
-    rows = await connection.execute(text(f"SELECT * FROM ({_NOW}) each WHERE NOT current ORDER BY campaign_id DESC"))
+    rows = await connection.execute(
+        text(f"SELECT * FROM ({_NOW}) matrix WHERE NOT current ORDER BY campaign_id DESC"), {"definition": DEFINITION}
+    )
     return rows.all()
 
 
-async def alone(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
-    """Nobody else adds up the campaign in this transaction; False if another does, and we do not ``wait``."""
+async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
+    """Keep everybody else from refreshing the campaign in this transaction; False if somebody does so already."""
     function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
     got = await connection.execute(
         text(f"SELECT {function}(:lock, :campaign)"), {"lock": LOCK, "campaign": campaign_id}
@@ -103,14 +110,19 @@ async def alone(connection: AsyncConnection, campaign_id: int, *, wait: bool) ->
     return wait or bool(got.scalar_one())
 
 
-async def add_up(connection: AsyncConnection, campaign_id: int) -> None:
-    """Bring the campaign's cells up to date."""
+async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) -> None:
+    """Bring the campaign's cells up to date; ``anew``: those that were made by another definition go first."""
     await connection.execute(text(f"SET LOCAL statement_timeout = '{TIMEOUT_S}s'"))
     await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
     # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
     await connection.execute(text("SET LOCAL enable_nestloop = off"))
     begun = time.monotonic()
-    await connection.execute(_ADD_UP, {"campaign": campaign_id})
+    if anew:
+        for table in ("matrix_cells", "matrix_rows"):
+            await connection.execute(
+                text(f"DELETE FROM {table} WHERE campaign_id = :campaign"), {"campaign": campaign_id}
+            )
+    await connection.execute(text(_REFRESH), {"campaign": campaign_id, "definition": DEFINITION})
     await connection.execute(
         text("UPDATE matrices SET took_s = :took WHERE campaign_id = :campaign"),
         {"campaign": campaign_id, "took": time.monotonic() - begun},
@@ -118,24 +130,40 @@ async def add_up(connection: AsyncConnection, campaign_id: int) -> None:
 
 
 async def keys(
-    connection: AsyncConnection, campaign_id: int, query: Query, targets: Sequence[TargetName], by: Counting
-) -> tuple[list[Key], int]:
-    """The rows that the query finds, in the order of the matrix; and how many there are."""
-    condition, values = _condition(query, targets, by)
+    connection: AsyncConnection,
+    campaign_id: int,
+    query: Query,
+    targets: Sequence[Target],
+    which: WhichVerdict,
+    *,
+    of_all: bool,
+) -> tuple[list[FunctionKey], int]:
+    """The rows that the query finds, in the order of the matrix; and how many there are.
+
+    Unless ``of_all`` the targets are a part of the campaign's, and rows without any cell on them are left out.
+    """
+    condition, values = _condition(query, targets, which)
+    there = "true"
+    if not of_all:
+        there = (
+            "(framework, function) IN (SELECT framework, function FROM matrix_cells"
+            " WHERE campaign_id = :campaign AND target_id = ANY(CAST(:targets AS int[])))"
+        )
+        values["targets"] = [target.id for target in targets]
     found = await connection.execute(
         text(
-            f"SELECT framework, module, function FROM matrix_rows WHERE campaign_id = :campaign AND {condition}"
-            ' ORDER BY framework COLLATE "C", module COLLATE "C", function COLLATE "C"'
+            f"SELECT framework, module, function FROM matrix_rows WHERE campaign_id = :campaign AND {there}"
+            f' AND {condition} ORDER BY framework COLLATE "C", module COLLATE "C", function COLLATE "C"'
         ),
         {"campaign": campaign_id, **values},
     )
     count = await connection.execute(
         text("SELECT count(*) FROM matrix_rows WHERE campaign_id = :campaign"), {"campaign": campaign_id}
     )
-    return [Key._make(row) for row in found], count.scalar_one()
+    return [FunctionKey._make(row) for row in found], count.scalar_one()
 
 
-async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[Key]) -> list[Cell]:
+async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[FunctionKey]) -> list[Cell]:
     found = await connection.execute(
         text(
             "SELECT c.* FROM matrix_cells c"
@@ -144,8 +172,8 @@ async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[Ke
         ),
         {
             "campaign": campaign_id,
-            "frameworks": [each.framework for each in rows],
-            "functions": [each.function for each in rows],
+            "frameworks": [row.framework for row in rows],
+            "functions": [row.function for row in rows],
         },
     )
     return [Cell.model_construct(**row._mapping) for row in found]
@@ -164,8 +192,8 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
     """Every cell that any campaign has of the function, newest campaign first."""
     found = await connection.execute(
         text("""
-        SELECT m.*, p.name AS campaign, p.state, p.created_at, t.version, t.device, t.device_class, t.hardware,
-               t.environment, t.simulated, t.notes, s.name AS suite, s.revision
+        SELECT m.*, p.name AS campaign, p.created_at, t.id, t.version, t.device, t.device_class, t.hardware,
+               t.environment, t.simulated, t.notes, s.name AS suite, s.revision AS suite_revision
           FROM matrix_cells m
           JOIN campaigns p ON p.id = m.campaign_id
           JOIN targets t ON t.id = m.target_id
@@ -180,16 +208,16 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
     return list(found.all())
 
 
-def _condition(query: Query, targets: Sequence[TargetName], by: Counting) -> tuple[str, dict[str, Any]]:
+def _condition(query: Query, targets: Sequence[Target], which: WhichVerdict) -> tuple[str, dict[str, Any]]:
     """What must hold of a row, and the values in it."""
     conditions = ["true"]
     values: dict[str, Any] = {}
     for number, term in enumerate(query):
         if isinstance(term, Name):
             values[f"v{number}"] = pattern(term)
-            holds = f"{term.of} ILIKE :v{number}"
+            holds = f"{'module' if term.of == 'module' else 'function'} ILIKE :v{number}"
         else:
-            cell, value = _on_target(term, by, f"v{number}")
+            cell, value = _on_target(term, which, f"v{number}")
             if value is not None:
                 values[f"v{number}"] = value
             values[f"t{number}"] = named(term, targets)
@@ -201,23 +229,23 @@ def _condition(query: Query, targets: Sequence[TargetName], by: Counting) -> tup
     return " AND ".join(conditions), values
 
 
-def _on_target(term: OnTarget, by: Counting, name: str) -> tuple[str, Any]:
-    end = "_on_device" if by == "device" else ""
+def _on_target(term: OnTarget, which: WhichVerdict, name: str) -> tuple[str, Any]:
+    end = "_on_device" if which == "on_device" else ""
     match term:
         case Verdict(words=words):
             return f"verdict{end} = ANY(CAST(:{name} AS text[]))", list(words)
         case MainCause(word=word):
             # What is in no count has its cause in a column of its own.
             return f"CASE WHEN total = 0 THEN not_counted_cause ELSE cause{end} END = CAST(:{name} AS text)", word
-        case Counted(what=what):
-            return f"{what} > 0", None
+        case Counted(column=column):
+            return f"{column} > 0", None
         case Slower(than=than, over=over):
             return f"ratio_to_cpu {'>' if over else '<'} CAST(:{name} AS float8)", than
 
 
 def pattern(term: Name) -> str:
-    """A LIKE pattern: a glob, or, without any wildcard, what stands anywhere in the name."""
+    """A LIKE pattern: a glob, or, of a bare word without any wildcard, what stands anywhere in the name."""
     escaped = term.glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     if "*" not in escaped and "?" not in escaped:
-        return escaped if term.of == "module" else f"%{escaped}%"
+        return f"%{escaped}%" if term.of == "bare" else escaped
     return escaped.replace("*", "%").replace("?", "_")

@@ -1,58 +1,71 @@
-"""What a campaign found, in plain words. Pure."""
+"""A campaign in plain words, for its report and for the terminal: the only place that words them. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
 
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.reports.models import Charted, FunctionVerdict, Target
+from coordinator.formats import listed, percent, plural, significant
 from coordinator.results.ratios import Comparison
+from coordinator.results.report_data import Charted, FunctionVerdict
 from coordinator.results.statistics import Rate, geometric_mean
+from coordinator.targets.models import Target
 
 NAMED = 5
 """Functions named in a sentence; tables have all."""
+MAIN = 3
+"""Causes named in a sentence."""
 
 
-@dataclass(frozen=True)
-class Told:
+class Section(BaseModel):
     """A few sentences about one target, or about the whole."""
+
+    model_config = ConfigDict(frozen=True)
 
     heading: str
     sentences: tuple[str, ...]
 
 
+class Summary(BaseModel):
+    """The campaign as a whole, then each target."""
+
+    sections: tuple[Section, ...]
+
+
 def summary(
     campaign: CampaignDetail, charted: Charted, comparisons: Sequence[Comparison], tolerable: float
-) -> tuple[Told, ...]:
+) -> tuple[Section, ...]:
     """The campaign as a whole, then each target."""
     targets = [
-        Told(charted.labels[each.id], tuple(_of_target(charted, each, comparisons, tolerable)))
-        for each in charted.targets
+        Section(heading=charted.labels[target.id], sentences=tuple(_of_target(charted, target, comparisons, tolerable)))
+        for target in charted.targets
     ]
-    return (Told(campaign.name or f"Campaign {campaign.id}", tuple(_of_all(campaign, charted))), *targets)
+    whole = Section(heading=campaign.name or f"Campaign {campaign.id}", sentences=tuple(_of_all(campaign, charted)))
+    return (whole, *targets)
 
 
 def _of_all(campaign: CampaignDetail, charted: Charted) -> list[str]:
     functions = len({each.function for each in charted.verdicts})
     counters = campaign.counters
     said = [
-        f"This campaign charted {_plural(functions, 'function')} of {_listed(charted.frameworks) or 'no framework'} on "
-        f"{_plural(len(charted.targets), 'target')}: {_plural(counters.total, 'job')}, "
+        f"This campaign charted {plural(functions, 'function')} of {listed(charted.frameworks) or 'no framework'} on "
+        f"{plural(len(charted.targets), 'target')}: {plural(counters.total, 'job')}, "
         f"each case run {_times(campaign.runs)} on each target."
     ]
     if campaign.state == "running":
         said.append(f"It still runs: {counters.done:,} of {counters.total:,} jobs are done, and figures will change.")
     if campaign.state == "cancelled":
-        said.append(f"It was cancelled: {_plural(counters.cancelled, 'job')} never ran.")
+        said.append(f"It was cancelled: {plural(counters.cancelled, 'job')} never ran.")
     if not charted.verdicts:
         said.append("No job has an outcome yet, so there is nothing to say of any function.")
     elif not counters.passed:
         said.append(_none_passed(counters.failed, counters.skipped, counters.incomplete))
     if counters.passed and counters.incomplete:
         said.append(
-            f"{_plural(counters.incomplete, 'job')} stayed incomplete, for lack of a package or of a runner: these say "
+            f"{plural(counters.incomplete, 'job')} stayed incomplete, for lack of a package or of a runner: these say "
             "nothing of a device, and are in no rate."
         )
     if len(charted.targets) == 1:
@@ -85,8 +98,8 @@ def _ports(counted: Sequence[FunctionVerdict]) -> str:
     assert rate.interval is not None
     low, high = (100 * each for each in rate.interval)
     line = (
-        f"{words['success']:,} of {_plural(len(counted), 'function')} port without a failure "
-        f"({100 * (rate.share or 0):.0f} %, interval {low:.0f} to {high:.0f} %)"
+        f"{words['success']:,} of {plural(len(counted), 'function')} port without a failure "
+        f"({percent(rate.share or 0)}, interval {low:.0f} to {high:.0f} %)"
     )
     others = [(words["partial"], "in part"), (words["complete"], "not at all")]
     return line + "".join(f", {count:,} {how}" for count, how in others if count) + "."
@@ -110,60 +123,73 @@ def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     if unproven:
         cases = sum(each.unknown_placement or 0 for each in unproven)
         said.append(
-            f"Where it ran is unknown of {_plural(cases, 'case')} that passed, such as of "
+            f"Where it ran is unknown of {plural(cases, 'case')} that passed, such as of "
             f"{_names([each.function for each in unproven])}: in no count on the device."
         )
     return said
 
 
 def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:
-    found = Counter(each.cause or "unknown" for each in counted if each.verdict in ("partial", "complete"))
+    found = Counter(verdict.cause or "unknown" for verdict in counted if verdict.verdict in ("partial", "complete"))
     if not found:
         return []
-    # The alphabet decides between equals, as in the tables.
-    main = sorted(found.items(), key=lambda each: (-each[1], each[0]))[:3]
-    return ["The main causes of failure are " + _listed([f"{cause} ({n:,})" for cause, n in main]) + "."]
+    failed = sum(verdict.failed for verdict in counted)
+    unknown = sum(verdict.unknown_cause for verdict in counted)
+    return [
+        f"The main causes of failure are {_most_frequent(found)}.",
+        *([f"No rule knows the cause of {unknown:,} of {plural(failed, 'failed case')}."] if unknown else []),
+    ]
 
 
 def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    unknown = [each.function for each in verdicts if each.verdict == "unknown"]
+    unknown = [verdict for verdict in verdicts if verdict.verdict == "unknown"]
     if not unknown:
         return []
+    causes = Counter(verdict.not_counted_cause or "unknown" for verdict in unknown)
     return [
-        f"{_plural(len(unknown), 'function')} {'is' if len(unknown) == 1 else 'are'} unknown: every case was "
-        f"skipped or incomplete, such as of {_names(unknown)}."
+        f"{plural(len(unknown), 'function')} {'is' if len(unknown) == 1 else 'are'} unknown: every case was "
+        f"skipped or incomplete ({_most_frequent(causes)}), such as of {_names([each.function for each in unknown])}."
     ]
+
+
+def _most_frequent(causes: Counter[str]) -> str:
+    # The alphabet decides between equals, as in the tables.
+    main = sorted(causes.items(), key=lambda counted: (-counted[1], counted[0]))[:MAIN]
+    return listed([f"{cause} ({functions:,})" for cause, functions in main])
 
 
 def _slow(target: Target, comparisons: Sequence[Comparison], tolerable: float) -> list[str]:
     """Against the target that it is compared with."""
-    said = []
-    for each in comparisons:
-        if not each.targets or each.targets[1] != target.id:
+    sentences = []
+    for comparison in comparisons:
+        if not comparison.targets or comparison.targets[1] != target.id:
             continue
-        if not each.functions:
-            said.append(f"No function was measured both here and on {each.base}, so its latency is compared with none.")
+        ratios, base = comparison.functions, comparison.base
+        if not ratios:
+            sentences.append(f"No function was measured both here and on {base}, so its latency is compared with none.")
             continue
-        whole = geometric_mean([one.value for one in each.functions]).value or 0
-        n = len(each.functions)
-        said.append(
-            f"A call takes {whole:.3g} times as long as on {each.base} (geometric mean over {_plural(n, 'function')})."
+        whole = geometric_mean([function.value for function in ratios]).value or 0
+        faster = sum(function.value < 1 for function in ratios)
+        functions = plural(len(ratios), "function")
+        sentences.append(
+            f"A call takes {significant(whole)} times as long as on {base} (geometric mean over {functions}; "
+            f"{faster:,} {'is' if faster == 1 else 'are'} faster)."
         )
-        slow = [one for one in each.functions if one.value > tolerable]
+        slow = [function for function in ratios if function.value > tolerable]
         if slow:
-            said.append(
-                f"{len(slow):,} of {n:,} run intolerably slow, more than {tolerable:g} times as long: such as "
-                + _listed([f"{one.function} ({one.value:.0f} times)" for one in slow[:NAMED]])
-                + "."
+            named = listed([f"{each.function} ({significant(each.value)} times)" for each in slow[:NAMED]])
+            sentences.append(
+                f"{len(slow):,} of {len(ratios):,} run intolerably slow, more than {tolerable:g} times as long: "
+                f"such as {named}."
             )
         else:
-            said.append(f"None takes more than {tolerable:g} times as long.")
-    return said
+            sentences.append(f"None takes more than {tolerable:g} times as long.")
+    return sentences
 
 
 def _none_passed(failed: int, skipped: int, incomplete: int) -> str:
     parts = [(failed, "failed"), (skipped, "skipped"), (incomplete, "incomplete")]
-    told = _listed([f"{count:,} {word}" for count, word in parts if count]) or "none done"
+    told = listed([f"{count:,} {word}" for count, word in parts if count]) or "none done"
     return (
         f"No job passed: {told}. Where everything fails, suspect the installation before the device: run one of the "
         "commands below by hand."
@@ -173,16 +199,7 @@ def _none_passed(failed: int, skipped: int, incomplete: int) -> str:
 def _names(functions: Sequence[str]) -> str:
     named = sorted(functions)[:NAMED]
     others = len(functions) - len(named)
-    return _listed([*named, *([f"{others:,} more"] if others else [])])
-
-
-def _listed(words: Sequence[str]) -> str:
-    """``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
-
-
-def _plural(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return listed([*named, *([f"{others:,} more"] if others else [])])
 
 
 def _times(n: int) -> str:

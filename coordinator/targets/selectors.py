@@ -19,7 +19,7 @@ _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/
 
 
 class Named(Protocol):
-    """Whatever says of which framework, version and device it is: a row, a runner, a target."""
+    """A row, runner or target that has a framework, a version and a device."""
 
     @property
     def framework(self) -> str: ...
@@ -29,6 +29,13 @@ class Named(Protocol):
 
     @property
     def device(self) -> str: ...
+
+
+class NumberedTarget(Named, Protocol):
+    """A target with its number in the database."""
+
+    @property
+    def id(self) -> int: ...
 
 
 def spelled(target: Named) -> str:
@@ -67,7 +74,7 @@ class Selector:
             )
         return cls(match["framework"], match["version"], match["device"])
 
-    def matches(self, target: TargetName) -> bool:
+    def matches(self, target: Named) -> bool:
         return (
             fnmatchcase(target.framework, self.framework)
             and fnmatchcase(target.device, self.device)

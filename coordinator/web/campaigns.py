@@ -16,11 +16,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, Failure, Verdicts
 from coordinator.context import Context
+from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.results import service as matrix
-from coordinator.results.models import Made
+from coordinator.results.models import Freshness
 from coordinator.web.pages import page, same_site
-from coordinator.web.words import duration, number
 
 router = APIRouter()
 
@@ -68,8 +68,8 @@ class Overview:
     """All that a campaign's page shows."""
 
     campaign: CampaignDetail
-    made: Made | None
-    """What its functions were added up from; None while it runs."""
+    freshness: Freshness | None
+    """From how many outcomes its functions are counted; None while it runs."""
     progress: Progress
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
@@ -103,13 +103,13 @@ async def cancel(campaign_id: CampaignId, context: Context) -> Response:
 
 async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     campaign = await service.detail(engine, campaign_id)
-    # What still runs is added up beside the requests, a moment behind.
-    made = None if campaign.state == "running" else await matrix.brought_up(engine, campaign_id)
+    # The matrix of a running campaign is refreshed beside the requests, a moment behind.
+    freshness = None if campaign.state == "running" else await matrix.refreshed(engine, campaign_id)
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []
     return Overview(
         campaign=campaign,
-        made=made,
+        freshness=freshness,
         progress=progress(campaign.counters, elapsed_s(campaign, datetime.now(UTC)), campaign.estimate.seconds),
         targets=lines(campaign, verdicts, datetime.now(UTC)),
         causes=causes(campaign_id, verdicts),
@@ -183,7 +183,7 @@ def causes(campaign_id: int, verdicts: Iterable[Verdicts]) -> tuple[CauseCount, 
             functions=plain[cause],
             functions_on_device=on_device[cause],
             address=f"{matrix_of}{quote(f'cause:{cause}')}",
-            address_on_device=f"{matrix_of}{quote(f'cause:{cause}')}&by=device",
+            address_on_device=f"{matrix_of}{quote(f'cause:{cause}')}&verdict=on_device",
         )
         for cause in sorted(plain | on_device, key=lambda each: (-plain[each], -on_device[each], each))
     )

@@ -15,7 +15,7 @@ from coordinator.parameters import Text
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Change, Compared, Latencies, LatencyChange, Pair, Verdicts
 from coordinator.results.comparison.pairs import Asked
-from coordinator.results.models import Counting
+from coordinator.results.models import WhichVerdict
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page, streamed
 
@@ -47,17 +47,19 @@ class Told:
 
 
 @router.get("/compare")
-async def compare(request: Request, context: Context, a: Side = "", b: Side = "", by: Counting = "verdict") -> Response:
+async def compare(
+    request: Request, context: Context, a: Side = "", b: Side = "", verdict: WhichVerdict = "anywhere"
+) -> Response:
     listed = (await campaigns.listed(context.engine, before=None, limit=50)).campaigns
-    asked: dict[str, Any] = {"a": a, "b": b, "by": by, "campaigns": listed}
+    asked: dict[str, Any] = {"a": a, "b": b, "which": verdict, "campaigns": listed}
     if not (a and b):
         return page(request, "compare.html", {"campaigns": [each.id for each in listed]}, error=None, **asked)
     try:
         sides = Asked.parse(a, "A"), Asked.parse(b, "B")
         if request.query_params.get("as") in ("json", "csv"):
-            found = await service.compare(context.engine, *sides, by)
+            found = await service.compare(context.engine, *sides, verdict)
             return page(request, "compare.html", found, rows=list(records(found)))
-        paired = await service.paired(context.engine, *sides, by)
+        paired = await service.paired(context.engine, *sides, verdict)
     except RequestError as error:
         return page(request, "compare.html", {"error": str(error)}, status=error.status, error=str(error), **asked)
 

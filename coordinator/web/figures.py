@@ -16,12 +16,13 @@ from coordinator.reference.models import PAPER
 from coordinator.reports import service
 from coordinator.reports.api import NO_REFERENCE, AskedFor, Theme, described
 from coordinator.reports.chapters import CHAPTERS
-from coordinator.reports.charts.figure import Figure, dark, of_both
-from coordinator.reports.charts.renderer import Drawer
+from coordinator.reports.charts.figure import Figure
+from coordinator.reports.charts.renderer import Renderer
+from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.models import MEASURES
 from coordinator.reports.service import Asked, Chart
 from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results.report_data import MEASURES
 from coordinator.web.pages import SECURITY, page, streamed
 
 router = APIRouter()
@@ -43,7 +44,7 @@ async def figures(request: Request, campaign_id: CampaignId, context: Context, a
 
     async def chapters() -> list[dict[str, Any]]:
         chart = await service.chart(context.engine, campaign_id, asked_for)
-        return shown(chart, context.drawer)
+        return shown(chart, context.renderer)
 
     return streamed(
         request,
@@ -71,7 +72,7 @@ async def picture(
     theme: Theme = "auto",
 ) -> Response:
     """A figure for a page, which says its title itself: a picture, or its specification."""
-    spec = context.drawer.kept(drawn)
+    spec = context.renderer.recall(drawn)
     if spec is None:
         chart = await service.chart(context.engine, campaign_id, asked_for)
         spec = _to_draw(chart.figure(figure))
@@ -88,7 +89,7 @@ async def reference(request: Request, context: Context) -> Response:
         return await service.study(context.engine, PAPER)
 
     def chapters(chart: Chart) -> list[dict[str, Any]]:
-        return shown(chart, context.drawer, silent=False)
+        return shown(chart, context.renderer, silent=False)
 
     return streamed(
         request,
@@ -107,7 +108,7 @@ async def reference(request: Request, context: Context) -> Response:
 async def reference_picture(
     figure: PathName, form: Form, context: Context, drawn: Drawn = None, theme: Theme = "auto"
 ) -> Response:
-    spec = context.drawer.kept(drawn) or _to_draw((await service.study(context.engine, PAPER)).figure(figure))
+    spec = context.renderer.recall(drawn) or _to_draw((await service.study(context.engine, PAPER)).figure(figure))
     return await _answer(context, spec, form, theme, unchanging=drawn is not None)
 
 
@@ -122,11 +123,11 @@ async def reference_table(table: PathName, context: Context, format: Literal["js
 @router.get("/figures/vega.js")
 async def scripts(context: Context) -> Response:
     """What makes figures interactive."""
-    path = await context.drawer.scripts()
+    path = await context.renderer.scripts()
     return FileResponse(path, headers=SECURITY | {"Cache-Control": "max-age=86400"}, media_type="text/javascript")
 
 
-def shown(chart: Chart, drawer: Drawer, *, silent: bool = True) -> list[dict[str, Any]]:
+def shown(chart: Chart, renderer: Renderer, *, silent: bool = True) -> list[dict[str, Any]]:
     """Chapter by chapter what the page shows: figures with the key of their drawing, and tables.
 
     Without ``silent``, figures that cannot be drawn are left out.
@@ -135,7 +136,7 @@ def shown(chart: Chart, drawer: Drawer, *, silent: bool = True) -> list[dict[str
     for each in CHAPTERS:
         chapter = each.filled(chart.tables, chart.figures)
         drawn = [
-            {"figure": figure, "drawn": None if figure.bare is None else drawer.keep(figure.bare)}
+            {"figure": figure, "drawn": None if figure.bare is None else renderer.remember(figure.bare)}
             for figure in chapter.figures
             if silent or figure.bare is not None
         ]
@@ -177,6 +178,6 @@ async def _answer(
     spec = dark(spec) if theme == "dark" else spec
     if form == "json":
         return JSONResponse(spec, headers=headers)
-    (svg,) = await context.drawer.draw([spec], "svg")
+    (svg,) = await context.renderer.draw([spec], "svg")
     text = of_both(svg.decode()) if theme == "auto" else svg.decode()
     return Response(text, headers=headers, media_type="image/svg+xml")

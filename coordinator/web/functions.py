@@ -32,8 +32,6 @@ class CaseLine:
 
     case: CaseDetail
     drawing: Markup | None
-    cold_ms: float | None
-    steady_ms: float | None
     causes: tuple[str, ...]
     said: str | None
     fallbacks: tuple[str, ...]
@@ -79,7 +77,7 @@ def _section(target: FunctionOnTarget, cell: Cell | None, scale: Scale | None) -
     return Section(
         target=target,
         cell=cell,
-        summary=None if cell is None else shown(cell, "verdict"),
+        summary=None if cell is None else shown(cell, "anywhere"),
         lines=tuple(_line(case, scale) for case in target.cases),
     )
 
@@ -89,8 +87,6 @@ def _line(case: CaseDetail, scale: Scale | None) -> CaseLine:
     return CaseLine(
         case=case,
         drawing=strips([run.samples_ms for run in case.runs], scale),
-        cold_ms=_middle([run.cold_ms for run in case.runs]),
-        steady_ms=_middle([run.steady_ms for run in case.runs]),
         causes=tuple(dict.fromkeys(_cause(run) for run in case.runs if run.cause)),
         said=_cut(readable(worst.said)) if worst.said else None,
         fallbacks=tuple(dict.fromkeys(name for run in case.runs for name in run.fallbacks)),
@@ -101,14 +97,6 @@ def _line(case: CaseDetail, scale: Scale | None) -> CaseLine:
 def _cause(run: RunDetail) -> str:
     by = f", {run.overridden_by}" if run.overridden_by else ""
     return f"{run.cause} ({run.rule}{by})"
-
-
-def _middle(values: Sequence[float | None]) -> float | None:
-    known = sorted(value for value in values if value is not None)
-    if not known:
-        return None
-    middle = len(known) // 2
-    return known[middle] if len(known) % 2 else (known[middle - 1] + known[middle]) / 2
 
 
 def _cut(text: str) -> str:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from coordinator.context import Context
 from coordinator.parameters import PathName
 from coordinator.results import service
-from coordinator.results.models import History, Past
+from coordinator.results.models import History, HistoryCell
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page
 from coordinator.web.plots import Scale, dot, scale_of
@@ -21,14 +21,13 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class Line:
-    """One device's cells, newest first."""
+    """The cells of one device, hardware and suite, newest first."""
 
+    suite: str
     device: str
     hardware: str
     sentences: tuple[str, ...]
-    cells: tuple[Past, ...]
-    changed: tuple[bool, ...]
-    """Of each cell, whether its verdict is another than that of the cell before it in time, of the same revision."""
+    cells: tuple[HistoryCell, ...]
     steady: Scale | None
     """That the steady times of all its cells fit on."""
 
@@ -43,29 +42,20 @@ async def history(request: Request, framework: PathName, function: PathName, con
 
 
 def lines(found: History) -> list[Line]:
-    by_device: dict[tuple[str, str], list[Past]] = {}
+    by_line: dict[tuple[str, str, str], list[HistoryCell]] = {}
     for each in found.cells:
-        by_device.setdefault((each.device, each.hardware), []).append(each)
+        by_line.setdefault((each.device, each.hardware, each.suite), []).append(each)
     return [
         Line(
+            suite=suite,
             device=device,
             hardware=hardware,
             sentences=tuple(dict.fromkeys(said for each in cells for said in each.sentences)),
             cells=tuple(cells),
-            changed=changed(cells),
             steady=_scale(cells),
         )
-        for (device, hardware), cells in sorted(by_device.items())
+        for (device, hardware, suite), cells in sorted(by_line.items())
     ]
-
-
-def changed(cells: Sequence[Past]) -> tuple[bool, ...]:
-    """Newest first; only cells of one suite revision are compared."""
-    told = []
-    for number, each in enumerate(cells):
-        earlier = next((old for old in cells[number + 1 :] if old.suite_revision == each.suite_revision), None)
-        told.append(earlier is not None and _verdicts(earlier) != _verdicts(each))
-    return tuple(told)
 
 
 def records(found: History) -> Iterator[dict[str, Any]]:
@@ -73,10 +63,6 @@ def records(found: History) -> Iterator[dict[str, Any]]:
         yield each.model_dump(exclude={"sentences", "module"}) | {"notes": "; ".join(each.sentences)}
 
 
-def _scale(cells: Sequence[Past]) -> Scale | None:
+def _scale(cells: Sequence[HistoryCell]) -> Scale | None:
     found = scale_of([[each.steady_ms for each in cells if each.steady_ms is not None]])
     return found and found.at_least(10)
-
-
-def _verdicts(cell: Past) -> tuple[str, str | None]:
-    return cell.verdict, cell.verdict_on_device

@@ -12,14 +12,17 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from coordinator.context import Context
+from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
+from coordinator.formats import ratio
 from coordinator.parameters import CampaignId, Text
 from coordinator.results import service
-from coordinator.results.models import Cell, Column, Counting, Module, Part, Row
+from coordinator.results.models import Cell, Judged, MatrixPage, MatrixRow, Module, WhichVerdict
 from coordinator.results.query import EXAMPLES
-from coordinator.results.service import Asked
-from coordinator.web.pages import SECURITY, as_csv, page
-from coordinator.web.words import UNKNOWN, milliseconds, ratio
+from coordinator.results.service import MatrixQuery
+from coordinator.targets.models import Target
+from coordinator.web.filters import milliseconds
+from coordinator.web.pages import SECURITY, page
 
 router = APIRouter()
 
@@ -29,29 +32,11 @@ QueryText = Annotated[Text, Query(max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """One verdict of a cell."""
-
-    verdict: str
-    passed: int
-    total: int
-    cause: str | None
-
-    @property
-    def fraction(self) -> str:
-        return f"{self.passed}/{self.total}" if self.total else UNKNOWN
-
-    @property
-    def said(self) -> str:
-        return f"{self.fraction} cases passed: {self.verdict}" if self.total else "no counted case"
-
-
-@dataclass(frozen=True, slots=True)
 class Shown:
     """What a cell shows: the verdict asked for, the other one where it differs, the rest as remarks."""
 
-    main: Counted
-    other: Counted | None
+    main: Judged
+    other: Judged | None
     other_is: str
     steady: str | None
     ratio: str | None
@@ -64,7 +49,7 @@ class Line:
     short: str
     address: str
     host_only: bool
-    cells: tuple[tuple[Column, Shown | None], ...]
+    cells: tuple[tuple[Target, Shown | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +64,31 @@ async def matrix(
     campaign_id: CampaignId,
     context: Context,
     q: QueryText = "",
-    by: Counting = "verdict",
+    verdict: WhichVerdict = "anywhere",
     offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
 ) -> Response:
-    asked = Asked(q, by, offset, ROWS)
+    asked = MatrixQuery(q, verdict, offset=offset, limit=ROWS)
     try:
-        part = await service.part(context.engine, campaign_id, asked)
+        part = await service.page(context.engine, campaign_id, asked)
     except QueryError as error:
-        part = await service.part(context.engine, campaign_id, Asked("", by, 0, 0))
+        part = await service.page(context.engine, campaign_id, MatrixQuery("", verdict, limit=0))
         more: dict[str, Any] = {"groups": [], "pages": [], "per_page": ROWS, "error": error, "q": q}
         return page(request, "matrix.html", part, status=error.status, examples=EXAMPLES, **more)
     if request.query_params.get("as") == "csv":
-        whole = service.parts(context.engine, campaign_id, asked)
+        whole = service.pages(context.engine, campaign_id, asked)
         return StreamingResponse(_as_csv(whole), headers=SECURITY, media_type="text/csv; charset=utf-8")
     more = {"groups": groups(part), "pages": pages(part), "per_page": ROWS, "error": None, "q": q}
     return page(request, "matrix.html", part, examples=EXAMPLES, **more)
 
 
-async def _as_csv(parts: AsyncIterator[Part]) -> AsyncIterator[str]:
+async def _as_csv(parts: AsyncIterator[MatrixPage]) -> AsyncIterator[str]:
     """All that the query finds, not only what is on the page."""
-    yield as_csv([dict.fromkeys(COLUMNS, "")]).splitlines(keepends=True)[0]
+    yield csv_text([COLUMNS])
     async for part in parts:
-        yield as_csv(records(part)).partition("\n")[2]
+        yield csv_text(list(record.values()) for record in records(part))
 
 
-def groups(part: Part) -> list[Group]:
+def groups(part: MatrixPage) -> list[Group]:
     """The part's rows by module, as the template shows them."""
     by_name = {(each.framework, each.name): each for each in part.modules}
     return [
@@ -112,7 +97,7 @@ def groups(part: Part) -> list[Group]:
     ]
 
 
-def pages(part: Part) -> list[tuple[int, str, bool]]:
+def pages(part: MatrixPage) -> list[tuple[int, str, bool]]:
     """Offset, first function and whether it is this one, of every page of what was found; none if one holds all."""
     if part.found <= ROWS:
         return []
@@ -122,30 +107,22 @@ def pages(part: Part) -> list[tuple[int, str, bool]]:
     ]
 
 
-def shown(cell: Cell, by: Counting) -> Shown:
-    uncounted = cell.not_counted_cause if cell.total == 0 else None
-    plain = Counted(cell.verdict, cell.passed, cell.total, cell.cause or uncounted)
-    strict = None
-    if cell.verdict_on_device is not None:
-        strict = Counted(
-            cell.verdict_on_device,
-            cell.passed_on_device or 0,
-            cell.total_on_device or 0,
-            cell.cause_on_device or uncounted,
-        )
-    main, other = (strict or plain, plain) if by == "device" else (plain, strict)
+def shown(cell: Cell, which: WhichVerdict) -> Shown:
+    anywhere, on_device = cell.judged("anywhere"), cell.judged("on_device")
+    assert anywhere is not None
+    main, other = (on_device or anywhere, anywhere) if which == "on_device" else (anywhere, on_device)
     same = other is None or (other.verdict, other.fraction) == (main.verdict, main.fraction)
     return Shown(
         main=main,
         other=None if same else other,
-        other_is="fallbacks pass" if by == "device" else "on device",
+        other_is="fallbacks pass" if which == "on_device" else "on device",
         steady=None if cell.steady_ms is None else milliseconds(cell.steady_ms),
         ratio=None if cell.ratio_to_cpu is None else ratio(cell.ratio_to_cpu),
-        remarks=tuple(_remarks(cell)),
+        remarks=cell.remarks,
     )
 
 
-def records(part: Part) -> Iterator[dict[str, Any]]:
+def records(part: MatrixPage) -> Iterator[dict[str, Any]]:
     """One record a function and target, for csv: the values of ``COLUMNS``."""
     columns = {each.id: each for each in part.targets}
     for row in part.rows:
@@ -171,27 +148,14 @@ def function_address(campaign_id: int, framework: str, function: str) -> str:
     return f"/campaigns/{campaign_id}/functions/{quote(framework)}/{quote(function)}"
 
 
-def _line(part: Part, row: Row) -> Line:
+def _line(part: MatrixPage, row: MatrixRow) -> Line:
     return Line(
         function=row.function,
         short=row.function.removeprefix(f"{row.module}.") if row.module else row.function,
         address=function_address(part.campaign_id, row.framework, row.function),
         host_only=row.host_only,
         cells=tuple(
-            (column, shown(row.cells[column.id], part.counted_by) if column.id in row.cells else None)
+            (column, shown(row.cells[column.id], part.verdict) if column.id in row.cells else None)
             for column in part.targets
         ),
     )
-
-
-def _remarks(cell: Cell) -> Iterator[str]:
-    if cell.fell_back:
-        yield f"{cell.fell_back} fell back"
-    if cell.unknown_placement:
-        yield f"{cell.unknown_placement} passed without proof of where"
-    if cell.flaky:
-        yield f"{cell.flaky} flaky"
-    if cell.skipped:
-        yield f"{cell.skipped} skipped"
-    if cell.incomplete:
-        yield f"{cell.incomplete} incomplete"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,9 +15,11 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from coordinator import formats
+from coordinator.csv_text import csv_text
 from coordinator.errors import ForbiddenError
 from coordinator.reports.table_renderer import shown
-from coordinator.web import words
+from coordinator.web import filters
 from protocol.problems import Problem
 
 log = logging.getLogger(__name__)
@@ -46,13 +46,13 @@ templates = Environment(
     lstrip_blocks=True,
 )
 templates.filters |= {
-    "duration": words.duration,
-    "number": words.number,
-    "milliseconds": words.milliseconds,
-    "moment": words.moment,
-    "ratio": words.ratio,
+    "duration": filters.duration,
+    "number": formats.number,
+    "milliseconds": filters.milliseconds,
+    "moment": filters.moment,
+    "ratio": formats.ratio,
     "shown": shown,
-    "pretty": words.pretty,
+    "pretty": filters.pretty,
 }
 _streaming = templates.overlay(enable_async=True)
 PIECE = 500
@@ -142,14 +142,9 @@ def wants_page(request: Request) -> bool:
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    out = io.StringIO()
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(out, list(row))
-            writer.writeheader()
-        writer.writerow(dict(row))
-    return out.getvalue()
+    """The rows under the names of their values, which all rows share."""
+    kept = list(rows)
+    return csv_text([list(row) for row in kept[:1]] + [list(row.values()) for row in kept])
 
 
 def _link(request: Request) -> Any:

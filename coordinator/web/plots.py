@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from coordinator.web.words import milliseconds
+from coordinator.results.statistics import middle
+from coordinator.web.filters import milliseconds
 
 MOST_DOTS = 80
 """Of one run; of more samples every so manieth is drawn, and the extremes."""
@@ -74,20 +75,20 @@ def _strip(run: Sequence[float], scale: Scale, width: int, y: float) -> str:
     if not dots:
         return ""
     circles = "".join(f'<circle cx="{scale.place(each, width):.1f}" cy="{y:g}" r="2.2"/>' for each in dots)
-    middle = scale.place(_median(run), width)
+    middle = scale.place(_middle(run), width)
     return f'{circles}<line x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 5:g}" y2="{y + 5:g}"/>'
 
 
 def _said(runs: Sequence[Sequence[float]]) -> str:
     told = [
-        f"run {number}: {len(run)} sample{'' if len(run) == 1 else 's'}, median {milliseconds(_median(run))}"
+        f"run {number}: {len(run)} sample{'' if len(run) == 1 else 's'}, median {milliseconds(_middle(run))}"
         for number, run in enumerate(runs, 1)
         if any(value > 0 for value in run)
     ]
     return "; ".join(told)
 
 
-def _median(run: Sequence[float]) -> float:
-    ordered = sorted(value for value in run if value > 0)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+def _middle(run: Sequence[float]) -> float:
+    found = middle(value for value in run if value > 0)
+    assert found is not None
+    return found

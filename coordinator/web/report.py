@@ -28,7 +28,7 @@ async def report(
     await service.check(context.engine, campaign_id, asked_for)
 
     async def made() -> Report:
-        return await service.report(context.engine, context.drawer, campaign_id, asked_for)
+        return await service.report(context.engine, context.renderer, campaign_id, asked_for)
 
     if request.query_params.get("as") == "json":
         return JSONResponse(as_data(await made()), headers=SECURITY)
@@ -41,7 +41,7 @@ async def report(
 def as_data(report: Report) -> dict[str, object]:
     return {
         "campaign": report.campaign.model_dump(mode="json"),
-        "summary": [asdict(each) for each in report.summary],
+        "summary": [section.model_dump() for section in report.summary],
         "figures": [described(each) for each in report.figures],
         "tables": [to_json(each) for each in report.tables],
         "failures": [asdict(each) for each in report.commands],

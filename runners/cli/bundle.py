@@ -17,14 +17,11 @@ from pydantic import ValidationError
 
 from protocol.bundle import BundledOutcome, BundleEnd, BundleHeader
 from protocol.enums import Verdict
+from runners.errors import BundleError
 
 Run = tuple[str, int]
 """A case's id and the number of the run."""
 _OPENING = b'{"type":"portolan-bundle",'
-
-
-class BundleError(Exception):
-    """The bundle cannot be written there, or not be continued; the message is one line."""
 
 
 class BundleWriter:

@@ -28,12 +28,13 @@ from protocol.events import EVENT, Finished
 from protocol.jobs import Job
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
-from runners.cli.bundle import BundleError, BundleWriter
+from runners.cli.bundle import BundleWriter
+from runners.errors import BundleError, FrameworkBrokenError
 from runners.http.service import describe
 from runners.isolation import scratch
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import FrameworkBrokenError, Interpreter
+from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 AHEAD = 64

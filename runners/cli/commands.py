@@ -25,20 +25,14 @@ from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
 from runners import frameworks
 from runners.cli import environments
-from runners.cli.bundle import BundleError
-from runners.cli.environments import SetupFailedError
-from runners.frameworks import UnknownFrameworkError
-from runners.http.enrolment import Joining, RefusedError, default_name, joining
-from runners.http.service import Settings, UnservableError, serve
+from runners.errors import RunnerError, UsageError
+from runners.http.enrolment import Joining, default_name, joining
+from runners.http.service import Settings, serve
 from runners.isolation import memory
-from runners.isolation.fork_server import FrameworkBrokenError, Interpreter
+from runners.isolation.fork_server import Interpreter
 
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
 SECRET_VARIABLE = "PORTOLAN_RUNNER_SECRET"
-
-
-class UsageError(Exception):
-    """What was asked for does not make sense; the message is one line."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,17 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return asyncio.run(_run(options))
             case _:
                 return asyncio.run(_cases(options))
-    except (
-        BundleError,
-        RefusedError,
-        UsageError,
-        UnservableError,
-        UnknownFrameworkError,
-        FrameworkBrokenError,
-        SetupFailedError,
-    ) as error:
+    except RunnerError as error:
         print(f"portolan-runner: {error}", file=sys.stderr)
-        return 2
+        return error.exit_code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -226,7 +212,10 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
             raise UsageError(f"{options.framework}: write a release as {framework}==2.15.0")
         yield environments.set_up_release(options.framework)
         return
-    apart = {environments.name(framework, device): device for device in options.devices or ["cpu"]}
+    devices = options.devices or ["cpu"]
+    for device in devices:
+        frameworks.require_served(framework, device)
+    apart = {environments.name(framework, device): device for device in devices}
     for device in apart.values():
         yield environments.set_up(framework, device, added=options.added)
 
@@ -234,6 +223,7 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
 def _interpreter(options: argparse.Namespace) -> Interpreter:
     """The Python that has the framework: the one that was chosen, else ours, else that of its environment."""
     framework, device = options.framework, options.device
+    frameworks.require_served(framework, device)
     if options.python is not None:
         found = shutil.which(options.python)
         if found is None:

@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from runners.frameworks import DEVICE_GROUP
+from runners.errors import SetupFailedError
+from runners.frameworks import DEVICE_GROUP, OURS
 
 PROJECT = Path(__file__).resolve().parents[2]
 COMPLETE = "portolan-complete.json"
@@ -40,19 +41,15 @@ ANY_BUILD = "portolan-any-build"
 Say = Callable[[str], None]
 
 
-class SetupFailedError(Exception):
-    """The environment could not be set up; the message is one line. The next call starts anew."""
-
-
 def any_build(variables: Mapping[str, str]) -> bool:
     """Whether a package may be another build of its locked version, such as one of another index."""
     return variables.get(ANY_BUILD_VARIABLE, "") not in ("", "0")
 
 
 def name(framework: str, device: str = "") -> str:
-    """The environment for a device: the framework's, or the device's own if it has a lock of its own."""
-    own = device and (PROJECT / "runners" / framework / f"lock-{device}.txt").exists()
-    return f"{framework}-{device}" if own else framework
+    """The environment for a device: the framework's, or the device's own where one is declared."""
+    declared = OURS[framework].devices.get(device) if framework in OURS else None
+    return f"{framework}-{device}" if declared is not None and declared.own_environment else framework
 
 
 def lock(framework: str, device: str = "") -> Path:

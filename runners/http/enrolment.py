@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from protocol.enrolment import MAX_URL, NAME, SECRET, Enrolled, Enrolment, web_address
 from protocol.problems import Problem
+from runners.errors import RefusedError, UnansweredError
 from runners.http.access import Access
 from runners.isolation.observations import printable
 
@@ -40,14 +41,6 @@ TRY_AGAIN = frozenset({408, 425, 429})
 
 Address = tuple[str, int]
 Value = TypeVar("Value")
-
-
-class RefusedError(Exception):
-    """The runner cannot enrol, now or later; the message is one line that says what to do."""
-
-
-class UnansweredError(Exception):
-    """The coordinator could not do it now."""
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,10 @@ from protocol.events import EVENT, HEARTBEAT_S, Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts, JobStatus
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems, problem_responses
 from protocol.runner import RunnerInfo
+from runners.errors import AnotherBootError, AnotherRevisionError, RequestError, TooLargeError, TrimmedError
 from runners.http.access import Access
 from runners.isolation.attempts import Attempts, Executor, Task
-from runners.isolation.events import AheadError, EventLog, TrimmedError
+from runners.isolation.events import EventLog
 from runners.isolation.observations import printable
 
 MAX_BODY = 4 << 20
@@ -79,9 +80,7 @@ class Service:
         self.require_boot(batch.boot_id)
         suite = self.suites.get(batch.suite)
         if suite is not None and suite.revision != batch.revision:
-            raise ProblemError(
-                409,
-                "Another revision",
+            raise AnotherRevisionError(
                 f"suite {batch.suite!r} is at revision {suite.revision} here, not {printable(batch.revision, 80)}; "
                 "read the catalogue again",
                 boot_id=self.info.boot_id,
@@ -108,10 +107,7 @@ class Service:
 
     def acknowledge(self, acknowledgement: Acknowledgement) -> None:
         self.require_boot(acknowledgement.boot_id)
-        try:
-            self.attempts.forget(self.log.acknowledge(acknowledgement.n))
-        except AheadError as error:
-            raise ProblemError(422, "Not issued yet", str(error)) from error
+        self.attempts.forget(self.log.acknowledge(acknowledgement.n))
 
     async def events(self, after: int) -> AsyncIterator[bytes]:
         """Batches of lines from ``after`` on, and a heartbeat whenever there is nothing else to say."""
@@ -132,20 +128,10 @@ class Service:
 
     def require_boot(self, boot_id: str) -> None:
         if boot_id != self.info.boot_id:
-            raise ProblemError(
-                409,
-                "Another boot",
+            raise AnotherBootError(
                 f"this runner is boot {self.info.boot_id}; every attempt of another boot is lost",
                 boot_id=self.info.boot_id,
             )
-
-
-class ProblemError(Exception):
-    """An answer that is a problem; ``members`` stand beside the standard ones."""
-
-    def __init__(self, status: int, title: str, detail: str, **members: Any) -> None:
-        super().__init__(detail)
-        self.response = problem(status, title, detail, **members)
 
 
 def problem(status: int, title: str, detail: str, **members: Any) -> Response:
@@ -195,12 +181,7 @@ def build(service: Service) -> FastAPI:
     )
     async def events(boot_id: str, after: Annotated[int, Query(ge=0, le=LARGEST)]) -> Response:
         service.require_boot(boot_id)
-        try:
-            service.log.after(after)
-        except TrimmedError as error:
-            raise ProblemError(410, "Trimmed", str(error), acknowledged=service.log.acknowledged) from error
-        except AheadError as error:
-            raise ProblemError(422, "Not issued yet", str(error)) from error
+        service.log.after(after)
         return StreamingResponse(service.events(after), media_type=NDJSON)
 
     @app.post(
@@ -253,11 +234,11 @@ async def _read(request: Request, model: type[_Body]) -> _Body:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY:
-            raise ProblemError(413, "Too large", f"the body is over {MAX_BODY} bytes; send fewer jobs at once")
+            raise TooLargeError(f"the body is over {MAX_BODY} bytes; send fewer jobs at once")
     try:
         return model.model_validate_json(bytes(body), strict=True)
     except ValidationError as error:
-        raise ProblemError(422, "Not valid", _told(error.errors()), errors=_brief(error.errors())) from error
+        raise RequestError(_told(error.errors()), errors=_brief(error.errors())) from error
 
 
 def shown(receipts: Sequence[Receipt]) -> str:
@@ -267,9 +248,9 @@ def shown(receipts: Sequence[Receipt]) -> str:
 
 
 def _answer_with_problems(app: FastAPI) -> None:
-    @app.exception_handler(ProblemError)
-    async def known(request: Request, error: ProblemError) -> Response:
-        return error.response
+    @app.exception_handler(RequestError)
+    async def known(request: Request, error: RequestError) -> Response:
+        return problem(error.status, error.title, str(error), **error.members)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

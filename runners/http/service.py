@@ -27,13 +27,15 @@ from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
+from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
 from runners.http.access import Access
-from runners.http.enrolment import Joining, RefusedError, enrol
+from runners.http.enrolment import Joining, enrol
 from runners.http.fingerprint import fingerprint
 from runners.http.server import Service, SuiteIndex, build
+from runners.http.watchdog import watch
 from runners.isolation import scratch
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import FrameworkBrokenError, Interpreter
+from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 QUEUE_LIMIT = 512
@@ -41,10 +43,6 @@ KEPT_IDLE_S = 75
 """An idle connection is closed after this: long after every client has let go of it, for a request
 that comes at that instant is lost."""
 _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
-
-
-class UnservableError(Exception):
-    """The service cannot start; the message is one line that says why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +110,7 @@ async def serve(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     listening = bind(settings.host, settings.port)
+    watching = asyncio.create_task(watch())
     scratch.sweep()
     log = EventLog()
     supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit, settings.interpreter)
@@ -144,6 +143,7 @@ async def serve(settings: Settings) -> int:
         return 0
     finally:
         await supervisor.close()
+        watching.cancel()
         listening.close()
 
 

@@ -12,6 +12,8 @@ import socket
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from runners.errors import ChannelLostError
+
 MAX_LINE = 8 << 20
 """No message is longer; whoever sends more has lost its mind and loses its channel."""
 CHANNEL_LOST = 74
@@ -34,10 +36,6 @@ def encode(message: Message) -> bytes:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
-
-
-class ChannelLostError(Exception):
-    """The other end is gone, or this end was closed or replaced behind our back."""
 
 
 class Lines:

@@ -10,19 +10,12 @@ import asyncio
 
 from protocol.events import Heartbeat, Running
 from protocol.outcomes import Outcome
+from runners.errors import AheadError, TrimmedError
 
 MAX_EVENTS = 20_000
 MAX_BYTES = 16 << 20
 BATCH = 1_000
 """How many events one read returns at most."""
-
-
-class TrimmedError(LookupError):
-    """The events after this number were acknowledged and forgotten."""
-
-
-class AheadError(LookupError):
-    """This number has not been issued yet."""
 
 
 _Entry = tuple[bytes, tuple[str, int] | None]
@@ -69,7 +62,10 @@ class EventLog:
     def after(self, n: int) -> tuple[int, bytes]:
         """The next events after ``n``, one a line, and the number of the last of them."""
         if n < self.acknowledged:
-            raise TrimmedError(f"events up to {self.acknowledged} were acknowledged and are gone; ask after that")
+            raise TrimmedError(
+                f"events up to {self.acknowledged} were acknowledged and are gone; ask after that",
+                acknowledged=self.acknowledged,
+            )
         if n > self.last:
             raise AheadError(f"the last event is {self.last}, there is nothing after {n} to wait for")
         start = n - self.acknowledged

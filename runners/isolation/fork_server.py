@@ -1,9 +1,8 @@
-"""The nursery: the supervisor's side of the zygote. Starts it, has children forked, ends them.
+"""The fork server: it starts a zygote, has children forked from it and ends them.
 
-A ``Child`` here is the handle of one forked process: its channel, what it printed, and one
-stream of what happened to it. Which case it runs, and what an end means, is the
-supervisor's. The supervisor's process is the nursery's alone: every child of it that is not
-the zygote is taken for an orphan of a case.
+A ``Child`` is the handle of one forked process: its channel, its output and one stream of its events. The
+supervisor decides which case it runs and what its end means. The supervisor's process belongs to the fork server
+alone: every child of that process but the zygote is taken for an orphan of a case.
 """
 
 from __future__ import annotations
@@ -26,9 +25,10 @@ from pydantic import ValidationError
 
 from protocol.catalogue import Catalogue
 from protocol.model import first_fault
+from runners.errors import ChannelLostError, FrameworkBrokenError
 from runners.isolation import processes, scratch
 from runners.isolation.attempts import Task
-from runners.isolation.channel import ChannelLostError, Message
+from runners.isolation.channel import Message
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
 
 IMPORT_LIMIT_S = 300.0
@@ -43,10 +43,6 @@ LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 NOT_INHERITED = frozenset({"PORTOLAN_RUNNER_SECRET"})
 
 
-class FrameworkBrokenError(Exception):
-    """The framework cannot be imported or forked from; the message is one line that says why."""
-
-
 @dataclass(frozen=True)
 class Interpreter:
     """The Python that has the framework. Ours supervises; this one runs the zygote and its children."""
@@ -57,15 +53,15 @@ class Interpreter:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """Something that a child did, or that was done to it."""
+class ChildEvent:
+    """An event of one child: a message from it, its end, or an order to end it."""
 
     kind: Literal["message", "exited", "channel_lost", "cancelled", "out_of_memory"]
     message: Message | None = None
     status: int | None = None
     reason: str = ""
     turn: int | None = None
-    """At which of the child's cases it is aimed."""
+    """The number of the child's case that the event is meant for; None: any."""
 
 
 class Child:
@@ -76,53 +72,53 @@ class Child:
         self.room = room
         self.primed_ms: float | None = None
         self.turn = -1
-        """Which of its cases it is at; before the first it is primed."""
+        """The number of its present case; it is primed before the first."""
         self.ahead: Task | None = None
-        """The case that it was given before its turn."""
-        self.happenings: asyncio.Queue[Happening] = asyncio.Queue()
+        """The task that was sent to it before its turn."""
+        self.events: asyncio.Queue[ChildEvent] = asyncio.Queue()
         self.gone = asyncio.Event()
         self.status: int | None = None
-        self.channel = LoopChannel(connection, self._said, self._lost)
-        # Two: what a case given ahead prints is not taken for that of the case before it.
-        self._outputs = [OutputPipe(each, KEEP_OUTPUT) for each in outputs]
+        self.channel = LoopChannel(connection, self._received, self._lost)
+        # Two pipes, so that the output of a case sent ahead is not taken for that of the case before it.
+        self._outputs = [OutputPipe(output, KEEP_OUTPUT) for output in outputs]
 
     def send(self, message: Message) -> None:
         self.channel.send(message)
 
     def give(self, order: Message, turn: int) -> None:
-        """The order to run the case of that turn. What was left in the pipe of its turn is nobody's."""
+        """Send the order to run the case of that turn, and drop the output that was left in the pipe of the turn."""
         self._outputs[turn % 2].take()
         self.channel.send(order)
 
     def is_fit(self, task: Task | None = None) -> bool:
-        """Whether it is there, and at this task already or with nothing to do since its last case."""
-        return not self.gone.is_set() and (self.ahead is task if self.ahead else self.happenings.empty())
+        """Whether the process lives, and either has this task already or has been idle since its last case."""
+        return not self.gone.is_set() and (self.ahead is task if self.ahead else self.events.empty())
 
-    async def next(self, limit_s: float) -> Happening | None:
-        """What happens next to it, or None if nothing does in time."""
-        if not self.happenings.empty():
-            return self.happenings.get_nowait()
+    async def next(self, limit_s: float) -> ChildEvent | None:
+        """Wait for the next event; None if there is none in time."""
+        if not self.events.empty():
+            return self.events.get_nowait()
         try:
             async with asyncio.timeout(None if limit_s == math.inf else max(limit_s, 0.0)):
-                return await self.happenings.get()
+                return await self.events.get()
         except TimeoutError:
             return None
 
     def take_output(self) -> tuple[bytes, int]:
-        """What was printed in this turn: the tail, and the size of it all."""
+        """The output of this turn: its tail, and the size of the whole."""
         return self._outputs[self.turn % 2].take()
 
-    def happen(self, kind: Literal["cancelled", "out_of_memory"], reason: str = "") -> None:
-        """Aimed at the case that it is at."""
-        self.happenings.put_nowait(Happening(kind, reason=reason, turn=self.turn))
+    def interrupt(self, kind: Literal["cancelled", "out_of_memory"], reason: str = "") -> None:
+        """Add an event that ends the present case."""
+        self.events.put_nowait(ChildEvent(kind, reason=reason, turn=self.turn))
 
     def ended(self, status: int | None) -> None:
-        """It is no more. What it had said before comes first."""
+        """Note that the process has ended, after the messages that it had sent before."""
         self.channel.drain()
         self.channel.close()
         self.status = status
         self.gone.set()
-        self.happenings.put_nowait(Happening("exited", status=status))
+        self.events.put_nowait(ChildEvent("exited", status=status))
 
     def dispose(self) -> None:
         self.channel.close()
@@ -130,14 +126,14 @@ class Child:
             output.drain()
             output.close()
 
-    def _said(self, message: Message) -> None:
-        self.happenings.put_nowait(Happening("message", message))
+    def _received(self, message: Message) -> None:
+        self.events.put_nowait(ChildEvent("message", message))
 
     def _lost(self, reason: str) -> None:
-        self.happenings.put_nowait(Happening("channel_lost", reason=reason))
+        self.events.put_nowait(ChildEvent("channel_lost", reason=reason))
 
 
-class Nursery:
+class ForkServer:
     """A running zygote and the children forked from it."""
 
     def __init__(
@@ -196,7 +192,7 @@ class Nursery:
             theirs.close()
             os.close(log_write)
         self._started = self.alive = True
-        self._channel = LoopChannel(ours, self._said, self._lost)
+        self._channel = LoopChannel(ours, self._received, self._lost)
         self._watcher = asyncio.create_task(self._watch())
         try:
             async with asyncio.timeout(START_LIMIT_S):
@@ -223,7 +219,7 @@ class Nursery:
         self._greeted.set()
 
     async def fork(self) -> Child:
-        """A new child, which has done nothing yet."""
+        """Fork a new child, which has done nothing yet."""
         async with self._forking:
             if not self.alive:
                 raise FrameworkBrokenError("the zygote is gone")
@@ -235,8 +231,8 @@ class Nursery:
             forked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting[request] = child, forked
             try:
-                asked = {"type": "fork", "request": request, "room": child.room}
-                self._channel.send(asked, ends)
+                order = {"type": "fork", "request": request, "room": child.room}
+                self._channel.send(order, ends)
                 async with asyncio.timeout(FORK_LIMIT_S):
                     await forked
             except (TimeoutError, ChannelLostError) as error:
@@ -251,7 +247,7 @@ class Nursery:
             return child
 
     async def end(self, child: Child) -> None:
-        """Kill a child and all that it started; returns when they are gone."""
+        """Kill a child and its descendants; return when they are gone."""
         if not child.gone.is_set() and child.pid:
             # The quick way: almost every child is alone, and idle or just finished.
             seen = processes.look(child.pid)
@@ -283,7 +279,7 @@ class Nursery:
         return processes.children(self._process.pid) - self._children.keys()
 
     async def close(self) -> None:
-        """Kill the zygote, its children and everything else below us that is marked as ours."""
+        """Kill the zygote, its children and every other process below us that bears our mark."""
         self._closing = True
         if not self._started:
             return
@@ -298,7 +294,7 @@ class Nursery:
         await self._scratch.close()
 
     def log_tail(self) -> str:
-        """What the zygote printed since the last call: the traceback of a broken import."""
+        """The zygote's output since the last call: the traceback of a broken import."""
         return self._log.take()[0].decode("utf-8", "replace")
 
     async def _kill_others(self, aim: int) -> None:
@@ -306,7 +302,7 @@ class Nursery:
         zygote, me = self._process.pid, os.getpid()
 
         def find(table: Mapping[int, processes.Process]) -> list[processes.Process]:
-            roots = {pid for pid, each in table.items() if each.parent in (zygote, me) and pid not in keep}
+            roots = {pid for pid, process in table.items() if process.parent in (zygote, me) and pid not in keep}
             return processes.descendants(roots, table)
 
         async with self._forking:
@@ -332,10 +328,10 @@ class Nursery:
 
     def _left_by_zygote(self, table: Mapping[int, processes.Process]) -> list[processes.Process]:
         me = os.getpid()
-        roots = [each.pid for each in table.values() if each.parent == me]
+        roots = [process.pid for process in table.values() if process.parent == me]
         return processes.descendants(roots, table)
 
-    def _said(self, message: Message) -> None:
+    def _received(self, message: Message) -> None:
         match message["type"]:
             case "greeting":
                 self._greeted.set()

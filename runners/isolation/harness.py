@@ -28,6 +28,7 @@ import numpy as np
 
 from protocol.enums import Ending, Placement, TimingPolicy, Verdict
 from runners import frameworks
+from runners.errors import MissingPackageError
 from runners.isolation import timing as clock
 from runners.isolation.observations import (
     Evidence,
@@ -38,10 +39,9 @@ from runners.isolation.observations import (
     make_proof,
     printable,
 )
-from runners.suite.cases import Case, On
+from runners.suite.cases import Case, Context
 from runners.suite.checks import Leaf, Mismatch, compare, leaves
 from runners.suite.device import Device, Proof
-from runners.suite.optional import MissingPackageError
 from runners.suite.rounding import rounded
 
 MAX_MESSAGE = 8 * 1024
@@ -129,16 +129,16 @@ class _Attempt:
             function = case.given or device.lookup(case.looked_up)
         except LookupError as error:
             return Ending.removed, make_evidence(stage=self.stage, reason=str(error))
-        on = On(
+        context = Context(
             function=function,
             device=device.handle,
             target=device.name,
             dtype=device.dtype(case.dtype),
-            put=lambda tree: device.put(rounded(tree, case.dtype), case.dtype),
+            to_device=lambda tree: device.to_device(rounded(tree, case.dtype), case.dtype),
             compiled=device.compiled,
         )
         with self._our_own():
-            reason = case.not_applicable(on) if case.not_applicable else None
+            reason = case.not_applicable(context) if case.not_applicable else None
         if reason is not None:
             return Ending.not_applicable, make_evidence(stage=self.stage, reason=reason)
 
@@ -147,16 +147,16 @@ class _Attempt:
             expected = case.reference(*self._inputs(), **case.options) if case.reference else None
 
         self.stage = "prepare"
-        call = self._prepared(on)
+        call = self._prepared(context)
         self.stage = "call"
         result = self._cold(call)
         self.stage = "check"
-        observed = device.take(result)
+        observed = device.to_host(result)
         self.arrays = leaves(observed)
         self.proof.devices |= {each.device for each in self.arrays}
         self._check(observed, expected)
         self.stage = "placement"
-        self._trace(on)
+        self._trace(context)
         self.stage = "samples"
         if self.policy is TimingPolicy.steady:
             with self._locked():
@@ -196,13 +196,13 @@ class _Attempt:
 
     def _inputs(self) -> list[Any]:
         """Fresh host arguments, the same each time: whoever gets them may change them."""
-        return list(rounded(list(self.case.inputs(self.case.make())), self.case.dtype))
+        return list(rounded(list(self.case.arguments(self.case.inputs())), self.case.dtype))
 
-    def _prepared(self, on: On) -> clock.Call:
+    def _prepared(self, context: Context) -> clock.Call:
         with self._our_own():
             arguments = self._inputs()
-        moved = self.device.put(arguments, self.case.dtype)
-        return self.case.prepare(on, *moved, **self.case.options)
+        moved = self.device.to_device(arguments, self.case.dtype)
+        return self.case.prepare(context, *moved, **self.case.options)
 
     def _cold(self, call: clock.Call) -> Any:
         with self._locked(), self.device.counting(self.proof):
@@ -223,12 +223,12 @@ class _Attempt:
             except AssertionError as error:
                 raise Mismatch(str(error) or "an assertion of the check does not hold") from error
 
-    def _trace(self, on: On) -> None:
+    def _trace(self, context: Context) -> None:
         """Once more from fresh inputs, watched closely; if that fails, there is only less proof."""
         try:
-            arguments = self.device.put(self._inputs(), self.case.dtype)
-            self.proof.devices |= {each.device for each in leaves(self.device.take(arguments))}
-            call = self.case.prepare(on, *arguments, **self.case.options)
+            arguments = self.device.to_device(self._inputs(), self.case.dtype)
+            self.proof.devices |= {leaf.device for leaf in leaves(self.device.to_host(arguments))}
+            call = self.case.prepare(context, *arguments, **self.case.options)
             # As before the cold call: with inputs still pending, a lazy framework compiles all anew.
             self.device.wait(None)
             with self.device.tracing(self.proof):
@@ -295,12 +295,12 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     framework = frameworks.load(arguments[0])
     os.environ.update(frameworks.variables(framework, arguments[1]))
-    device = frameworks.device(framework, arguments[1])
+    device = frameworks.load_device(framework, arguments[1])
     globs = arguments[2:] or ["*"]
     started = time.perf_counter()
     device.prime()
     init_ms = (time.perf_counter() - started) * 1e3
-    cases = [case for functions in framework.suites().values() for each in functions for case in each.cases]
+    cases = [case for functions in framework.load_suites().values() for each in functions for case in each.cases]
     chosen = [case for case in cases if any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
     bad = 0
     for position, case in enumerate(chosen):

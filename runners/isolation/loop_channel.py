@@ -8,7 +8,8 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 
-from runners.isolation.channel import READ, ChannelLostError, Lines, Message, encode
+from runners.errors import ChannelLostError
+from runners.isolation.channel import READ, Lines, Message, encode
 
 
 class LoopChannel:

@@ -1,7 +1,7 @@
 """The supervisor: runs tasks one after another, each function and run in a process of its own.
 
 It holds the clock and the memory limit, kills, and says how every attempt ended. It never
-imports a framework; forking is the nursery's, serving the outcomes is the server's.
+imports a framework; the fork server forks, and the HTTP server serves the outcomes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from protocol.catalogue import Catalogue
 from protocol.enums import DeviceClass, TimingPolicy
 from protocol.events import Running
 from protocol.outcomes import Outcome
+from runners.errors import FrameworkBrokenError
 from runners.isolation import memory, processes
 from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import Child, FrameworkBrokenError, Happening, Interpreter, Nursery
+from runners.isolation.fork_server import Child, ChildEvent, ForkServer, Interpreter
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 
 PRIME_LIMIT_S = 120.0
@@ -78,7 +79,7 @@ class Supervisor:
         self._ending: set[asyncio.Task[None]] = set()
         self._overlaps = False
         self._interpreter = interpreter
-        self._nursery = Nursery(framework, device, self._zygote_died, interpreter)
+        self._fork_server = ForkServer(framework, device, self._zygote_died, interpreter)
         self.broken = asyncio.Event()
         """Set when no child can be forked any more: the service should stop."""
         self._tasks: list[asyncio.Task[None]] = []
@@ -86,7 +87,7 @@ class Supervisor:
     async def open(self) -> Catalogue:
         """Import the framework; returns its catalogue. The device is not touched."""
         await _start_threads()
-        return await self._nursery.start()
+        return await self._fork_server.start()
 
     async def look(self) -> dict[str, Any]:
         """Look at the device and begin to execute; returns what it says of itself."""
@@ -121,7 +122,7 @@ class Supervisor:
         if current is not None and current.task.key == (id, attempt):
             current.cancelled = True
             if current.child is not None:
-                current.child.happen("cancelled")
+                current.child.interrupt("cancelled")
             return
         for task in self._queue:
             if task.key == (id, attempt):
@@ -140,7 +141,7 @@ class Supervisor:
                 await task
         if self._spare is not None:
             self._spare.cancel()
-        await self._nursery.close()
+        await self._fork_server.close()
         if self._ending:
             await asyncio.wait(self._ending)
 
@@ -174,7 +175,7 @@ class Supervisor:
             return harness_failed(f"{error}; the framework is being imported again")
         tail, size = child.take_output()
         paper = current.task.job.timing is TimingPolicy.paper
-        if child is self._child and (paper or await self._nursery.has_orphans(child)):
+        if child is self._child and (paper or await self._fork_server.has_orphans(child)):
             await self._leave_child(wait=True)
         return with_log(outcome, tail, size)
 
@@ -195,27 +196,27 @@ class Supervisor:
         kills_before = memory.kernel_kills()
         try:
             while True:
-                happening = await child.next(clock.left(time.monotonic()))
-                if happening is None:
+                event = await child.next(clock.left(time.monotonic()))
+                if event is None:
                     # Until the kill: that a fork bomb takes long to die is no time of the case.
                     elapsed_s = clock.elapsed(time.monotonic())
                     await self._leave_child(wait=True)
                     return timed_out(job.timeout_s, elapsed_s)
-                if happening.turn not in (None, child.turn):
+                if event.turn not in (None, child.turn):
                     # It was meant for the case before, which had finished by then.
                     continue
-                if happening.message is None:
-                    return await self._unreported(child, happening, clock, kills_before)
-                said = happening.message
-                match said["type"]:
+                if event.message is None:
+                    return await self._unreported(child, event, clock, kills_before)
+                message = event.message
+                match message["type"]:
                     case "begun":
-                        clock.begin(_moment(said))
+                        clock.begin(_moment(message))
                     case "waiting":
-                        clock.pause(_moment(said))
+                        clock.pause(_moment(message))
                     case "resumed":
-                        clock.resume(_moment(said))
+                        clock.resume(_moment(message))
                     case "finished":
-                        return Outcome.model_validate(said["outcome"])
+                        return Outcome.model_validate(message["outcome"])
         except ValidationError as error:
             await self._leave_child(wait=True)
             return unkept(error, duration_s=clock.elapsed(time.monotonic()))
@@ -236,24 +237,24 @@ class Supervisor:
             child.ahead = following
             child.give(_order(following), child.turn + 1)
 
-    async def _unreported(self, child: Child, happening: Happening, clock: Clock, kills_before: int) -> Outcome:
+    async def _unreported(self, child: Child, event: ChildEvent, clock: Clock, kills_before: int) -> Outcome:
         """The case will not report any more: tell from what happened how it ended."""
         elapsed = clock.elapsed(time.monotonic())
-        if happening.kind == "channel_lost":
+        if event.kind == "channel_lost":
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(EXIT_GRACE_S):
                     await child.gone.wait()
         ended_alone, status = child.gone.is_set(), child.status
         await self._leave_child(wait=True)
-        match happening.kind:
+        match event.kind:
             case "cancelled":
                 return cancelled(elapsed)
             case "out_of_memory":
-                return out_of_memory(happening.reason, elapsed)
+                return out_of_memory(event.reason, elapsed)
             case _ if status is None and ended_alone:
                 return harness_failed("the zygote ended while the case ran", duration_s=elapsed)
-            case "channel_lost" if happening.reason in UNREADABLE:
-                return harness_failed(f"what came from the case cannot be read: {happening.reason}", duration_s=elapsed)
+            case "channel_lost" if event.reason in UNREADABLE:
+                return harness_failed(f"what came from the case cannot be read: {event.reason}", duration_s=elapsed)
             case _ if not ended_alone:
                 return died(None, elapsed, CLOSED)
         if memory.kernel_kills() > kills_before and status == 9:
@@ -265,12 +266,12 @@ class Supervisor:
         """A primed child for the task: the last one, the spare, or a new one."""
         task = current.task
         timed = task.job.timing is not TimingPolicy.off
-        if not self._nursery.alive:
+        if not self._fork_server.alive:
             await self._restart()
         child = self._child
         if child is None or self._child_group != task.group or not child.is_fit(task):
             await self._leave_child(wait=timed or not self._overlaps)
-            child = await self._take_spare() or await self._nursery.fork()
+            child = await self._take_spare() or await self._fork_server.fork()
             self._child, self._child_group = child, task.group
         if timed:
             await self._quiet()
@@ -291,7 +292,7 @@ class Supervisor:
             return None
         if child.is_fit():
             return child
-        await self._nursery.end(child)
+        await self._fork_server.end(child)
         return None
 
     async def _quiet(self) -> None:
@@ -304,36 +305,36 @@ class Supervisor:
     async def _prime(self, child: Child) -> Outcome | None:
         """Prime the device in a child; an outcome says that it could not be done."""
         child.send({"type": "prime"})
-        happening = await child.next(PRIME_LIMIT_S)
-        if happening is None:
+        event = await child.next(PRIME_LIMIT_S)
+        if event is None:
             return harness_failed(f"the device was not primed within {PRIME_LIMIT_S:g} s", stage="prime")
-        if happening.kind == "cancelled":
+        if event.kind == "cancelled":
             return cancelled()
-        if happening.message is None:
-            status = "" if happening.status is None else f" (wait status {happening.status})"
+        if event.message is None:
+            status = "" if event.status is None else f" (wait status {event.status})"
             return harness_failed(f"the process ended while its device was primed{status}", stage="prime")
-        if happening.message["type"] != "primed":
-            return harness_failed(str(happening.message.get("reason")), stage="prime")
-        child.primed_ms = happening.message["ms"]
+        if event.message["type"] != "primed":
+            return harness_failed(str(event.message.get("reason")), stage="prime")
+        child.primed_ms = event.message["ms"]
         return None
 
     async def _describe(self) -> dict[str, Any]:
         """Ask for the device in a throwaway child: asking may initialise it."""
-        child = await self._nursery.fork()
+        child = await self._fork_server.fork()
         try:
             child.send({"type": "describe"})
-            happening = await child.next(PRIME_LIMIT_S)
+            event = await child.next(PRIME_LIMIT_S)
         finally:
-            await self._nursery.end(child)
+            await self._fork_server.end(child)
         name = f"{self._framework}/{self._device}"
-        if happening is None:
+        if event is None:
             raise FrameworkBrokenError(f"{name}: the device did not answer within {PRIME_LIMIT_S:g} s")
-        said = happening.message
-        if said is None:
-            raise FrameworkBrokenError(f"{name}: the process that looked for the device ended ({happening.kind})")
-        if said["type"] == "unavailable":
-            raise FrameworkBrokenError(f"{name} is not available here: {said['reason']}")
-        description: dict[str, Any] = said["description"]
+        message = event.message
+        if message is None:
+            raise FrameworkBrokenError(f"{name}: the process that looked for the device ended ({event.kind})")
+        if message["type"] == "unavailable":
+            raise FrameworkBrokenError(f"{name} is not available here: {message['reason']}")
+        description: dict[str, Any] = message["description"]
         return description
 
     def _prepare_spare(self) -> None:
@@ -347,7 +348,7 @@ class Supervisor:
             self._spare = asyncio.create_task(self._make_spare())
 
     async def _make_spare(self) -> Child:
-        child = await self._nursery.fork()
+        child = await self._fork_server.fork()
         if self._overlaps:
             # If this fails it is found again, and reported, when the child's first case primes it.
             await self._prime(child)
@@ -359,14 +360,14 @@ class Supervisor:
         if child is None:
             return
         if wait:
-            await self._nursery.end(child)
+            await self._fork_server.end(child)
         else:
             self._left.append(child)
 
     def _end_left(self) -> None:
         """End the children whose turn is over, beside whatever runs now."""
         for child in self._left:
-            ending = asyncio.create_task(self._nursery.end(child))
+            ending = asyncio.create_task(self._fork_server.end(child))
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
         self._left.clear()
@@ -380,16 +381,16 @@ class Supervisor:
                 continue
             child, turn = current.child, current.child.turn
             if await asyncio.to_thread(processes.hold_more_than, limit, child.pid) and child.turn == turn:
-                child.happen("out_of_memory", f"its processes held more than {limit / (1 << 20):.0f} MiB")
+                child.interrupt("out_of_memory", f"its processes held more than {limit / (1 << 20):.0f} MiB")
 
     async def _restart(self) -> None:
         """Start over with a new zygote; if that fails too, nothing can be executed any more."""
         self._child = self._spare = None
         self._left.clear()
-        await self._nursery.close()
-        self._nursery = Nursery(self._framework, self._device, self._zygote_died, self._interpreter)
+        await self._fork_server.close()
+        self._fork_server = ForkServer(self._framework, self._device, self._zygote_died, self._interpreter)
         try:
-            await self._nursery.start()
+            await self._fork_server.start()
         except FrameworkBrokenError:
             self.broken.set()
             await asyncio.Event().wait()
@@ -407,9 +408,9 @@ async def _start_threads() -> None:
     await asyncio.gather(*(loop.run_in_executor(None, together.wait) for _ in range(THREADS)))
 
 
-def _moment(said: Message) -> float:
+def _moment(message: Message) -> float:
     """When the child says that it happened: not after now, or a clock that ran ahead would put off the deadline."""
-    return min(float(said["at"]), time.monotonic())
+    return min(float(message["at"]), time.monotonic())
 
 
 def _order(task: Task) -> Message:

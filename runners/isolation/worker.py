@@ -1,4 +1,4 @@
-"""The worker: a forked child that primes its device and runs cases one by one, as it is told.
+"""The worker: a forked child that primes its device and runs cases one by one, as the supervisor orders.
 
 Runs in the child only. It is the one place where a framework's device is touched; all it
 says goes over its channel, all it prints over a pipe to the supervisor.
@@ -22,12 +22,13 @@ from time import monotonic, perf_counter  # ours, whatever a case puts in their 
 from typing import NoReturn
 
 from protocol.enums import Ending, TimingPolicy, Verdict
+from runners.errors import ChannelLostError
 from runners.isolation import processes, scratch
-from runners.isolation.channel import CHANNEL_LOST, Channel, ChannelLostError, Message, encode
+from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
 from runners.isolation.harness import run_case
 from runners.isolation.installation import identity
 from runners.isolation.observations import Observation, as_message, harness_failed, kept, make_evidence, printable
-from runners.isolation.warm_up import rehearse
+from runners.isolation.warm_up import warm_up
 from runners.suite.cases import Case
 from runners.suite.device import Device, DeviceUnavailableError
 
@@ -104,16 +105,16 @@ class Worker:
 
     def _describe(self) -> Message:
         try:
-            told = {
+            described = {
                 "type": "described",
                 "description": {**dataclasses.asdict(self._device.describe()), **identity()},
             }
-            encode(told)  # what is no number of JSON is found here, where it can be said
+            encode(described)  # A value that JSON cannot hold is reported here, with its reason.
         except DeviceUnavailableError as error:
             return {"type": "unavailable", "reason": printable(str(error))}
         except Exception as error:
             return {"type": "unavailable", "reason": printable(f"{type(error).__name__}: {error}")}
-        return told
+        return described
 
     def _prime(self) -> Message:
         began = perf_counter()
@@ -127,7 +128,7 @@ class Worker:
                 "reason": printable(f"the device could not be primed: {type(error).__name__}: {error}"),
             }
         self._init_ms = (perf_counter() - began) * 1_000
-        rehearse(self._device)
+        warm_up(self._device)
         return {"type": "primed", "ms": self._init_ms}
 
     def _run(self, message: Message) -> Observation:

@@ -18,10 +18,12 @@ import traceback
 import warnings
 
 from runners import frameworks
+from runners.errors import FrameworkBrokenError, UnknownFrameworkError
 from runners.isolation import numpy_threads, pages, processes
 from runners.isolation.channel import Channel, Message
 from runners.isolation.observations import printable
 from runners.suite import catalogue
+from runners.suite.framework import Framework
 
 
 def main(arguments: list[str]) -> int:
@@ -32,14 +34,14 @@ def main(arguments: list[str]) -> int:
     channel = Channel(socket.socket(fileno=int(descriptor)))
     try:
         _require_own_process(int(supervisor))
-        module = frameworks.load(framework)
-        os.environ.update(frameworks.variables(module, device))
-        zygote = Zygote(channel, module, device)
+        declared = frameworks.load(framework)
+        os.environ.update(frameworks.variables(declared, device))
+        zygote = Zygote(channel, declared, device)
         _require_own_process(int(supervisor))
         zygote.announce()
     except BaseException as error:
         traceback.print_exc()
-        known = isinstance(error, (frameworks.UnknownFrameworkError, NotTheStartedProcessError))
+        known = isinstance(error, (UnknownFrameworkError, FrameworkBrokenError))
         reason = str(error) if known else f"{framework} cannot be imported: {type(error).__name__}: {error}"
         channel.send({"type": "broken", "reason": printable(reason)})
         return 1
@@ -48,13 +50,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-class NotTheStartedProcessError(Exception):
-    """The supervisor started another process than this one, and could not end this one; the message is one line."""
-
-
 def _require_own_process(supervisor: int) -> None:
+    """Raise ``FrameworkBrokenError`` in a process that the supervisor has not started, and so could not end."""
     if os.getppid() != supervisor:
-        raise NotTheStartedProcessError(
+        raise FrameworkBrokenError(
             "it answers from another process than was started: name the interpreter itself or a script that execs it, "
             "and let nothing fork while it starts"
         )
@@ -63,12 +62,12 @@ def _require_own_process(supervisor: int) -> None:
 class Zygote:
     """Holds the imported framework, its device object (untouched) and all cases."""
 
-    def __init__(self, channel: Channel, module: frameworks.Framework, device: str) -> None:
+    def __init__(self, channel: Channel, framework: Framework, device: str) -> None:
         self._channel = channel
-        self._device = frameworks.device(module, device)
-        suites = catalogue.suites_of(module)
+        self._device = frameworks.load_device(framework, device)
+        suites = catalogue.suites_of(framework)
         self._cases = catalogue.by_id(suites)
-        self._offer = catalogue.offer(suites, catalogue.revision(module))
+        self._offer = catalogue.offer(suites, catalogue.revision(framework))
         # Imported here, so that no child pays for it.
         from runners.isolation import worker
 

@@ -1,28 +1,27 @@
 """JAX's devices: how each is forced, filled, waited for and watched.
 
 What all of them share is in ``JaxDevice``; a subclass says what its device adds. A new
-accelerator is a subclass here, its word in ``BY_NAME`` and its variables in ``DEVICES``.
+accelerator is a subclass here, declared in ``__init__.py``.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax._src import callback, debugging
 
 from protocol.enums import DeviceClass
+from runners.jax.placement import count_callbacks
 from runners.suite.checks import Leaf
 from runners.suite.device import Description, DeviceUnavailableError, Proof
 from runners.suite.host import cpu_model, libraries, nvidia_driver
 from runners.suite.lookup import lookup
 from runners.suite.rounding import dtype_on_device
-from runners.suite.sequences import aligned
 from runners.suite.trees import mapped
 
 FRAMEWORK = "jax"
@@ -74,17 +73,17 @@ class JaxDevice:
         """64-bit types on for a case of one; else off, as JAX comes."""
         return jax.enable_x64(dtype in WIDE)  # type: ignore[no-any-return]
 
-    def put(self, tree: Any, dtype: str) -> Any:
+    def to_device(self, tree: Any, dtype: str) -> Any:
         """Committed to the device, so that no operation may take them elsewhere; and arrived."""
-        moved = mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+        moved = mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
         self.wait(moved)
         return moved
 
-    def _put_array(self, values: Any, dtype: str) -> jax.Array:
+    def _array_to_device(self, values: Any, dtype: str) -> jax.Array:
         array = np.asarray(values)
         return jax.device_put(array.astype(self.dtype(dtype_on_device(array, dtype))), self.handle)
 
-    def take(self, tree: Any) -> Any:
+    def to_host(self, tree: Any) -> Any:
         return mapped(tree, _leaf, (jax.Array, np.ndarray))
 
     def wait(self, tree: Any) -> None:
@@ -102,12 +101,12 @@ class JaxDevice:
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
         """Functions that call back to the host while they run: counted as they do, whoever compiled them."""
-        with _callbacks(proof):
+        with count_callbacks(proof):
             yield
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
-        with _callbacks(proof):
+        with count_callbacks(proof):
             yield
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
@@ -130,41 +129,6 @@ class Cuda(JaxDevice):
 class Tpu(JaxDevice):
     name = "tpu"
     device_class = DeviceClass.tpu
-
-
-BY_NAME: Mapping[str, type[JaxDevice]] = {each.name: each for each in (Cpu, Cuda, Tpu)}
-
-_CALLBACKS = (
-    (callback, "pure_callback_impl", "pure_callback"),
-    (callback, "io_callback_impl", "io_callback"),
-    # The one for debug.print at once; the other for all that is compiled, and debug.callback at once.
-    (debugging, "debug_callback_impl", "debug_callback"),
-    (debugging.debug_callback_p, "impl", "debug_callback"),
-)
-"""What every host callback goes through when it runs, on whatever backend; and what to call it."""
-
-
-@contextmanager
-def _callbacks(proof: Proof) -> Iterator[None]:
-    kept = [getattr(owner, attribute) for owner, attribute, _ in _CALLBACKS]
-
-    def counted(name: str, implementation: Any) -> Any:
-        def call(*arguments: Any, **options: Any) -> Any:
-            proof.fallbacks[name] = proof.fallbacks.get(name, 0) + 1
-            return implementation(*arguments, **options)
-
-        return call
-
-    for (owner, attribute, name), implementation in aligned(_CALLBACKS, kept):
-        setattr(owner, attribute, counted(name, implementation))
-    try:
-        yield
-        jax.effects_barrier()
-        # With one platform in the process there is no other way to the host.
-        proof.counted = True
-    finally:
-        for (owner, attribute, _), implementation in aligned(_CALLBACKS, kept):
-            setattr(owner, attribute, implementation)
 
 
 def _leaf(array: Any) -> Leaf:

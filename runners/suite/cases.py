@@ -1,8 +1,7 @@
-"""What a case is, and the few words to write one with: ``Function``, ``Make``, ``On``.
+"""A case, and the classes to write one with: ``Function``, ``Inputs``, ``Context``.
 
-A framework's cases stand in its ``cases/`` folder and are written with these. Nothing here
-imports a framework; how a case is executed is in ``harness.py``, how results are compared
-in ``checks.py``.
+The modules of a framework's suites are written with these. Nothing here imports a framework; the runner executes
+cases in ``isolation/harness.py``, and ``checks.py`` compares their results.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ import numpy as np
 
 from runners.suite.checks import TOLERANCES, Tolerance
 
-Inputs = Callable[["Make"], Sequence[Any]]
-"""Makes a case's positional arguments: NumPy arrays (moved to the device), or plain values."""
+MakeArguments = Callable[["Inputs"], Sequence[Any]]
+"""Makes the positional arguments of a case: NumPy arrays, which are moved to the device, or plain values."""
 Prepare = Callable[..., Callable[[], Any]]
-"""``prepare(on, *arguments, **options)``: everything before the clock; returns what is timed."""
+"""``prepare(context, *arguments, **options)``: works before the clock starts, and returns the call to time."""
 Check = Callable[..., None]
 """``check(observed, *arguments, **options)``: raises ``checks.Mismatch`` if the result is wrong."""
 Kind = Literal["value", "statistics", "behaviour"]
 
 
 @dataclass(frozen=True)
-class On:
-    """Where a case runs: the function under test (already looked up) and the device it is forced to."""
+class Context:
+    """The surroundings of a case: the function under test, already looked up, and the device it is forced to."""
 
     function: Any
     device: Any
@@ -40,16 +39,15 @@ class On:
     """The device's word in a target: ``cpu``, ``cuda``, ``xla``, …"""
     dtype: Any
     """The framework's own dtype object for the case's dtype."""
-    put: Callable[[Any], Any]
+    to_device: Callable[[Any], Any]
     """Moves a NumPy array (or a tree of them) to the device in the case's dtype."""
     compiled: Callable[[Callable[[], Any]], Callable[[], Any]] = lambda call: call
-    """The call as the device demands it (``Device.compiled``); a ``prepare`` of a case's own may leave it out
-    where what is tested is no computation."""
+    """Wraps a call as the device demands it (``Device.compiled``); left out where no computation is tested."""
 
 
 @dataclass(frozen=True)
-class Make:
-    """A case's source of inputs: a NumPy generator seeded from the case id, with short words.
+class Inputs:
+    """A case's source of inputs: a NumPy generator seeded from the case id, behind short names.
 
     Floating arrays are made in float64 and rounded to the case's dtype before both the device
     and the reference see them, so the reference works on exactly the values that were moved.
@@ -89,7 +87,7 @@ class Case:
     function: str
     kind: Kind
     dtype: str
-    inputs: Inputs
+    arguments: MakeArguments
     prepare: Prepare
     options: Mapping[str, Any]
     tolerance: Tolerance
@@ -101,7 +99,7 @@ class Case:
     """The name under which the framework has the function: ``function``, unless that is an alias."""
     given: Callable[..., Any] | None = None
     """The function itself, where no framework has it."""
-    not_applicable: Callable[[On], str | None] | None = None
+    not_applicable: Callable[[Context], str | None] | None = None
     """Says why there is nothing to test here (fewer devices than a collective needs), or None."""
 
     @property
@@ -109,12 +107,12 @@ class Case:
         """The same on every target, run and machine: it comes from the id alone."""
         return int.from_bytes(hashlib.sha256(self.id.encode()).digest()[:4], "big")
 
-    def make(self) -> Make:
-        return Make(np.random.default_rng(self.seed), self.seed)
+    def inputs(self) -> Inputs:
+        return Inputs(np.random.default_rng(self.seed), self.seed)
 
 
-def just_call(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    return on.compiled(partial(on.function, *arguments, **options))
+def just_call(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+    return context.compiled(partial(context.function, *arguments, **options))
 
 
 @dataclass
@@ -138,7 +136,7 @@ class Function:
     def value(
         self,
         name: str,
-        inputs: Inputs,
+        arguments: MakeArguments,
         *,
         dtype: str = "float32",
         reference: Callable[..., Any] | None = None,
@@ -151,12 +149,12 @@ class Function:
         chosen = reference or self.reference
         if chosen is None:
             raise TypeError(f"{self.name}/{name}: a value case needs a reference")
-        self._add(name, "value", inputs, dtype, prepare, tolerance, tags, options, reference=chosen)
+        self._add(name, "value", arguments, dtype, prepare, tolerance, tags, options, reference=chosen)
 
     def statistics(
         self,
         name: str,
-        inputs: Inputs,
+        arguments: MakeArguments,
         check: Check,
         *,
         dtype: str = "float32",
@@ -165,12 +163,12 @@ class Function:
         **options: Any,
     ) -> None:
         """A case about random numbers: the device's own generator, judged by its statistics."""
-        self._add(name, "statistics", inputs, dtype, prepare, None, tags, options, check=check)
+        self._add(name, "statistics", arguments, dtype, prepare, None, tags, options, check=check)
 
     def behaviour(
         self,
         name: str,
-        inputs: Inputs,
+        arguments: MakeArguments,
         check: Check,
         *,
         dtype: str = "float32",
@@ -179,13 +177,13 @@ class Function:
         **options: Any,
     ) -> None:
         """A case about something else that the function promises: identity, state, an error."""
-        self._add(name, "behaviour", inputs, dtype, prepare, None, tags, options, check=check)
+        self._add(name, "behaviour", arguments, dtype, prepare, None, tags, options, check=check)
 
     def _add(
         self,
         name: str,
         kind: Kind,
-        inputs: Inputs,
+        arguments: MakeArguments,
         dtype: str,
         prepare: Prepare | None,
         tolerance: Tolerance | None,
@@ -204,7 +202,7 @@ class Function:
                 function=self.name,
                 kind=kind,
                 dtype=dtype,
-                inputs=inputs,
+                arguments=arguments,
                 prepare=prepare or self.prepare,
                 options=dict(options),
                 tolerance=tolerance or TOLERANCES[dtype],
@@ -219,8 +217,8 @@ class Function:
 
 
 def collected(package: ModuleType) -> list[Function]:
-    """The ``FUNCTIONS`` of every module of a package of cases, in the order of the modules' names."""
-    functions: list[Function] = []
-    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name):
+    """The ``FUNCTIONS`` of a module of cases, or of every module of a package of them in the order of their names."""
+    functions: list[Function] = list(getattr(package, "FUNCTIONS", []))
+    for module in sorted(pkgutil.iter_modules(getattr(package, "__path__", [])), key=lambda found: found.name):
         functions += getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "FUNCTIONS", [])
     return functions

@@ -6,15 +6,16 @@ Built in the zygote, where the cases are imported; the supervisor only passes it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.enums import CONFORMANCE_SUITE
 
 if TYPE_CHECKING:
-    from runners.frameworks import Framework
     from runners.suite.cases import Case, Function
+    from runners.suite.framework import Framework
 
 _HERE = Path(__file__).parent
 _SHARED = (_HERE / "cases.py", _HERE / "checks.py")
@@ -25,10 +26,19 @@ def revision(framework: Framework) -> str:
 
     That of the conformance suite is its own, so that the framework's does not change with it.
     """
-    home = Path(framework.__file__).parent
-    files = (path for folder in ("cases", "suites") for path in (home / folder).rglob("*"))
-    content = sorted(path for path in files if path.suffix in (".py", ".json"))
+    content = [path for module in framework.suites.values() for path in sorted(_files(module))]
     return _digest([*content, *_SHARED])
+
+
+def _files(module: str) -> Iterator[Path]:
+    """The files of a suite's module or package, found without importing it."""
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ValueError(f"there is no module {module!r}; mend the framework's declaration of its suites")
+    if spec.submodule_search_locations is None:
+        yield Path(spec.origin)
+    for folder in spec.submodule_search_locations or ():
+        yield from (path for path in Path(folder).rglob("*") if path.suffix in (".py", ".json"))
 
 
 def _digest(paths: Iterable[Path]) -> str:
@@ -46,7 +56,7 @@ _CONFORMANCE_REVISION = _digest([_HERE / "conformance.py", *_SHARED])
 
 def suites_of(framework: Framework) -> dict[str, Sequence[Function]]:
     """The framework's own suites, and the one that every runner offers. Imports the framework."""
-    own = dict(framework.suites())
+    own = framework.load_suites()
     # NumPy comes with it: that it is missing is for the framework's own module to say.
     from runners.suite import conformance
 

@@ -50,10 +50,10 @@ def _function(name: ConformanceTag, function: Any) -> Function:
         f"conformance.{name.name}",
         given=function,
         # Not compiled, where a device demands that of every call: what is tested is no computation.
-        prepare=lambda on: on.function,
+        prepare=lambda context: context.function,
         host_only="it is the runner's own and touches no device",
     )
-    made.behaviour("0", lambda make: [], _returned_nothing, tags=[name])
+    made.behaviour("0", lambda inputs: [], _returned_nothing, tags=[name])
     return made
 
 

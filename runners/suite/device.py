@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from protocol.enums import DeviceClass
+from protocol.enums import DeviceClass as DeviceClass
+from runners.errors import FrameworkError
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Proof:
     without this mark a case is nowhere known to have run, however its arrays look."""
 
 
-class DeviceUnavailableError(Exception):
+class DeviceUnavailableError(FrameworkError):
     """This machine cannot serve the device; the message is one line that says why."""
 
 
@@ -67,10 +68,10 @@ class Device(Protocol):
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
         """What must hold for as long as a case of that dtype runs: entered before its inputs are made."""
 
-    def put(self, tree: Any, dtype: str) -> Any:
+    def to_device(self, tree: Any, dtype: str) -> Any:
         """Move every NumPy array of a tree to the device; floating and complex ones become ``dtype``."""
 
-    def take(self, tree: Any) -> Any:
+    def to_host(self, tree: Any) -> Any:
         """Host copy of a result: every array becomes a ``checks.Leaf``, everything else stays."""
 
     def wait(self, tree: Any) -> None:

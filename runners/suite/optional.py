@@ -9,9 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-
-class MissingPackageError(Exception):
-    """The case needs a package that this environment does not have; the message is one line."""
+from runners.errors import MissingPackageError
 
 
 class _Missing:

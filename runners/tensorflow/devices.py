@@ -1,14 +1,14 @@
 """TensorFlow's devices: how each is forced, filled, waited for and watched.
 
 What all of them share is in ``TensorFlowDevice``; a subclass says what its device adds. A new
-accelerator is a subclass here, its word in ``BY_NAME`` and its variables in ``DEVICES``.
+accelerator is a subclass here, declared in ``__init__.py``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import reduce
 from typing import Any
@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
-from tensorflow.python.ops import script_ops
-from tensorflow.python.ops.script_ops import FuncRegistry
 
 from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
@@ -26,7 +24,7 @@ from runners.suite.host import cpu_model, libraries, nvidia_driver
 from runners.suite.lookup import lookup
 from runners.suite.rounding import dtype_on_device
 from runners.suite.trees import mapped
-from runners.tensorflow.placement import Fetched, device_of, watched
+from runners.tensorflow.placement import Fetched, OperationWatch, count_python, device_of, watch_sessions
 
 FRAMEWORK = "tensorflow"
 COMPOSITE = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
@@ -67,7 +65,7 @@ class TensorFlowDevice:
         # A failure's frames say what was called; TensorFlow would hide its own.
         tf.debugging.disable_traceback_filtering()
         with self.scope("float32"):
-            ones = self.put(np.ones((8, 8)), "float32")
+            ones = self.to_device(np.ones((8, 8)), "float32")
             self.wait(self.compiled(lambda: tf.linalg.matmul(ones, ones) + 1.0)())
 
     def dtype(self, name: str) -> tf.DType:
@@ -78,13 +76,13 @@ class TensorFlowDevice:
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
         """Whatever runs eagerly, and every ``tf.function`` called here. A graph takes only what is
-        entered after it: its cases enter ``on.device`` anew."""
+        entered after it: its cases enter ``context.device`` anew."""
         return tf.device(self.handle)  # type: ignore[no-any-return]
 
-    def put(self, tree: Any, dtype: str) -> Any:
-        return mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+    def to_device(self, tree: Any, dtype: str) -> Any:
+        return mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
 
-    def _put_array(self, values: Any, dtype: str) -> tf.Tensor:
+    def _array_to_device(self, values: Any, dtype: str) -> tf.Tensor:
         array = np.asarray(values)
         if array.dtype.kind not in "fciub":
             with tf.device("/device:CPU:0"):
@@ -95,7 +93,7 @@ class TensorFlowDevice:
         with tf.device(self.handle):
             return tf.identity(host)
 
-    def take(self, tree: Any) -> Any:
+    def to_host(self, tree: Any) -> Any:
         return mapped(tree, _host, (tf.Tensor, tf.Variable, np.ndarray, *COMPOSITE))
 
     def wait(self, tree: Any) -> None:
@@ -112,15 +110,15 @@ class TensorFlowDevice:
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
         """Python that TensorFlow calls back while it runs: counted as it does, whoever traced it and when."""
-        with _python(proof):
+        with count_python(proof):
             yield
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
-        watch = _Watch(self, proof)
+        watch = OperationWatch(self.on_device, proof)
         op_callbacks.add_op_callback(watch)
         try:
-            with watched(watch.note), _python(proof):
+            with watch_sessions(watch.note), count_python(proof):
                 yield
         finally:
             op_callbacks.remove_op_callback(watch)
@@ -193,56 +191,6 @@ class Tpu(Gpu):
         except Exception as error:
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise DeviceUnavailableError(f"tensorflow {tf.__version__} cannot open a TPU: {text}") from error
-
-
-BY_NAME: Mapping[str, type[TensorFlowDevice]] = {each.name: each for each in (Cpu, Gpu, Tpu, Xla)}
-
-
-@contextmanager
-def _python(proof: Proof) -> Iterator[None]:
-    """Bodies of ``numpy_function`` and ``py_function`` are Python on the host, whatever device their operations say."""
-    registry, eagerly = FuncRegistry.__call__, script_ops.py_func_common
-
-    def note(name: str) -> None:
-        proof.fallbacks[name] = proof.fallbacks.get(name, 0) + 1
-
-    def called(self: Any, token: Any, device: Any, arguments: Any) -> Any:
-        note("EagerPyFunc" if isinstance(self.get(token), script_ops.EagerFunc) else "PyFunc")
-        return registry(self, token, device, arguments)
-
-    def common(*arguments: Any, **options: Any) -> Any:
-        if tf.executing_eagerly():
-            # No operation is made of it then: the body is just called.
-            note("PyFunc")
-        return eagerly(*arguments, **options)
-
-    FuncRegistry.__call__, script_ops.py_func_common = called, common
-    try:
-        yield
-        # With soft placement off, what the device lacks raises.
-        proof.counted = True
-    finally:
-        FuncRegistry.__call__, script_ops.py_func_common = registry, eagerly
-
-
-class _Watch:
-    """Sees every operation as it runs, eagerly or in a session, and notes those that were not on the device."""
-
-    def __init__(self, device: TensorFlowDevice, proof: Proof) -> None:
-        self._device = device
-        self._proof = proof
-
-    def __call__(
-        self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-    ) -> None:
-        name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
-        self.note(name, *{_device(each) for each in outputs if graph is None and each.shape.rank != 0})
-
-    def note(self, name: str, *devices: str) -> None:
-        """An operation that ran, and the devices where it did."""
-        self._proof.devices.update(devices)
-        if not all(map(self._device.on_device, devices)):
-            self._proof.fallbacks[name] = self._proof.fallbacks.get(name, 0) + 1
 
 
 def _device(tensor: Any) -> str:

@@ -1,14 +1,14 @@
 """PyTorch's devices: how each is forced, filled, waited for and watched.
 
 What all of them share is in ``TorchDevice``; a subclass says what its device adds. One of ours
-is a subclass here, its word in ``BY_NAME`` and its variables in ``DEVICES``; any other is a
-subclass in a package of its own, as ``frameworks.py`` finds it.
+is a subclass here, declared in ``__init__.py``; any other is a subclass in a package of its own,
+as ``runners/frameworks.py`` finds it.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -58,16 +58,16 @@ class TorchDevice:
     def scope(self, dtype: str) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def put(self, tree: Any, dtype: str) -> Any:
-        return mapped(tree, lambda leaf: self._put_array(leaf, dtype), (np.ndarray, np.generic))
+    def to_device(self, tree: Any, dtype: str) -> Any:
+        return mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
 
-    def _put_array(self, values: Any, dtype: str) -> torch.Tensor:
+    def _array_to_device(self, values: Any, dtype: str) -> torch.Tensor:
         array = np.ascontiguousarray(values).reshape(np.shape(values))
         # A copy, even on the CPU: a case that works in place must not reach the host's own inputs.
         host = torch.from_numpy(array).to(self.dtype(dtype_on_device(array, dtype)), copy=True)
         return host.to(self.handle)
 
-    def take(self, tree: Any) -> Any:
+    def to_host(self, tree: Any) -> Any:
         return mapped(tree, _leaf, torch.Tensor)
 
     def wait(self, tree: Any) -> None:
@@ -168,34 +168,6 @@ class Cuda(TorchDevice):
         torch.cuda.manual_seed_all(seed)
 
 
-class Mps(TorchDevice):
-    """Apple's GPU. It has no 64-bit floating type, so cases of one fail as their arrays are moved."""
-
-    name = "mps"
-    handle_name = "mps:0"
-
-    def describe(self) -> Description:
-        if not torch.backends.mps.is_available():
-            built = torch.backends.mps.is_built()
-            reason = "sees no Metal device on this machine" if built else "was built without Metal; that is for macOS"
-            raise DeviceUnavailableError(f"torch {version()} {reason}")
-        return Description(
-            version=version(),
-            device_class=DeviceClass.gpu,
-            device_count=1,
-            hardware=str(torch.backends.mps.get_name()),
-            threads=torch.get_num_threads(),
-            libraries=libraries("torch", "numpy"),
-        )
-
-    def wait(self, tree: Any) -> None:
-        torch.mps.synchronize()
-
-    def seed(self, seed: int) -> None:
-        super().seed(seed)
-        torch.mps.manual_seed(seed)
-
-
 class Xla(TorchDevice):
     """torch_xla: lazy, so nothing runs before it is synced, and what it lacks runs on the host unsaid."""
 
@@ -268,7 +240,6 @@ class Tpu(Xla):
         return found
 
 
-BY_NAME: Mapping[str, type[TorchDevice]] = {each.name: each for each in (Cpu, Cuda, Mps, Tpu, Xla)}
 _XLA_CLASSES = {"CPU": DeviceClass.cpu, "TPU": DeviceClass.tpu, "CUDA": DeviceClass.gpu}
 
 

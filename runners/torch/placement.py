@@ -1,4 +1,4 @@
-"""Watching what torch dispatches: which operations worked on the host although a device was asked.
+"""Proof of placement on torch: the operations that worked on the host although a device was asked for.
 
 The arrays of an operation tell where it seems to have run. A fallback hides behind them: a kernel
 of the device copies its arrays to the host, computes there and copies the result back. So the watch

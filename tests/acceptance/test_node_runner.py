@@ -125,8 +125,8 @@ def test_its_suite_is_charted(coordinator: CoordinatorProcess, here: NodeRunner)
     assert all(row["cause"] == "removed" for row in rows if row["function"] in gone)
     assert all(row["fingerprint"]["libraries"]["node"] == version for row in rows)
 
-    matrix = coordinator.http.get(f"/campaigns/{campaign}/functions").json()
-    verdicts = {row["function"]: next(iter(row["cells"].values()))["verdict"] for row in matrix["functions"]}
+    matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
+    verdicts = {row["function"]: next(iter(row["cells"].values()))["verdict"] for row in matrix["rows"]}
     assert verdicts == {case.function: "unknown" if case.function in gone else "success" for case in cases}
 
     comma = coordinator.http.get(f"/campaigns/{campaign}/outcomes", params={"format": "csv"}).text

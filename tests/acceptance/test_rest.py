@@ -35,8 +35,8 @@ def test_a_campaign_is_done_when_all_its_jobs_are(coordinator: CoordinatorProces
 
 
 def test_the_matrix_says_what_ports(coordinator: CoordinatorProcess, campaign: int) -> None:
-    matrix = coordinator.http.get(f"/campaigns/{campaign}/functions").json()
-    cells = {row["function"]: next(iter(row["cells"].values())) for row in matrix["functions"]}
+    matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
+    cells = {row["function"]: next(iter(row["cells"].values())) for row in matrix["rows"]}
     add = cells["hazards.add"]
     assert (add["verdict"], add["passed"], add["failed"], add["total"]) == ("partial", 3, 1, 4)
     assert add["cause"] == "assertion"
@@ -180,7 +180,7 @@ def test_a_bad_submission_is_refused_saying_why(
         ("GET", "/campaigns/99999999999", 422),
         ("GET", "/campaigns/999999/outcomes", 404),
         ("GET", "/campaigns/999999/outcomes?format=csv", 404),
-        ("GET", "/campaigns/999999/functions", 404),
+        ("GET", "/campaigns/999999/matrix", 404),
         ("GET", "/campaigns/999999/events", 404),
         ("POST", "/campaigns/999999/cancel", 404),
         ("DELETE", "/runners/999999", 404),

@@ -113,8 +113,8 @@ def test_a_person_s_word_wins_until_it_is_taken_back(
     assert "2 outcomes left as a person named them" in portolan.ask("reclassify", str(campaign))
     assert causes(coordinator, campaign)["hazards.add/wrong"][1] == "environment"
 
-    matrix = coordinator.http.get(f"/campaigns/{campaign}/functions").json()
-    cells = {row["function"]: next(iter(row["cells"].values())) for row in matrix["functions"]}
+    matrix = coordinator.http.get(f"/campaigns/{campaign}/matrix").json()
+    cells = {row["function"]: next(iter(row["cells"].values())) for row in matrix["rows"]}
     assert (cells["hazards.add"]["verdict"], cells["hazards.add"]["incomplete"]) == ("success", 1)
     assert "Ada on" in portolan.ask("override", str(campaign))
     shown = list(csv.DictReader(io.StringIO(portolan.ask("results", str(campaign), "--format", "csv"))))

@@ -145,7 +145,8 @@ def test_up_puts_a_hardened_runner_on_the_chart_that_charts(fleet: Fleet, hazard
     said = fleet.up(hazards)
 
     row = fleet.one()
-    assert (row["state"], row["health"], row["runner_state"]) == ("running", "healthy", "online"), said
+    assert (row["state"], row["restarts"], row["runner_state"]) == ("running", 0, "online"), said
+    assert row["memory_bytes"] > 0
     inside = look_inside(fleet.docker, row["container"], "1.1.1.1:443", "172.17.0.1:8642")
     # Its network is not an internal one, which would publish no port; but nothing answers beyond it.
     assert shortcomings(inside) == ["there is a way out"]
@@ -207,16 +208,56 @@ def test_down_ends_the_containers_of_a_coordinator_that_is_gone(fleet: Fleet, qu
     assert fleet.containers() == []
 
 
-def test_restart_and_logs_speak_of_the_runner(fleet: Fleet, quick: str) -> None:
+def test_a_runner_that_dies_is_started_again_and_found_again_without_any_help(fleet: Fleet, quick: str) -> None:
     fleet.up(quick)
     (runner,) = fleet.runners()
-    began = fleet.inspect(fleet.containers()[0], ".State.StartedAt")
-    done = fleet.call("restart", "hazards/cpu")
-    assert done.returncode == 0, done.stderr
-    assert fleet.inspect(fleet.containers()[0], ".State.StartedAt") != began
-    assert [each["id"] for each in fleet.runners()] == [runner["id"]]
-    said = fleet.call("logs", "hazards/cpu").stdout
-    assert [json.loads(line)["framework"] for line in said.splitlines()] == ["hazards", "hazards"]
+    (container,) = fleet.containers()
+    campaign = fleet.coordinator.submit("hazards.nap", runs=20)
+    fleet.coordinator.wait_done(campaign, 1)
+    began = fleet.inspect(container, ".State.StartedAt")
+    os.kill(int(fleet.inspect(container, ".State.Pid")), signal.SIGKILL)
+    counters = fleet.coordinator.wait_ended(campaign)["counters"]
+    assert counters["passed"] == counters["total"] > 0
+    assert fleet.inspect(container, ".State.StartedAt") != began
+    assert [(each["id"], each["state"]) for each in fleet.runners()] == [(runner["id"], "online")]
+    assert fleet.one()["restarts"] == 1
+    logged = fleet.call("logs", "hazards/cpu").stdout
+    assert [json.loads(line)["framework"] for line in logged.splitlines()] == ["hazards", "hazards"]
+
+
+def test_an_unhealthy_runner_is_replaced_by_the_next_call(fleet: Fleet, quick: str) -> None:
+    fleet.up(quick)
+    (runner,) = fleet.runners()
+    (container,) = fleet.containers()
+    os.kill(int(fleet.inspect(container, ".State.Pid")), signal.SIGSTOP)
+    until(lambda: fleet.one()["health"] == "unhealthy", "it is unhealthy", UP_WITHIN_S)
+    assert "it is unhealthy, replacing it" in fleet.up(quick)
+    (replaced,) = fleet.containers()
+    assert replaced != container
+    assert [(each["id"], each["url"]) for each in fleet.runners()] == [(runner["id"], runner["url"])]
+
+
+def _shim(pid: int) -> int:
+    """The process between engine and container; while it stands still, the engine can end nothing in there."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def test_a_container_that_cannot_be_killed_is_reported_and_removed_once_it_can(fleet: Fleet, quick: str) -> None:
+    fleet.up(quick)
+    pid = int(fleet.inspect(fleet.containers()[0], ".State.Pid"))
+    shim = _shim(pid)
+    os.kill(pid, signal.SIGSTOP)
+    os.kill(shim, signal.SIGSTOP)
+    try:
+        done = fleet.call("down")
+        assert done.returncode == 2
+        assert "could not be ended: portolan-" in done.stderr
+        assert "restart the Docker Engine or the host" in done.stderr
+        assert fleet.runners() == []
+    finally:
+        os.kill(shim, signal.SIGCONT)
+    assert fleet.call("down").returncode == 0
+    assert fleet.containers() == []
 
 
 def test_a_container_that_never_gets_healthy_is_told_with_its_log_and_the_others_go_on(
@@ -229,8 +270,7 @@ def test_a_container_that_never_gets_healthy_is_told_with_its_log_and_the_others
     assert "no hazard was found on the bus" in done.stderr
     assert done.stderr.splitlines()[-1].endswith("1 of 2 targets did not come up: hazards/absent")
     assert [each["target"] for each in fleet.runners()] == ["hazards@1.0/cpu"]
-    states = {each["target"]: (each["state"], each["runner"] is None) for each in fleet.status()}
-    assert states == {"hazards/cpu": ("running", False), "hazards/absent": ("exited", True)}
+    assert [(each["target"], each["state"]) for each in fleet.status()] == [("hazards/cpu", "running")]
 
 
 def test_an_image_of_another_protocol_is_refused_and_its_container_removed_again(
@@ -271,84 +311,14 @@ def test_two_calls_at_the_same_time_make_one_fleet(fleet: Fleet, quick: str) -> 
     assert len(fleet.runners()) == 1
 
 
-def test_two_networks_of_its_name_are_made_one(fleet: Fleet, quick: str) -> None:
-    """As calls in the same instant could leave them: an engine starts no container on either."""
-    from docker import APIClient
-
-    api = APIClient(version="auto")
-    for _ in range(2):
-        api.create_network(f"portolan-{fleet.name}", driver="bridge")
-    assert len(api.networks(names=[f"portolan-{fleet.name}"])) == 2
-    fleet.up(quick)
-    assert len(api.networks(names=[f"portolan-{fleet.name}"])) == 1
-    assert [each["state"] for each in fleet.runners()] == ["online"]
-
-
 def test_a_call_that_is_killed_in_the_middle_is_healed_by_the_next(fleet: Fleet, quick: str) -> None:
     first = fleet.background("up", *fleet.up_words(quick))
     until(fleet.containers, "a container is made", UP_WITHIN_S)
     first.kill()
     first.communicate()
-    made = fleet.containers()
     fleet.up(quick)
-    assert fleet.containers() == made
+    assert len(fleet.containers()) == 1
     assert [each["state"] for each in fleet.runners()] == ["online"]
-
-
-@pytest.fixture
-def watching(fleet: Fleet) -> Iterator[Callable[[], subprocess.Popen[str]]]:
-    begun: list[subprocess.Popen[str]] = []
-
-    def watch() -> subprocess.Popen[str]:
-        begun.append(fleet.background("watch", "--first-port", str(fleet.first_port)))
-        return begun[-1]
-
-    yield watch
-    for each in begun:
-        each.send_signal(signal.SIGINT)
-        said, _ = each.communicate(timeout=90)
-        print(said)
-        assert each.returncode == 0
-
-
-def _shim(pid: int) -> int:
-    """The process between engine and container; while it stands still, the engine can end nothing in there."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-
-
-def test_watch_restarts_an_unhealthy_runner_and_replaces_one_that_cannot_be_killed(
-    fleet: Fleet, quick: str, watching: Callable[[], subprocess.Popen[str]]
-) -> None:
-    fleet.up(quick)
-    (first,) = fleet.runners()
-    (container,) = fleet.containers()
-    began = fleet.inspect(container, ".State.StartedAt")
-    watching()
-
-    os.kill(int(fleet.inspect(container, ".State.Pid")), signal.SIGSTOP)
-    until(lambda: fleet.inspect(container, ".State.StartedAt") != began, "it was restarted", UP_WITHIN_S)
-    until(lambda: fleet.one()["health"] == "healthy", "it is healthy again", UP_WITHIN_S)
-    assert [each["id"] for each in fleet.runners()] == [first["id"]]
-
-    pid = int(fleet.inspect(container, ".State.Pid"))
-    shim = _shim(pid)
-    os.kill(pid, signal.SIGSTOP)
-    until(lambda: fleet.one()["health"] == "unhealthy", "it is unhealthy again", UP_WITHIN_S)
-    os.kill(shim, signal.SIGSTOP)
-    try:
-        until(lambda: len(fleet.containers()) == 2, "another one was started", UP_WITHIN_S)
-
-        def moved() -> bool:
-            return [each["url"] for each in fleet.runners()] not in ([], [first["url"]])
-
-        until(moved, "the chart has the new one alone", UP_WITHIN_S)
-        (second,) = fleet.runners()
-        assert second["target"] == first["target"]
-        rows = {each["superseded"]: each for each in fleet.status()}
-        assert rows[False]["url"] == second["url"]
-        assert rows[True]["url"] == first["url"]
-    finally:
-        os.kill(shim, signal.SIGCONT)
 
 
 def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, build: Build) -> None:
@@ -366,9 +336,8 @@ def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, bu
     ):
         assert words in fleet.refused("up", *arguments)
     assert "no name for a fleet" in fleet.portolan.refused("fleet", "status", "--name", "A b")
-    for command in ("restart", "watch"):
-        assert "has no container" in fleet.refused(command)
-    assert "has no container of torch/cpu" in fleet.refused("logs", "torch/cpu")
+    for command in ("logs", "down"):
+        assert "has no container of torch/cpu; it has none" in fleet.refused(command, "torch/cpu")
     assert fleet.containers() == []
 
 
@@ -399,24 +368,21 @@ def test_an_engine_that_this_user_may_not_use_is_told(fleet: Fleet, place: Path)
 
 
 def test_a_device_that_vanished_is_told_and_leaves_no_container(fleet: Fleet, quick: str, place: Path) -> None:
-    from coordinator.fleet.containers import Limits, Wanted
-    from coordinator.fleet.docker import Engine
-    from coordinator.fleet.engine_errors import EngineError
+    from coordinator.fleet.docker import DockerEngine, EngineError
     from coordinator.fleet.inventory import Access
+    from coordinator.fleet.scheduler import Limits, RunnerSpec
 
     secret = place / "secret"
     secret.write_text("abc")
-    with Engine(fleet.name) as engine:
-        wanted = Wanted(
+    with DockerEngine(fleet.name, fleet.first_port) as engine:
+        spec = RunnerSpec(
             target="hazards/cpu",
-            image=engine.image(quick).id,
-            image_name=quick,
-            image_digest="",
             framework="hazards",
             device="cpu",
+            image=engine.image(quick),
             limits=Limits(1 << 30, 1.0, 100, 1 << 20),
             access=Access(paths=("/dev/portolan-vanished",)),
         )
         with pytest.raises(EngineError, match="cannot have its device"):
-            engine.create(wanted, 1, fleet.first_port, secret)
+            engine.create(spec, secret)
     assert fleet.containers() == []

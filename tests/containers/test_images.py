@@ -131,7 +131,7 @@ def test_every_image_is_defined_and_pinned(docker: list[str]) -> None:
         said = target["args"]
         framework, device = name.split("-")
         assert (said["FRAMEWORK"], said["DEVICE"]) == (framework, device)
-        assert device in frameworks.load(framework).DEVICES
+        assert device in frameworks.load(framework).devices
         fixed = pins(f"{said['FOLDER']}/lock{said.get('VARIANT', '')}.txt")
         (own,) = OWN[framework] & set(fixed)
         assert fixed[own] == said["VERSION"], name

@@ -43,7 +43,7 @@ def assert_taken_back(device: Device, dtype: str) -> None:
         given = values.astype(dtype) * ((1 + 2j) if dtype in COMPLEX else 1)
         given = given.astype(dtype)
     with device.scope(dtype):
-        leaf = device.take(device.put(given, dtype))
+        leaf = device.to_host(device.to_device(given, dtype))
     np.testing.assert_array_equal(leaf.values.astype(given.dtype), given)
     assert leaf.dtype == dtype
     assert device.on_device(leaf.device)
@@ -53,7 +53,7 @@ def assert_only_floating_arrays_take_the_dtype(device: Device, dtype: str, kinds
     """Of int64, bool, complex and empty float64 arrays in a tree, which stays as it is."""
     tree = {"a": [np.arange(3), (np.array([True]), "word")], "b": np.array(1 + 2j), "c": np.zeros((0, 2))}
     with device.scope(dtype):
-        taken = device.take(device.put(tree, dtype))
+        taken = device.to_host(device.to_device(tree, dtype))
     assert taken["a"][1][1] == "word"
     assert [taken["a"][0].dtype, taken["a"][1][0].dtype, taken["b"].dtype, taken["c"].dtype] == kinds
     assert (taken["b"].values.shape, taken["c"].values.shape) == ((), (0, 2))
@@ -107,10 +107,10 @@ def in_a_process(code: str, **variables: str) -> str:
 def assert_forkable(framework: str, device: str) -> None:
     """The zygote's way: whatever ``device()`` did on import, a forked child can still open the device."""
     code = (
-        f"import os, runners.{framework} as framework\n"
-        f"os.environ.update(framework.DEVICES[{device!r}])\n"
-        f"device = framework.device({device!r})\n"
-        "framework.suites()\n"
+        f"import os; from runners.{framework} import FRAMEWORK as framework\n"
+        f"os.environ.update(framework.devices[{device!r}].variables)\n"
+        f"device = framework.load_device({device!r})\n"
+        "framework.load_suites()\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"
         "    device.prime()\n"
@@ -149,5 +149,8 @@ def assert_the_wheel(module: ModuleType) -> None:
 
 def assert_told_without_import(framework: str, devices: list[str]) -> None:
     """Its devices are known before the framework is imported."""
-    code = f"import sys, runners.{framework} as f; print(sorted(f.DEVICES), {framework!r} in sys.modules)"
+    code = (
+        f"import sys; from runners.{framework} import FRAMEWORK\n"
+        f"print(sorted(FRAMEWORK.devices), {framework!r} in sys.modules)"
+    )
     assert in_a_process(code) == f"{devices} False"

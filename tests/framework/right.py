@@ -6,11 +6,12 @@ import csv
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
+from runners.suite.framework import Framework
 from tests.framework.running import cases, run
 
 STUDY = Path(__file__).resolve().parents[2] / "coordinator" / "reference" / "data" / "functions.csv"
@@ -46,20 +47,20 @@ def assert_right(
         assert outcome.ending is Ending.returned, outcome.evidence
 
 
-def assert_unique(framework: ModuleType) -> None:
+def assert_unique(framework: Framework) -> None:
     counted = Counter(case.id for case in cases(framework))
     assert [identifier for identifier, times in counted.items() if times > 1] == []
 
 
-def assert_charts_the_study(framework: ModuleType) -> None:
+def assert_charts_the_study(framework: Framework) -> None:
     """Every function that the study tested has cases under the name that it printed; it says pytorch for torch."""
     with STUDY.open(newline="", encoding="utf-8") as file:
-        tested = {row["function"] for row in csv.DictReader(file) if row["framework"].endswith(framework.NAME)}
+        tested = {row["function"] for row in csv.DictReader(file) if row["framework"].endswith(framework.name)}
     assert len(tested) >= 63
     assert sorted(tested - {case.function for case in cases(framework)}) == []
 
 
-def assert_known(framework: ModuleType, named: Iterable[str]) -> None:
+def assert_known(framework: Framework, named: Iterable[str]) -> None:
     """Every name of a list of exceptions is a function of today's suites."""
     known = {case.function for case in cases(framework)} | {case.id for case in cases(framework)}
     assert [name for name in named if name not in known] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from runners.isolation.harness import run_case
 from runners.isolation.observations import as_message, kept
 from runners.suite.cases import Case
 from runners.suite.device import Device
+from runners.suite.framework import Framework
 
 
 class Alone:
@@ -31,9 +31,9 @@ def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> 
     return Outcome.model_validate_json(encode(as_message(kept(observation))))
 
 
-def cases(framework: ModuleType, kind: str | None = None) -> list[Case]:
+def cases(framework: Framework, kind: str | None = None) -> list[Case]:
     """The cases of a framework's suites: all of them, or those of one kind."""
-    functions = [function for suite in framework.suites().values() for function in suite]
+    functions = [function for suite in framework.load_suites().values() for function in suite]
     return [case for function in functions for case in function.cases if kind in (None, case.kind)]
 
 

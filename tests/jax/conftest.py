@@ -6,16 +6,16 @@ import os
 
 import pytest
 
-from runners import jax as framework
+from runners.jax import FRAMEWORK
 from runners.suite.device import Device
 
-os.environ.update(framework.DEVICES["cpu"])
+os.environ.update(FRAMEWORK.devices["cpu"].variables)
 
 pytest_plugins = ["tests.framework.plugin"]
 
 
 @pytest.fixture(scope="session")
 def cpu() -> Device:
-    device = framework.device("cpu")
+    device = FRAMEWORK.load_device("cpu")
     device.prime()
     return device

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.jax.devices import Cpu
-from runners.suite.cases import Function, On, Prepare, just_call
+from runners.suite.cases import Context, Function, Prepare, just_call
 from tests.framework.running import run
 
 
@@ -27,54 +27,54 @@ class SecondCpu(Cpu):
         return jax.devices()[1]
 
 
-def jitted(on: On, x: Any, y: Any) -> Callable[[], Any]:
-    compiled = jax.jit(on.function)
+def jitted(context: Context, x: Any, y: Any) -> Callable[[], Any]:
+    compiled = jax.jit(context.function)
     return lambda: compiled(x, y)
 
 
-def batched(on: On, x: Any, y: Any) -> Callable[[], Any]:
-    mapped = jax.vmap(on.function)
+def batched(context: Context, x: Any, y: Any) -> Callable[[], Any]:
+    mapped = jax.vmap(context.function)
     return lambda: mapped(x, y)
 
 
-def differentiated(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def differentiated(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     """Of ``x + y``, sent back from ``x + y``: what came in is what comes out."""
-    return lambda: jax.vjp(on.function, x, y)[1](on.function(x, y))[0]
+    return lambda: jax.vjp(context.function, x, y)[1](context.function(x, y))[0]
 
 
-def with_a_host_array(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def with_a_host_array(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     host = np.asarray(y)
-    return lambda: on.function(x, host)
+    return lambda: context.function(x, host)
 
 
-def beside_the_first(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def beside_the_first(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     other = jax.device_put(y, jax.devices()[0])
-    return lambda: on.function(x, other)
+    return lambda: context.function(x, other)
 
 
-def beside_the_first_compiled(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def beside_the_first_compiled(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     other = jax.device_put(y, jax.devices()[0])
-    return lambda: jax.jit(on.function)(x, other)
+    return lambda: jax.jit(context.function)(x, other)
 
 
-def taken_to_the_first(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def taken_to_the_first(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     first = jax.devices()[0]
-    return lambda: on.function(*jax.device_put((x, y), first))
+    return lambda: context.function(*jax.device_put((x, y), first))
 
 
-def fetched(on: On, x: Any, y: Any) -> Callable[[], Any]:
-    return lambda: np.asarray(on.function(x, y))
+def fetched(context: Context, x: Any, y: Any) -> Callable[[], Any]:
+    return lambda: np.asarray(context.function(x, y))
 
 
 def added(prepare: Prepare) -> Function:
     add = Function("jax.numpy.add", np.add, prepare)
-    add.value("two", lambda make: [make.normal(16, 16), make.normal(16, 16)])
+    add.value("two", lambda inputs: [inputs.normal(16, 16), inputs.normal(16, 16)])
     return add
 
 
 def created() -> Function:
     ones = Function("jax.numpy.ones", lambda shape: np.ones(shape))
-    ones.value("created", lambda make: [(16, 16)])
+    ones.value("created", lambda inputs: [(16, 16)])
     return ones
 
 
@@ -95,7 +95,7 @@ def main() -> None:
         "created": created(),
     }
     told = {name: run(device, each.cases[0]).model_dump(mode="json") for name, each in functions.items()}
-    moved = device.put([np.ones(3), jnp.ones(3), 1.5], "float32")
+    moved = device.to_device([np.ones(3), jnp.ones(3), 1.5], "float32")
     told["put"] = {"committed": moved[0].committed, "devices": sorted(map(str, moved[0].devices()))}
     print(json.dumps(told))
 

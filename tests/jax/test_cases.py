@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners import jax as framework
+from runners.jax import FRAMEWORK
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
@@ -20,18 +20,18 @@ FAULTY: dict[str, str] = {
 """Cases that this JAX gets wrong on the CPU too, and how."""
 
 
-@each(cases(framework))
+@each(cases(FRAMEWORK))
 def test_every_case_is_right_on_the_cpu(cpu: Device, case: Case) -> None:
     assert_right(cpu, case, gone=GONE, faulty=FAULTY)
 
 
 def test_case_ids_are_unique() -> None:
-    assert_unique(framework)
+    assert_unique(FRAMEWORK)
 
 
 def test_everything_named_as_gone_or_faulty_is_charted() -> None:
-    assert_known(framework, [*GONE, *FAULTY])
+    assert_known(FRAMEWORK, [*GONE, *FAULTY])
 
 
 def test_the_functions_of_the_study_are_charted() -> None:
-    assert_charts_the_study(framework)
+    assert_charts_the_study(FRAMEWORK)

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import runners.jax
 from protocol.enums import DeviceClass
+from runners.jax import FRAMEWORK
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from tests.framework import promises
@@ -56,7 +56,7 @@ def test_64_bit_types_are_there_for_a_case_of_one_alone(cpu: Device) -> None:
 
 
 def test_arrays_are_committed_to_the_device(cpu: Device) -> None:
-    moved = cpu.put([np.ones(3), {"key": np.arange(2)}], "float32")
+    moved = cpu.to_device([np.ones(3), {"key": np.arange(2)}], "float32")
     assert moved[0].committed
     assert moved[1]["key"].committed
     assert moved[0].devices() == {cpu.handle}
@@ -64,13 +64,13 @@ def test_arrays_are_committed_to_the_device(cpu: Device) -> None:
 
 def test_what_a_case_does_to_its_array_does_not_reach_the_host(cpu: Device) -> None:
     values = np.ones(4, "float32")
-    jax.jit(lambda x: x + 1, donate_argnums=0)(cpu.put(values, "float32"))
+    jax.jit(lambda x: x + 1, donate_argnums=0)(cpu.to_device(values, "float32"))
     assert values.tolist() == [1, 1, 1, 1]
 
 
 def test_results_of_every_kind_are_taken(cpu: Device) -> None:
-    matrix = cpu.put(np.array([[3.0, 1.0], [2.0, 5.0]]), "float32")
-    taken = cpu.take(
+    matrix = cpu.to_device(np.array([[3.0, 1.0], [2.0, 5.0]]), "float32")
+    taken = cpu.to_host(
         {
             "named": jnp.linalg.slogdet(matrix),
             "narrow": matrix.astype("bfloat16"),
@@ -92,7 +92,7 @@ def test_results_of_every_kind_are_taken(cpu: Device) -> None:
 @pytest.fixture(scope="module")
 def power(cpu: Device) -> Any:
     """Launches a product that takes a while."""
-    matrix = cpu.put(np.random.default_rng(0).standard_normal((1200, 1200)), "float32")
+    matrix = cpu.to_device(np.random.default_rng(0).standard_normal((1200, 1200)), "float32")
 
     @jax.jit
     def powered(base: Any) -> Any:
@@ -161,7 +161,7 @@ def test_the_host_describes_itself(cpu: Device) -> None:
 @pytest.mark.parametrize("name", ["cuda", "tpu"])
 def test_the_host_is_not_taken_for_an_accelerator(name: str) -> None:
     with pytest.raises(DeviceUnavailableError, match=f"gave the host CPU instead of {name}"):
-        runners.jax.device(name).describe()
+        FRAMEWORK.load_device(name).describe()
 
 
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")

@@ -19,8 +19,8 @@ from jax.experimental import io_callback
 
 from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from runners import jax as framework
-from runners.suite.cases import Function, On
+from runners.jax import FRAMEWORK
+from runners.suite.cases import Context, Function
 from runners.suite.device import Device
 
 OutcomeOf = Callable[..., Outcome]
@@ -28,10 +28,10 @@ ROOT = Path(__file__).parents[2]
 
 DESCRIBE = """
 import sys
-from runners import jax as framework
+from runners.jax import FRAMEWORK
 from runners.suite.device import DeviceUnavailableError
 try:
-    print("described:", framework.device(sys.argv[1]).describe().hardware)
+    print("described:", FRAMEWORK.load_device(sys.argv[1]).describe().hardware)
 except DeviceUnavailableError as error:
     print("refused:", error)
 """
@@ -48,12 +48,12 @@ def described(device: str, **environment: str) -> str:
 
 def hidden(device: str) -> dict[str, str]:
     """The environment of a target, on a machine whose GPUs are hidden."""
-    return {**framework.DEVICES[device], "CUDA_VISIBLE_DEVICES": ""}
+    return {**FRAMEWORK.devices[device].variables, "CUDA_VISIBLE_DEVICES": ""}
 
 
 def test_every_target_names_one_platform_and_no_other() -> None:
-    assert {name: each["JAX_PLATFORMS"] for name, each in framework.DEVICES.items()} == {
-        name: name for name in framework.DEVICES
+    assert {name: device.variables["JAX_PLATFORMS"] for name, device in FRAMEWORK.devices.items()} == {
+        name: name for name in FRAMEWORK.devices
     }
 
 
@@ -158,8 +158,8 @@ CALLS = {
 
 
 def doubling(call: Callable[[Any], Any]) -> Function:
-    function = Function("jax.numpy.add", lambda x: x * 2, lambda on, x: lambda: call(x))
-    function.value("doubled", lambda make: [make.normal(3, 4)])
+    function = Function("jax.numpy.add", lambda x: x * 2, lambda context, x: lambda: call(x))
+    function.value("doubled", lambda inputs: [inputs.normal(3, 4)])
     return function
 
 
@@ -209,17 +209,17 @@ def test_a_callback_that_is_compiled_and_not_called_is_no_fallback(cpu: Device, 
     assert seen.proof.fallbacks == {}
 
 
-def fetched(on: On, x: Any) -> Callable[[], Any]:
-    return lambda: np.asarray(on.function(x, x))
+def fetched(context: Context, x: Any) -> Callable[[], Any]:
+    return lambda: np.asarray(context.function(x, x))
 
 
 def test_a_result_that_is_numpy_is_not_on_the_device(cpu: Device, outcome_of: OutcomeOf) -> None:
     function = Function("jax.numpy.add", lambda x: x * 2, fetched)
-    function.value("fetched", lambda make: [make.normal(4)])
+    function.value("fetched", lambda inputs: [inputs.normal(4)])
     assert outcome_of(cpu, function).placement is Placement.fell_back
 
 
 def test_without_any_array_nothing_is_claimed(cpu: Device, outcome_of: OutcomeOf) -> None:
     function = Function("jax.process_index", lambda: 0)
-    function.value("none", lambda make: [])
+    function.value("none", lambda inputs: [])
     assert outcome_of(cpu, function).placement is Placement.unknown

@@ -31,7 +31,7 @@ def compilations() -> Iterator[list[float]]:
 
 
 def test_a_call_is_as_long_as_its_work(cpu: Device) -> None:
-    values = cpu.put(np.ones(3), "float32")
+    values = cpu.to_device(np.ones(3), "float32")
 
     def held(array: np.ndarray) -> np.ndarray:
         hold()
@@ -41,7 +41,7 @@ def test_a_call_is_as_long_as_its_work(cpu: Device) -> None:
 
 
 def test_a_call_that_returns_before_its_work_is_done_is_waited_for(cpu: Device) -> None:
-    matrix = cpu.put(np.eye(256), "float32")
+    matrix = cpu.to_device(np.eye(256), "float32")
     call = jax.jit(lambda: jax.lax.fori_loop(0, 100, lambda _, product: product @ matrix, matrix))
     ready_before: list[bool] = []
 
@@ -55,7 +55,7 @@ def test_a_call_that_returns_before_its_work_is_done_is_waited_for(cpu: Device) 
 
 
 def test_the_cold_call_holds_the_compilation_and_no_other_does(cpu: Device, compilations: list[float]) -> None:
-    values = cpu.put(np.ones((17, 19)), "float32")
+    values = cpu.to_device(np.ones((17, 19)), "float32")
     compiled = jax.jit(lambda: jnp.tanh(values @ values.T) * 3)
     compilations.clear()
     _, cold_ms = timing.cold(compiled, cpu.wait)

@@ -6,17 +6,17 @@ import os
 
 import pytest
 
-from runners import tensorflow as framework
 from runners.suite.device import Device
+from runners.tensorflow import FRAMEWORK
 
-os.environ.update(framework.DEVICES["xla"])
+os.environ.update(FRAMEWORK.devices["xla"].variables)
 
 pytest_plugins = ["tests.framework.plugin"]
 
 
 @pytest.fixture(scope="session")
 def cpu() -> Device:
-    device = framework.device("cpu")
+    device = FRAMEWORK.load_device("cpu")
     device.prime()
     return device
 
@@ -24,4 +24,4 @@ def cpu() -> Device:
 @pytest.fixture(scope="session")
 def xla(cpu: Device) -> Device:
     """Primed by ``cpu``: what priming forbids is forbidden once, before the runtime starts."""
-    return framework.device("xla")
+    return FRAMEWORK.load_device("xla")

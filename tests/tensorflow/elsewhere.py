@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from protocol.outcomes import Outcome
-from runners.suite.cases import Function, On, Prepare, just_call
+from runners.suite.cases import Context, Function, Prepare, just_call
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.placement import fetched, unsoftened
 from runners.tensorflow.suites.paper import graphing
@@ -39,86 +39,88 @@ class XlaCpu(Cpu):
     kind = "XLA_CPU"
 
 
-def on_the_first(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def on_the_first(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tf.device("/device:CPU:0"):
-            return on.function(x, y)
+            return context.function(x, y)
 
     return call
 
 
-def taken_to_the_first(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def taken_to_the_first(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tf.device("/device:CPU:0"):
-            return on.function(tf.identity(x), tf.identity(y))
+            return context.function(tf.identity(x), tf.identity(y))
 
     return call
 
 
-def taken_there_and_back(on: On, x: Any, y: Any) -> Callable[[], Any]:
-    elsewhere = taken_to_the_first(on, x, y)
+def taken_there_and_back(context: Context, x: Any, y: Any) -> Callable[[], Any]:
+    elsewhere = taken_to_the_first(context, x, y)
     return lambda: tf.identity(elsewhere())
 
 
-def in_a_graph(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def in_a_graph(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     """As ``graphing.in_session``, of which a session counts its CPUs anew: it has to be told that there are two."""
-    with graphing.own_graph(on) as graph:
-        return _run(on, graph, x, y)
+    with graphing.own_graph(context) as graph:
+        return _run(context, graph, x, y)
 
 
-def in_a_graph_without_a_device(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def in_a_graph_without_a_device(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     """``Graph.as_default`` forgets the device that was entered before it."""
     with tf.Graph().as_default() as graph:
-        return _run(on, graph, x, y)
+        return _run(context, graph, x, y)
 
 
-def _run(on: On, graph: Any, *arguments: Any) -> Callable[[], Any]:
+def _run(context: Context, graph: Any, *arguments: Any) -> Callable[[], Any]:
     stand_ins, feeds = graphing.stand_ins(arguments)
-    fetch = on.function(*stand_ins)
+    fetch = context.function(*stand_ins)
     config = unsoftened()
     config.device_count["CPU"] = 2
     session = tf.compat.v1.Session(graph=graph, config=config)
     return lambda: fetched(session.run(fetch, feeds), fetch)
 
 
-def pivots(on: On, matrix: Any) -> Callable[[], Any]:
-    return lambda: on.function(matrix)[1]
+def pivots(context: Context, matrix: Any) -> Callable[[], Any]:
+    return lambda: context.function(matrix)[1]
 
 
-def pivots_traced(on: On, matrix: Any) -> Callable[[], Any]:
-    function = tf.function(lambda given: on.function(given)[1])
+def pivots_traced(context: Context, matrix: Any) -> Callable[[], Any]:
+    function = tf.function(lambda given: context.function(given)[1])
     return lambda: function(matrix)
 
 
 def added(prepare: Prepare) -> Function:
     add = Function("tf.math.add", np.add, prepare)
-    add.value("two", lambda make: [make.normal(16, 16), make.normal(16, 16)])
+    add.value("two", lambda inputs: [inputs.normal(16, 16), inputs.normal(16, 16)])
     return add
 
 
 def decomposed(prepare: Prepare) -> Function:
     """``tf.linalg.lu``, which XLA's device has no kernel for."""
     lu = Function("tf.linalg.lu", lambda matrix: np.array([1, 0], "int32"), prepare)
-    lu.value("swapped", lambda make: [np.array([[0.0, 1.0], [1.0, 0.0]])])
+    lu.value("swapped", lambda inputs: [np.array([[0.0, 1.0], [1.0, 0.0]])])
     return lu
 
 
 def filled() -> Function:
     ones = Function("tf.ones", lambda shape: np.ones(shape))
-    ones.value("created", lambda make: [(16, 16)])
+    ones.value("created", lambda inputs: [(16, 16)])
     return ones
 
 
 def counted() -> Function:
     total = Function(
-        "tf.data.Dataset.range", lambda count: np.arange(count), lambda on, count: lambda: _elements(on, count)
+        "tf.data.Dataset.range",
+        lambda count: np.arange(count),
+        lambda context, count: lambda: _elements(context, count),
     )
-    total.value("read", lambda make: [5])
+    total.value("read", lambda inputs: [5])
     return total
 
 
-def _elements(on: On, count: int) -> Any:
-    return tf.stack(list(on.function(count)))
+def _elements(context: Context, count: int) -> Any:
+    return tf.stack(list(context.function(count)))
 
 
 def told(device: Cpu, function: Function) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runners import tensorflow as framework
 from runners.suite.cases import Case
 from runners.suite.device import Device
+from runners.tensorflow import FRAMEWORK
 from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
 from tests.framework.running import cases, each
 
@@ -29,18 +29,18 @@ WITH_ONEDNN = {
 """Cases that it gets wrong where it takes oneDNN, which it does on some processors."""
 
 
-@each(cases(framework))
+@each(cases(FRAMEWORK))
 def test_every_case_is_right_on_the_cpu(cpu: Device, case: Case) -> None:
     assert_right(cpu, case, gone=GONE, faulty=FAULTY, by_processor=WITH_ONEDNN)
 
 
 def test_case_ids_are_unique() -> None:
-    assert_unique(framework)
+    assert_unique(FRAMEWORK)
 
 
 def test_everything_named_as_gone_or_faulty_is_charted() -> None:
-    assert_known(framework, [*GONE, *FAULTY, *WITH_ONEDNN])
+    assert_known(FRAMEWORK, [*GONE, *FAULTY, *WITH_ONEDNN])
 
 
 def test_the_functions_of_the_study_are_charted() -> None:
-    assert_charts_the_study(framework)
+    assert_charts_the_study(FRAMEWORK)

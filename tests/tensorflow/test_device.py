@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import runners.tensorflow
 from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
+from runners.tensorflow import FRAMEWORK
 from tests.framework import promises
 
 
@@ -42,19 +42,19 @@ def test_only_floating_arrays_take_the_dtype_of_the_case(device: Device) -> None
 
 
 def test_strings_are_put_and_taken(cpu: Device) -> None:
-    leaf = cpu.take(cpu.put(np.array(["ab", "c"]), "float32"))
+    leaf = cpu.to_host(cpu.to_device(np.array(["ab", "c"]), "float32"))
     assert (leaf.values.tolist(), leaf.dtype) == ([b"ab", b"c"], "string")
 
 
 def test_a_variable_of_what_was_put_does_not_reach_the_host(device: Device) -> None:
     values = np.ones(4, "float32")
-    tf.Variable(device.put(values, "float32")).assign_add(tf.ones(4))
+    tf.Variable(device.to_device(values, "float32")).assign_add(tf.ones(4))
     assert values.tolist() == [1, 1, 1, 1]
 
 
 def test_results_of_every_kind_are_taken(device: Device) -> None:
-    matrix = device.put(np.array([[3.0, 0.0], [2.0, 5.0]]), "float32")
-    taken = device.take(
+    matrix = device.to_device(np.array([[3.0, 0.0], [2.0, 5.0]]), "float32")
+    taken = device.to_host(
         {
             "named": tf.linalg.slogdet(matrix),
             "narrow": tf.cast(matrix, tf.bfloat16),
@@ -85,7 +85,7 @@ def test_results_of_every_kind_are_taken(device: Device) -> None:
 def test_what_runs_in_its_scope_is_on_the_device(device: Device) -> None:
     with device.scope("float32"):
         made = [tf.ones(3), tf.function(lambda: tf.ones(3))(), tf.Variable([1.0])]
-    assert all(device.on_device(leaf.device) for leaf in device.take(made))
+    assert all(device.on_device(leaf.device) for leaf in device.to_host(made))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_runs_in_its_scope_is_on_the_device(device: Device) -> None:
 )
 def test_waiting_really_waits(device: Device, nested: Any) -> None:
     """On the host a call waits by itself; what is shown is that nothing is left when the clock stops."""
-    matrix = device.put(np.random.default_rng(0).standard_normal((1000, 1000)), "float32")
+    matrix = device.to_device(np.random.default_rng(0).standard_normal((1000, 1000)), "float32")
 
     def powered() -> Any:
         result = matrix
@@ -123,7 +123,7 @@ def test_the_host_is_called_as_it_is(cpu: Device) -> None:
 def test_xla_compiles_a_call_as_a_whole(xla: Device) -> None:
     """So what XLA has no kernel for fails, where a graph would run on the host around it."""
 
-    numbers = xla.put(np.array([10, 11]), "float32")
+    numbers = xla.to_device(np.array([10, 11]), "float32")
 
     def written() -> Any:
         return tf.strings.length(tf.strings.as_string(numbers))
@@ -188,7 +188,7 @@ def test_xla_on_the_host_says_that_it_is_no_tpu(xla: Device) -> None:
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
 def test_a_missing_gpu_is_one_clear_line() -> None:
     with pytest.raises(DeviceUnavailableError) as caught:
-        runners.tensorflow.device("gpu").describe()
+        FRAMEWORK.load_device("gpu").describe()
     assert str(caught.value) == f"tensorflow {tf.__version__} sees no GPU on this machine"
 
 

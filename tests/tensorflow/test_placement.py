@@ -16,9 +16,9 @@ from tensorflow.python.ops import script_ops
 
 from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from runners import tensorflow as framework
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 from runners.suite.device import Device, DeviceUnavailableError
+from runners.tensorflow import FRAMEWORK
 
 OutcomeOf = Callable[..., Outcome]
 ROOT = Path(__file__).parents[2]
@@ -97,7 +97,7 @@ def test_a_device_that_is_not_there_raises_and_is_not_replaced(cpu: Device) -> N
 
 def test_without_a_gpu_there_is_no_gpu_target() -> None:
     with pytest.raises(DeviceUnavailableError, match="sees no GPU") as refusal:
-        framework.device("gpu").describe()
+        FRAMEWORK.load_device("gpu").describe()
     assert "\n" not in str(refusal.value)
 
 
@@ -105,23 +105,23 @@ def doubled(values: Any) -> Any:
     return values * 2
 
 
-def numpy_eagerly(on: On, x: Any) -> Callable[[], Any]:
-    return lambda: on.function(doubled, [x], tf.float32)
+def numpy_eagerly(context: Context, x: Any) -> Callable[[], Any]:
+    return lambda: context.function(doubled, [x], tf.float32)
 
 
-def within_a_function(on: On, x: Any) -> Callable[[], Any]:
-    function = tf.function(lambda given: on.function(doubled, [given], tf.float32))
+def within_a_function(context: Context, x: Any) -> Callable[[], Any]:
+    function = tf.function(lambda given: context.function(doubled, [given], tf.float32))
     return lambda: function(x)
 
 
-def over_a_data_set(on: On, x: Any) -> Callable[[], Any]:
-    rows = tf.data.Dataset.from_tensor_slices(x).map(lambda row: on.function(doubled, [row], tf.float32))
+def over_a_data_set(context: Context, x: Any) -> Callable[[], Any]:
+    rows = tf.data.Dataset.from_tensor_slices(x).map(lambda row: context.function(doubled, [row], tf.float32))
     return lambda: tf.stack(list(rows))
 
 
-def in_a_graph(on: On, x: Any) -> Callable[[], Any]:
-    with tf.Graph().as_default() as graph, tf.device(on.device):
-        result = on.function(doubled, [tf.constant(x.numpy())], tf.float32)
+def in_a_graph(context: Context, x: Any) -> Callable[[], Any]:
+    with tf.Graph().as_default() as graph, tf.device(context.device):
+        result = context.function(doubled, [tf.constant(x.numpy())], tf.float32)
         result.set_shape(x.shape)
     return lambda: tf.constant(tf.compat.v1.Session(graph=graph).run(result))
 
@@ -141,7 +141,7 @@ def test_python_on_the_host_is_seen_at_each_call(
     cpu: Device, outcome_of: OutcomeOf, name: str, prepare: Prepare, seen: dict[str, int]
 ) -> None:
     function = Function(name, lambda x: x * 2, prepare)
-    function.value("doubled", lambda make: [make.normal(3, 4)])
+    function.value("doubled", lambda inputs: [inputs.normal(3, 4)])
     outcome = outcome_of(cpu, function)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome.evidence
     assert outcome.proof.fallbacks == seen
@@ -156,8 +156,8 @@ def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(cpu: Device, ou
         return tf.numpy_function(doubled, [x], tf.float32)
 
     old(tf.ones((3, 4)))
-    function = Function("tf.numpy_function", lambda x: x * 2, lambda on, x: lambda: old(x))
-    function.value("old", lambda make: [make.normal(3, 4)])
+    function = Function("tf.numpy_function", lambda x: x * 2, lambda context, x: lambda: old(x))
+    function.value("old", lambda inputs: [inputs.normal(3, 4)])
     outcome = outcome_of(cpu, function)
     assert len(traces) <= 2, "traced once, and at most once more to be watched"
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
@@ -166,9 +166,9 @@ def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(cpu: Device, ou
 
 def test_python_on_the_host_is_not_blamed_on_the_next_case(cpu: Device, outcome_of: OutcomeOf) -> None:
     function = Function("tf.numpy_function", lambda x: x * 2, numpy_eagerly)
-    function.value("first", lambda make: [make.normal(4)])
+    function.value("first", lambda inputs: [inputs.normal(4)])
     negative = Function("tf.math.negative", np.negative)
-    negative.value("next", lambda make: [make.normal(4)])
+    negative.value("next", lambda inputs: [inputs.normal(4)])
     before = script_ops.FuncRegistry.__call__, script_ops.py_func_common
     assert outcome_of(cpu, function).placement is Placement.fell_back
     assert (script_ops.FuncRegistry.__call__, script_ops.py_func_common) == before
@@ -176,12 +176,12 @@ def test_python_on_the_host_is_not_blamed_on_the_next_case(cpu: Device, outcome_
 
 
 def test_a_result_that_is_numpy_is_not_on_the_device(cpu: Device, outcome_of: OutcomeOf) -> None:
-    function = Function("tf.math.negative", np.negative, lambda on, x: lambda: on.function(x).numpy())
-    function.value("fetched", lambda make: [make.normal(4)])
+    function = Function("tf.math.negative", np.negative, lambda context, x: lambda: context.function(x).numpy())
+    function.value("fetched", lambda inputs: [inputs.normal(4)])
     assert outcome_of(cpu, function).placement is Placement.fell_back
 
 
 def test_without_any_array_nothing_is_claimed(cpu: Device, outcome_of: OutcomeOf) -> None:
     function = Function("tf.executing_eagerly", lambda: True)
-    function.value("eager", lambda make: [])
+    function.value("eager", lambda inputs: [])
     assert outcome_of(cpu, function).placement is Placement.unknown

@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.device import Device, Proof
-from runners.tensorflow.placement import fetched, watched
+from runners.tensorflow.placement import fetched, watch_sessions
 from runners.tensorflow.suites.paper.graphing import in_session, own_graph, session_of, v1
 
 TWO_CPUS = v1.ConfigProto(allow_soft_placement=False, device_count={"CPU": 2})
@@ -20,7 +20,7 @@ TWO_CPUS = v1.ConfigProto(allow_soft_placement=False, device_count={"CPU": 2})
 
 def noted(session: Any, fetches: Any, feeds: Any = None) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
-    with watched(lambda operation, device: found.add((operation, device))):
+    with watch_sessions(lambda operation, device: found.add((operation, device))):
         session.run(fetches, feeds)
     return found
 
@@ -50,7 +50,7 @@ def test_who_asks_for_metadata_gets_them_and_the_watch_ends() -> None:
         end = tf.constant(2.0) * 3
     found: set[str] = set()
     with v1.Session(graph=graph) as session:
-        with watched(lambda operation, device: found.add(operation)):
+        with watch_sessions(lambda operation, device: found.add(operation)):
             metadata = v1.RunMetadata()
             session.run(end, options=v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE), run_metadata=metadata)
         session.run(end)
@@ -73,8 +73,8 @@ def test_python_in_a_graph_is_a_fallback(cpu: Device, outcome_of: Any) -> None:
     function = Function("tf.exp", np.exp)
     function.value(
         "in-python",
-        lambda make: [make.normal(5)],
-        prepare=in_session(lambda on, x: on.function(v1.py_func(lambda each: each, [x], tf.float32))),
+        lambda inputs: [inputs.normal(5)],
+        prepare=in_session(lambda context, x: context.function(v1.py_func(lambda each: each, [x], tf.float32))),
     )
     outcome: Outcome = outcome_of(cpu, function)
     assert outcome.verdict is Verdict.passed, outcome.evidence
@@ -86,8 +86,8 @@ def test_what_a_session_fetched_is_on_its_device(cpu: Device, outcome_of: Any) -
     function = Function("tf.exp", lambda x: {"a": np.exp(x), "b": [x]})
     function.value(
         "fetched",
-        lambda make: [make.normal(5)],
-        prepare=in_session(lambda on, x: {"a": on.function(x), "b": [x]}),
+        lambda inputs: [inputs.normal(5)],
+        prepare=in_session(lambda context, x: {"a": context.function(x), "b": [x]}),
         dtype="bfloat16",
     )
     outcome: Outcome = outcome_of(cpu, function)
@@ -97,8 +97,8 @@ def test_what_a_session_fetched_is_on_its_device(cpu: Device, outcome_of: Any) -
 
 
 def test_a_kernel_that_is_missing_is_no_silent_detour(cpu: Device) -> None:
-    on = On(tf.exp, "/device:GPU:0", "gpu", tf.float32, put=lambda tree: tree)
-    with own_graph(on) as graph:
+    context = Context(tf.exp, "/device:GPU:0", "gpu", tf.float32, to_device=lambda tree: tree)
+    with own_graph(context) as graph:
         end = tf.exp(tf.constant([1.0]))
     with session_of(graph) as session, pytest.raises(tf.errors.InvalidArgumentError, match="GPU"):
         session.run(end)
@@ -106,11 +106,11 @@ def test_a_kernel_that_is_missing_is_no_silent_detour(cpu: Device) -> None:
 
 def test_xla_compiles_what_a_graph_holds(xla: Device) -> None:
     """Not only placed: the session runs one compiled operation, or raises."""
-    on = On(tf.exp, xla.handle, "xla", tf.float32, put=lambda tree: tree, compiled=xla.compiled)
-    with own_graph(on) as graph:
+    context = Context(tf.exp, xla.handle, "xla", tf.float32, to_device=lambda tree: tree, compiled=xla.compiled)
+    with own_graph(context) as graph:
         start = v1.placeholder(tf.float32, [3])
-        end = on.compiled(lambda: tf.exp(start))()
-        words = on.compiled(lambda: tf.strings.join([tf.strings.as_string(start), "'"]))()
+        end = context.compiled(lambda: tf.exp(start))()
+        words = context.compiled(lambda: tf.strings.join([tf.strings.as_string(start), "'"]))()
     with session_of(graph) as session:
         assert np.array_equal(session.run(end, {start: np.zeros(3)}), np.ones(3))
         # Strings are what the compiler has not.

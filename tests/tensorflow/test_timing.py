@@ -11,7 +11,7 @@ from tests.framework.clocks import assert_told, hold
 
 
 def test_a_call_is_as_long_as_its_work(cpu: Device) -> None:
-    values = cpu.put(np.ones(3), "float32")
+    values = cpu.to_device(np.ones(3), "float32")
 
     def held(array: tf.Tensor) -> tf.Tensor:
         hold()
@@ -22,7 +22,7 @@ def test_a_call_is_as_long_as_its_work(cpu: Device) -> None:
 
 
 def test_the_cold_call_holds_the_compilation_and_no_other_does(xla: Device) -> None:
-    values = xla.put(np.ones((17, 19)), "float32")
+    values = xla.to_device(np.ones((17, 19)), "float32")
     traced = 0
 
     def work() -> tf.Tensor:

@@ -6,22 +6,22 @@ import os
 
 import pytest
 
-from runners import torch as framework
 from runners.suite.device import Device
+from runners.torch import FRAMEWORK
 
-os.environ.update(framework.DEVICES["xla"])
+os.environ.update(FRAMEWORK.devices["xla"].variables)
 
 pytest_plugins = ["tests.framework.plugin"]
 
 
 @pytest.fixture(scope="session")
 def cpu() -> Device:
-    return framework.device("cpu")
+    return FRAMEWORK.load_device("cpu")
 
 
 @pytest.fixture(scope="session")
 def xla() -> Device:
     pytest.importorskip("torch_xla")
-    device = framework.device("xla")
+    device = FRAMEWORK.load_device("xla")
     device.prime()
     return device

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runners import torch as framework
 from runners.suite.cases import Case
 from runners.suite.device import Device
+from runners.torch import FRAMEWORK
 from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
 from tests.framework.running import cases, each
 
@@ -20,18 +20,18 @@ GONE = {
 """Names as the paper printed them that this torch does not have."""
 
 
-@each(cases(framework))
+@each(cases(FRAMEWORK))
 def test_every_case_is_right_on_the_cpu(cpu: Device, case: Case) -> None:
     assert_right(cpu, case, gone=GONE, raising=NEEDS_CUDA)
 
 
 def test_case_ids_are_unique() -> None:
-    assert_unique(framework)
+    assert_unique(FRAMEWORK)
 
 
 def test_every_function_named_as_an_exception_is_charted() -> None:
-    assert_known(framework, [*GONE, *NEEDS_CUDA])
+    assert_known(FRAMEWORK, [*GONE, *NEEDS_CUDA])
 
 
 def test_the_functions_of_the_study_are_charted() -> None:
-    assert_charts_the_study(framework)
+    assert_charts_the_study(FRAMEWORK)

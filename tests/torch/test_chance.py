@@ -11,9 +11,9 @@ import torch
 
 from protocol.enums import Verdict
 from protocol.outcomes import Outcome
-from runners import torch as framework
 from runners.suite.cases import Case
 from runners.suite.device import Device
+from runners.torch import FRAMEWORK
 from runners.torch.suites.paper import chance
 
 OutcomeOf = Callable[..., Outcome]
@@ -21,7 +21,7 @@ DRAWS = 8192
 
 
 def case(identifier: str) -> Case:
-    cases = {each.id: each for function in framework.suites()["paper"] for each in function.cases}
+    cases = {each.id: each for function in FRAMEWORK.load_suites()["paper"] for each in function.cases}
     return cases[identifier]
 
 

@@ -8,11 +8,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import runners.torch
 from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from runners.suite.rounding import rounded, to_bfloat16
+from runners.torch import FRAMEWORK
 from tests.framework import promises
 
 BITS = st.integers(min_value=0, max_value=2**32 - 1)
@@ -51,14 +51,14 @@ def test_only_floating_arrays_take_the_dtype_of_the_case(device: Device) -> None
 
 def test_a_call_in_place_does_not_reach_the_inputs_on_the_host(device: Device) -> None:
     values = np.ones(4)
-    device.put(values, "float64").add_(1)
+    device.to_device(values, "float64").add_(1)
     assert values.tolist() == [1, 1, 1, 1]
 
 
 def test_results_of_every_shape_of_container_are_taken(device: Device) -> None:
-    matrix = device.put(np.array([[3.0, 1.0], [2.0, 5.0]]), "float32")
+    matrix = device.to_device(np.array([[3.0, 1.0], [2.0, 5.0]]), "float32")
     packed = torch.nn.utils.rnn.pack_sequence([matrix[0].cpu(), matrix[1].cpu()])
-    taken = device.take(
+    taken = device.to_host(
         {
             "named": torch.max(matrix, dim=1),
             "parameter": torch.nn.Parameter(matrix),
@@ -76,8 +76,8 @@ def test_results_of_every_shape_of_container_are_taken(device: Device) -> None:
 
 def test_sparse_and_conjugated_results_are_taken_by_value(cpu: Device) -> None:
     sparse = torch.sparse_coo_tensor([[1]], [7.0], (3,))
-    assert cpu.take(sparse).values.tolist() == [0, 7, 0]
-    assert cpu.take(torch.tensor([1 + 2j]).conj()).values.tolist() == [1 - 2j]
+    assert cpu.to_host(sparse).values.tolist() == [0, 7, 0]
+    assert cpu.to_host(torch.tensor([1 + 2j]).conj()).values.tolist() == [1 - 2j]
 
 
 def test_lookup_finds_functions_classes_methods_and_modules(cpu: Device) -> None:
@@ -95,7 +95,7 @@ def test_a_function_that_is_gone_is_named_with_the_version(cpu: Device, gone: st
 
 
 def test_waiting_for_xla_really_waits(xla: Device) -> None:
-    matrix = xla.put(np.random.default_rng(0).standard_normal((1200, 1200)), "float32")
+    matrix = xla.to_device(np.random.default_rng(0).standard_normal((1200, 1200)), "float32")
 
     def products() -> torch.Tensor:
         xla.wait(None)
@@ -110,7 +110,7 @@ def test_waiting_for_xla_really_waits(xla: Device) -> None:
 def test_waiting_for_xla_runs_what_is_pending(xla: Device) -> None:
     import torch_xla
 
-    result = xla.put(np.ones(3), "float32") + 1
+    result = xla.to_device(np.ones(3), "float32") + 1
     information = torch_xla._XLAC._get_xla_tensor_debug_info
     assert "aten::add" in information(result)
     xla.wait(result)
@@ -120,7 +120,7 @@ def test_waiting_for_xla_runs_what_is_pending(xla: Device) -> None:
 def test_what_an_earlier_case_left_pending_does_not_reach_the_next(xla: Device) -> None:
     import torch_xla
 
-    left = xla.put(np.ones(3), "float32") + 1
+    left = xla.to_device(np.ones(3), "float32") + 1
     before = torch_xla._XLAC._get_xla_tensor_debug_info(left)
     xla.seed(1)
     assert "aten::add" in before
@@ -130,13 +130,13 @@ def test_what_an_earlier_case_left_pending_does_not_reach_the_next(xla: Device) 
 def test_a_seed_repeats_the_numbers_of_the_device(device: Device) -> None:
     def draw() -> list[float]:
         device.seed(7)
-        drawn: list[float] = device.take(torch.rand(5, device=device.handle)).values.tolist()
+        drawn: list[float] = device.to_host(torch.rand(5, device=device.handle)).values.tolist()
         return drawn
 
     first = draw()
     assert draw() == first
     device.seed(8)
-    assert device.take(torch.rand(5, device=device.handle)).values.tolist() != first
+    assert device.to_host(torch.rand(5, device=device.handle)).values.tolist() != first
 
 
 def test_the_host_describes_itself(cpu: Device) -> None:
@@ -159,11 +159,6 @@ def test_a_runner_without_cuda_says_so_at_its_start() -> None:
     promises.assert_refused_at_start("torch", "cuda", "CUDA")
 
 
-@pytest.mark.skipif(torch.backends.mps.is_available(), reason="this machine has a Metal device")
-def test_a_runner_without_metal_says_so_at_its_start() -> None:
-    promises.assert_refused_at_start("torch", "mps", "Metal")
-
-
 @pytest.mark.skipif(not promises.NO_TPU, reason="this machine has a TPU")
 def test_a_runner_without_a_tpu_says_so_at_its_start() -> None:
     promises.assert_refused_at_start("torch", "tpu", "torch_xla cannot open its device")
@@ -171,13 +166,13 @@ def test_a_runner_without_a_tpu_says_so_at_its_start() -> None:
 
 def test_xla_on_the_host_is_not_taken_for_a_tpu(xla: Device) -> None:
     with pytest.raises(DeviceUnavailableError, match="instead of a TPU"):
-        runners.torch.device("tpu").describe()
+        FRAMEWORK.load_device("tpu").describe()
 
 
 @pytest.mark.skipif(not promises.NO_NVIDIA, reason="this machine has an NVIDIA device")
 def test_a_missing_cuda_device_is_one_clear_line() -> None:
     with pytest.raises(DeviceUnavailableError) as caught:
-        runners.torch.device("cuda").describe()
+        FRAMEWORK.load_device("cuda").describe()
     assert "\n" not in str(caught.value)
     assert "CUDA" in str(caught.value)
 
@@ -191,9 +186,9 @@ def test_xla_works_in_a_child_forked_after_the_import() -> None:
 def test_a_cuda_only_call_fails_for_want_of_a_device_and_not_for_our_forking(name: str) -> None:
     script = (
         "import os, sys\n"
-        "from runners import torch as framework\n"
-        f"os.environ.update(framework.DEVICES[{name!r}])\n"
-        f"framework.device({name!r})\n"
+        "from runners.torch import FRAMEWORK\n"
+        f"os.environ.update(FRAMEWORK.devices[{name!r}].variables)\n"
+        f"FRAMEWORK.load_device({name!r})\n"
         "import torch\n"
         "if os.fork():\n"
         "    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"

@@ -12,7 +12,7 @@ import torch
 from protocol.enums import Ending, Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.isolation.harness import MAX_FRAMES, MAX_MESSAGE
-from runners.suite.cases import Case, Function, Make, On
+from runners.suite.cases import Case, Context, Function, Inputs
 from runners.suite.checks import Mismatch
 from runners.suite.device import Device
 
@@ -20,8 +20,8 @@ OutcomeOf = Callable[..., Outcome]
 Values = np.ndarray[Any, Any]
 
 
-def numbers(make: Make) -> tuple[Values]:
-    return (make.normal(4),)
+def numbers(inputs: Inputs) -> tuple[Values]:
+    return (inputs.normal(4),)
 
 
 def raising(error: BaseException) -> Callable[..., Any]:
@@ -124,7 +124,7 @@ def test_a_function_that_is_gone_is_skipped_as_removed(cpu: Device, outcome_of: 
 
 
 def test_a_case_may_have_nothing_to_test_here(cpu: Device, outcome_of: OutcomeOf) -> None:
-    case = Case(**(vars(plain(negative())) | {"not_applicable": lambda on: f"needs two of {on.target}"}))
+    case = Case(**(vars(plain(negative())) | {"not_applicable": lambda context: f"needs two of {context.target}"}))
     outcome = outcome_of(cpu, case)
     assert (outcome.verdict, outcome.ending) == (Verdict.skipped, Ending.not_applicable)
     assert outcome.evidence is not None
@@ -133,7 +133,7 @@ def test_a_case_may_have_nothing_to_test_here(cpu: Device, outcome_of: OutcomeOf
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), MemoryError()])
 def test_nothing_a_call_raises_gets_past_its_outcome(cpu: Device, outcome_of: OutcomeOf, error: BaseException) -> None:
-    outcome = outcome_of(cpu, plain(negative(prepare=lambda on, values: raising(error))))
+    outcome = outcome_of(cpu, plain(negative(prepare=lambda context, values: raising(error))))
     assert outcome.ending is Ending.raised
     assert outcome.evidence is not None
     assert outcome.evidence.exception == f"builtins.{type(error).__name__}"
@@ -146,7 +146,7 @@ def test_evidence_can_be_stored_whatever_was_raised(cpu: Device, outcome_of: Out
         deep(left - 1)
         raise AssertionError
 
-    outcome = outcome_of(cpu, plain(negative(prepare=lambda on, values: lambda: deep(100))))
+    outcome = outcome_of(cpu, plain(negative(prepare=lambda context, values: lambda: deep(100))))
     assert outcome.evidence is not None
     assert outcome.evidence.message is not None
     assert outcome.evidence.message.startswith("\ufffd\ufffdxxx")
@@ -161,7 +161,7 @@ def test_a_message_that_cannot_be_read_does_not_hide_its_exception(cpu: Device, 
         def __str__(self) -> str:
             raise ValueError
 
-    outcome = outcome_of(cpu, plain(negative(prepare=lambda on, values: raising(UnreadableError()))))
+    outcome = outcome_of(cpu, plain(negative(prepare=lambda context, values: raising(UnreadableError()))))
     assert outcome.ending is Ending.raised
     assert outcome.evidence is not None
     assert str(outcome.evidence.exception).endswith("UnreadableError")
@@ -178,8 +178,8 @@ def test_a_check_that_does_not_hold_is_a_mismatch(cpu: Device, outcome_of: Outco
 
 
 def test_a_call_that_fails_only_when_repeated_fails_at_its_samples(cpu: Device, outcome_of: OutcomeOf) -> None:
-    def prepare(on: On, values: Any) -> Callable[[], Any]:
-        calls = iter([on.function(values)])
+    def prepare(context: Context, values: Any) -> Callable[[], Any]:
+        calls = iter([context.function(values)])
         return lambda: next(calls)
 
     outcome = outcome_of(cpu, plain(negative(prepare=prepare)), TimingPolicy.steady)
@@ -201,7 +201,7 @@ def test_a_reference_works_on_exactly_the_values_that_were_moved(cpu: Device, ou
         return values
 
     function = Function("torch.clone", reference=reference)
-    function.value("narrow", lambda make: (make.normal(64),), dtype="bfloat16")
+    function.value("narrow", lambda inputs: (inputs.normal(64),), dtype="bfloat16")
     assert outcome_of(cpu, function).verdict is Verdict.passed
     assert seen[0].dtype == np.float64
     narrow = torch.from_numpy(seen[0]).to(torch.bfloat16).double().numpy()
@@ -211,7 +211,7 @@ def test_a_reference_works_on_exactly_the_values_that_were_moved(cpu: Device, ou
 def test_random_numbers_repeat_from_the_cases_own_seed(cpu: Device, outcome_of: OutcomeOf) -> None:
     drawn: list[list[float]] = []
     function = Function("torch.rand")
-    function.statistics("four", lambda make: (4,), lambda observed, count: drawn.append(observed.values.tolist()))
+    function.statistics("four", lambda inputs: (4,), lambda observed, count: drawn.append(observed.values.tolist()))
     outcome_of(cpu, function)
     torch.rand(3)
     outcome_of(cpu, function)

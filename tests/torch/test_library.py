@@ -9,12 +9,12 @@ import sys
 import numpy as np
 import pytest
 
-from runners.suite.cases import Make
+from runners.suite.cases import Inputs
 from runners.torch.suites.paper import library
 
 
-def make(seed: int) -> Make:
-    return Make(np.random.default_rng(seed), seed)
+def inputs(seed: int) -> Inputs:
+    return Inputs(np.random.default_rng(seed), seed)
 
 
 def test_samples_are_read_without_torch() -> None:
@@ -35,13 +35,13 @@ def test_the_file_says_which_torch_it_came_from() -> None:
 @pytest.mark.parametrize("operator", library.DERIVED)
 def test_a_sample_makes_the_same_inputs_from_the_same_seed(operator: str) -> None:
     for sample in library.samples(operator):
-        once, again = sample.inputs(make(7)), sample.inputs(make(7))
+        once, again = sample.inputs(inputs(7)), sample.inputs(inputs(7))
         np.testing.assert_equal(once, again)
         assert len(once) == len(sample.arguments)
 
 
 def test_large_arrays_are_made_anew_from_the_seed() -> None:
     sample = next(each for each in library.samples("argsort") if "values" not in each.arguments[0])
-    (one,), (other,) = sample.inputs(make(1)), sample.inputs(make(2))
+    (one,), (other,) = sample.inputs(inputs(1)), sample.inputs(inputs(2))
     assert list(one.shape) == sample.arguments[0]["shape"]
     assert not np.array_equal(one, other)

@@ -8,9 +8,9 @@ from arrays import ARRAYS
 from wrappers import wrapper_of
 
 from protocol.enums import Ending
-from runners import torch as framework
 from runners.suite.cases import Case
 from runners.suite.device import Device
+from runners.torch import FRAMEWORK
 from tests.framework.mutants import Wrong, loaded, of_another_dtype
 from tests.framework.noticing import assert_noticed
 from tests.framework.right import assert_known
@@ -27,12 +27,12 @@ NOT_ABOUT_THE_DISTRIBUTION = {
 }
 
 
-@each(cases(framework, "value"))
+@each(cases(FRAMEWORK, "value"))
 def test_a_slightly_wrong_function_is_noticed(cpu: Device, case: Case) -> None:
     assert_noticed(cpu, case, ARRAYS, wrapper_of, without_mutants=WITHOUT_MUTANTS)
 
 
-@each(case for case in cases(framework, "statistics") if case.function in RANDOM)
+@each(case for case in cases(FRAMEWORK, "statistics") if case.function in RANDOM)
 def test_a_wrong_distribution_is_noticed(cpu: Device, case: Case) -> None:
     die, dtype = loaded(ARRAYS), of_another_dtype(ARRAYS, 0)
     assert run(cast(Device, Wrong(cpu, dtype, wrapper_of)), case).ending is Ending.mismatched
@@ -42,4 +42,4 @@ def test_a_wrong_distribution_is_noticed(cpu: Device, case: Case) -> None:
 
 
 def test_every_case_named_as_an_exception_exists() -> None:
-    assert_known(framework, [*WITHOUT_MUTANTS, *NOT_ABOUT_THE_DISTRIBUTION])
+    assert_known(FRAMEWORK, [*WITHOUT_MUTANTS, *NOT_ABOUT_THE_DISTRIBUTION])

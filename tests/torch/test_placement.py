@@ -11,7 +11,7 @@ import torch
 
 from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.device import Device
 
 OutcomeOf = Callable[..., Outcome]
@@ -23,7 +23,7 @@ def _complex_eigvals(matrix: Any) -> Any:
 
 def test_an_addition_stays_on_the_device(xla: Device, outcome_of: OutcomeOf) -> None:
     add = Function("torch.add", reference=np.add)
-    add.value("plain", lambda make: (make.normal(4), make.normal(4)))
+    add.value("plain", lambda inputs: (inputs.normal(4), inputs.normal(4)))
     outcome = outcome_of(xla, add)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device)
     assert outcome.proof.devices == ["xla:0"]
@@ -32,7 +32,7 @@ def test_an_addition_stays_on_the_device(xla: Device, outcome_of: OutcomeOf) -> 
 
 def test_eigvals_on_xla_is_seen_to_fall_back(xla: Device, outcome_of: OutcomeOf) -> None:
     eigvals = Function("torch.linalg.eigvals", reference=_complex_eigvals)
-    eigvals.value("diagonal", lambda make: (np.diag([1.0, 2.0, 4.0]),))
+    eigvals.value("diagonal", lambda inputs: (np.diag([1.0, 2.0, 4.0]),))
     outcome = outcome_of(xla, eigvals)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
     assert outcome.proof.fallbacks == {"aten::linalg_eig": 1}
@@ -41,7 +41,7 @@ def test_eigvals_on_xla_is_seen_to_fall_back(xla: Device, outcome_of: OutcomeOf)
 
 def test_nonzero_on_xla_is_seen_to_fall_back(xla: Device, outcome_of: OutcomeOf) -> None:
     nonzero = Function("torch.nonzero", reference=np.argwhere)
-    nonzero.value("integers", lambda make: (make.integers(6, low=0, high=2),))
+    nonzero.value("integers", lambda inputs: (inputs.integers(6, low=0, high=2),))
     outcome = outcome_of(xla, nonzero)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
     assert outcome.proof.fallbacks == {"aten::nonzero": 1}
@@ -49,20 +49,20 @@ def test_nonzero_on_xla_is_seen_to_fall_back(xla: Device, outcome_of: OutcomeOf)
 
 def test_a_fallback_is_not_blamed_on_the_next_case(xla: Device, outcome_of: OutcomeOf) -> None:
     nonzero = Function("torch.nonzero", reference=np.argwhere)
-    nonzero.value("integers", lambda make: (make.integers(6, low=0, high=2),))
+    nonzero.value("integers", lambda inputs: (inputs.integers(6, low=0, high=2),))
     negative = Function("torch.neg", reference=np.negative)
-    negative.value("plain", lambda make: (make.normal(4),))
+    negative.value("plain", lambda inputs: (inputs.normal(4),))
     assert outcome_of(xla, nonzero).placement is Placement.fell_back
     assert outcome_of(xla, negative).placement is Placement.on_device
 
 
-def _beside_the_host(on: On, *arguments: Any) -> Callable[[], Any]:
-    return lambda: on.function(*arguments, torch.ones(4))
+def _beside_the_host(context: Context, *arguments: Any) -> Callable[[], Any]:
+    return lambda: context.function(*arguments, torch.ones(4))
 
 
 def test_a_mix_of_device_and_host_that_silently_succeeds_is_seen(xla: Device, outcome_of: OutcomeOf) -> None:
     add = Function("torch.add", reference=lambda values: values + 1, prepare=_beside_the_host)
-    add.value("mixed", lambda make: (make.normal(4),))
+    add.value("mixed", lambda inputs: (inputs.normal(4),))
     outcome = outcome_of(xla, add)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
     assert outcome.proof.fallbacks == {"aten::add (host arrays)": 1}
@@ -72,34 +72,34 @@ def test_a_result_on_the_host_is_a_fallback(xla: Device, outcome_of: OutcomeOf) 
     to = Function(
         "torch.Tensor.to",
         reference=lambda values: values,
-        prepare=lambda on, values: lambda: on.function(values, "cpu"),
+        prepare=lambda context, values: lambda: context.function(values, "cpu"),
     )
-    to.value("host", lambda make: (make.normal(4),))
+    to.value("host", lambda inputs: (inputs.normal(4),))
     assert outcome_of(xla, to).placement is Placement.fell_back
 
 
 def test_fetching_one_value_is_not_a_fallback(xla: Device, outcome_of: OutcomeOf) -> None:
     item = Function("torch.Tensor.item", reference=float)
-    item.value("one", lambda make: (make.normal(),))
+    item.value("one", lambda inputs: (inputs.normal(),))
     outcome = outcome_of(xla, item)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device)
 
 
 def test_a_function_without_arrays_out_is_placed_by_those_that_went_in(xla: Device, outcome_of: OutcomeOf) -> None:
     size = Function("torch.Tensor.size", reference=np.shape)
-    size.value("matrix", lambda make: (make.normal(2, 3),))
+    size.value("matrix", lambda inputs: (inputs.normal(2, 3),))
     assert outcome_of(xla, size).placement is Placement.on_device
 
 
 def test_without_any_array_nothing_is_claimed(xla: Device, outcome_of: OutcomeOf) -> None:
     function = Function("torch.get_num_threads", reference=torch.get_num_threads)
-    function.value("threads", lambda make: ())
+    function.value("threads", lambda inputs: ())
     assert outcome_of(xla, function).placement is Placement.unknown
 
 
 def test_host_only_is_declared_and_overrides_what_is_seen(xla: Device, outcome_of: OutcomeOf) -> None:
     size = Function("torch.Tensor.size", reference=np.shape, host_only="a shape is a tuple of the host")
-    size.value("matrix", lambda make: (make.normal(2, 3),))
+    size.value("matrix", lambda inputs: (inputs.normal(2, 3),))
     assert outcome_of(xla, size).placement is Placement.host_only
 
 
@@ -110,6 +110,6 @@ def test_on_the_host_itself_nothing_falls_back(
     cpu: Device, outcome_of: OutcomeOf, name: str, reference: Callable[..., Any]
 ) -> None:
     function = Function(name, reference=reference)
-    function.value("diagonal", lambda make: (np.diag([1.0, 2.0, 4.0]),))
+    function.value("diagonal", lambda inputs: (np.diag([1.0, 2.0, 4.0]),))
     outcome = outcome_of(cpu, function)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device)

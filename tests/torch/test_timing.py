@@ -16,7 +16,7 @@ def test_every_call_on_a_lazy_device_is_its_own(xla: Device) -> None:
     """Calls not waited for would merge into one graph, and their time would be that of building it."""
     import torch_xla.debug.metrics as metrics
 
-    values = xla.put(np.ones(8), "float32")
+    values = xla.to_device(np.ones(8), "float32")
     made = 0
 
     def call() -> Any:
@@ -33,7 +33,7 @@ def test_every_call_on_a_lazy_device_is_its_own(xla: Device) -> None:
 def test_the_cold_call_holds_the_compilation_and_no_other_does(xla: Device) -> None:
     import torch_xla.debug.metrics as metrics
 
-    values = xla.put(np.ones((17, 19)), "float32")
+    values = xla.to_device(np.ones((17, 19)), "float32")
 
     def call() -> Any:
         return torch.tanh(values @ values.T) * 3

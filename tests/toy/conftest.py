@@ -17,6 +17,6 @@ os.environ.update(frameworks.variables(torch, "toy"))
 
 @pytest.fixture(scope="session")
 def toy() -> Device:
-    device = frameworks.device(torch, "toy")
+    device = frameworks.load_device(torch, "toy")
     device.prime()
     return device

@@ -22,17 +22,17 @@ from runners import frameworks
 from runners.suite.cases import Function
 from tests.framework.running import run
 
-toy = frameworks.device(frameworks.load("torch"), "toy")
+toy = frameworks.load_device(frameworks.load("torch"), "toy")
 toy.prime()
 torch.ops.load_library(LIBRARY)
 functions = {
     "where": Function("torch.where", reference=lambda x: np.where(x > 0, x, 0),
-                      prepare=lambda on, x: lambda: on.function(x > 0, x, 0)),
+                      prepare=lambda context, x: lambda: context.function(x > 0, x, 0)),
     "trunc_": Function("torch.Tensor.trunc_", reference=np.trunc),
     "neg": Function("torch.neg", reference=np.negative),
 }
 function = functions[NAME]
-function.value("whole", lambda make: (np.array([-2.0, 0.0, 3.0]),))
+function.value("whole", lambda inputs: (np.array([-2.0, 0.0, 3.0]),))
 outcome = run(toy, function.cases[-1], TimingPolicy.off)
 print(outcome.verdict, outcome.placement, outcome.proof.fallbacks)
 """

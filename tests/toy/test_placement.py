@@ -12,7 +12,7 @@ import torch
 
 from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Outcome
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.device import Device, Proof
 from runners.torch.devices import TorchDevice
 
@@ -21,13 +21,13 @@ OutcomeOf = Callable[..., Outcome]
 
 def argsort() -> Function:
     function = Function("torch.argsort", reference=np.argsort)
-    function.value("distinct", lambda make: (make.distinct(6),))
+    function.value("distinct", lambda inputs: (inputs.distinct(6),))
     return function
 
 
 def test_an_addition_stays_on_the_device(toy: Device, outcome_of: OutcomeOf) -> None:
     add = Function("torch.add", reference=np.add)
-    add.value("plain", lambda make: (make.normal(4), make.normal(4)))
+    add.value("plain", lambda inputs: (inputs.normal(4), inputs.normal(4)))
     outcome = outcome_of(toy, add)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device)
     assert outcome.proof.devices == ["toy:0"]
@@ -36,7 +36,7 @@ def test_an_addition_stays_on_the_device(toy: Device, outcome_of: OutcomeOf) -> 
 
 def test_an_operation_without_a_kernel_is_missing_in_the_words_of_torch(toy: Device, outcome_of: OutcomeOf) -> None:
     tangent = Function("torch.tan", reference=np.tan)
-    tangent.value("plain", lambda make: (make.normal(4),))
+    tangent.value("plain", lambda inputs: (inputs.normal(4),))
     outcome = outcome_of(toy, tangent)
     assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.raised)
     assert outcome.evidence is not None
@@ -55,7 +55,7 @@ def test_sorting_is_right_and_seen_to_fall_back(toy: Device, outcome_of: Outcome
 
 def negation() -> Function:
     function = Function("torch.neg", reference=np.negative)
-    function.value("plain", lambda make: (make.normal(4),))
+    function.value("plain", lambda inputs: (inputs.normal(4),))
     return function
 
 
@@ -63,9 +63,9 @@ def test_a_fallback_is_seen_where_gradients_are_recorded(toy: Device, outcome_of
     sort = Function(
         "torch.sort",
         reference=np.sort,
-        prepare=lambda on, values: lambda: on.function(values.requires_grad_())[0].detach(),
+        prepare=lambda context, values: lambda: context.function(values.requires_grad_())[0].detach(),
     )
-    sort.value("distinct", lambda make: (make.distinct(6),))
+    sort.value("distinct", lambda inputs: (inputs.distinct(6),))
     outcome = outcome_of(toy, sort)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome.evidence
     assert outcome.proof.fallbacks == {"aten::sort": 1}
@@ -75,21 +75,23 @@ def test_numbers_beside_arrays_and_new_arrays_stay_on_the_device(toy: Device, ou
     function = Function(
         "torch.mul",
         reference=lambda values: (values * 2 + 1) / 3,
-        prepare=lambda on, values: lambda: (on.function(values, 2) + torch.rand(4, device=on.device) * 0 + 1) / 3.0,
+        prepare=lambda context, values: (
+            lambda: (context.function(values, 2) + torch.rand(4, device=context.device) * 0 + 1) / 3.0
+        ),
     )
-    function.value("numbers", lambda make: (make.normal(4),))
+    function.value("numbers", lambda inputs: (inputs.normal(4),))
     outcome = outcome_of(toy, function)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
 
 
-def squared_gradient(on: On, values: Any) -> Callable[[], Any]:
+def squared_gradient(context: Context, values: Any) -> Callable[[], Any]:
     values.requires_grad_()
-    return lambda: on.function((values * values).sum(), values)[0]
+    return lambda: context.function((values * values).sum(), values)[0]
 
 
 def test_a_gradient_stays_on_the_device(toy: Device, outcome_of: OutcomeOf) -> None:
     function = Function("torch.autograd.grad", reference=lambda values: 2 * values, prepare=squared_gradient)
-    function.value("square", lambda make: (make.normal(4),))
+    function.value("square", lambda inputs: (inputs.normal(4),))
     outcome = outcome_of(toy, function)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
 
@@ -130,9 +132,11 @@ def test_counters_of_its_own_count_without_a_trace(toy: TorchDevice, outcome_of:
 def test_a_call_that_fails_when_it_is_watched_is_unknown(toy: Device, outcome_of: OutcomeOf) -> None:
     calls = iter([True])
     once = Function(
-        "torch.neg", reference=np.negative, prepare=lambda on, values: lambda: next(calls) and on.function(values)
+        "torch.neg",
+        reference=np.negative,
+        prepare=lambda context, values: lambda: next(calls) and context.function(values),
     )
-    once.value("plain", lambda make: (make.normal(4),))
+    once.value("plain", lambda inputs: (inputs.normal(4),))
     assert outcome_of(toy, once).placement is Placement.unknown
 
 
@@ -142,9 +146,11 @@ def test_a_fallback_is_not_blamed_on_the_next_case(toy: Device, outcome_of: Outc
 
 
 def test_a_result_is_never_written_into_less_or_more_than_its_own_room(toy: Device, outcome_of: OutcomeOf) -> None:
-    given = toy.put(np.ones(3), "float32")
-    outcome = Function("torch.exp", reference=np.exp, prepare=lambda on, values: lambda: on.function(values, out=room))
-    outcome.value("out", lambda make: (make.normal(3),))
+    given = toy.to_device(np.ones(3), "float32")
+    outcome = Function(
+        "torch.exp", reference=np.exp, prepare=lambda context, values: lambda: context.function(values, out=room)
+    )
+    outcome.value("out", lambda inputs: (inputs.normal(3),))
     room = torch.zeros(2, 3, device=given.device)
     assert outcome_of(toy, outcome).verdict is Verdict.failed
-    assert toy.take(room).values.tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert toy.to_host(room).values.tolist() == [[0, 0, 0], [0, 0, 0]]

@@ -18,7 +18,10 @@ from protocol.enums import Cause, Ending, Placement, Verdict
 from runners.cli.commands import _parser
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _IMAGE = re.compile(r'<(?:img|source)[^>]+(?:src|srcset)="([^"]+)"')

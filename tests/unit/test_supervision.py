@@ -9,13 +9,15 @@ import pytest
 from prometheus_client import generate_latest
 
 from coordinator import metrics, supervision
+from coordinator.backoff import Backoff
 from coordinator.errors import DatabaseAwayError
 from coordinator.supervision import Supervisor, end
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervision, "FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(supervision, "PAUSE", Backoff(0.001, 30.0))
+    monkeypatch.setattr(supervision, "PAUSE_AWAY", Backoff(0.001, 2.0))
     monkeypatch.setattr(supervision, "CANCEL_AGAIN_S", 0.01)
 
 

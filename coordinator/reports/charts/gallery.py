@@ -1,48 +1,38 @@
-"""All figures of a campaign, made from its tables; each by its id. Pure."""
+"""All figures of a campaign, made from its tables. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coordinator.errors import NotFoundError
-from coordinator.reports.charts import latency_charts, verdict_charts
 from coordinator.reports.charts.figure import Figure
-from coordinator.reports.models import Charted
 from coordinator.reports.table import Table
+from coordinator.results.report_data import Charted
 
 
 def figures(charted: Charted, tables: Sequence[Table], tolerable: float) -> list[Figure]:
     """In the order in which a report shows them. Those of the study's sample need a reference."""
-    by_id = {each.id: each for each in tables}
-    found = [verdict_charts.portability(charted, by_id["portability"])]
-    if "failures_by_decile" in by_id:
-        found += [
-            verdict_charts.failures_by_decile(charted, by_id["failures_by_decile"]),
-            verdict_charts.failures_in_top20(charted, by_id["failures_in_top20"]),
-        ]
-    return [
-        *found,
-        verdict_charts.causes(charted, by_id["causes"]),
-        verdict_charts.placement(charted, by_id["placement"]),
-        latency_charts.scatter(charted, by_id["scatter"], tolerable),
-        latency_charts.slowdown(charted, by_id["faster"]),
-        latency_charts.faster(charted, by_id["faster"]),
-        latency_charts.intolerable(charted, by_id["intolerable"], tolerable),
-        latency_charts.densities(charted, by_id["densities"]),
-        latency_charts.first_calls(charted, by_id["first_calls"]),
+    # Altair takes a third of a second to import: no command and no start of the coordinator waits for it.
+    from coordinator.reports.charts.cause_bars import causes
+    from coordinator.reports.charts.density_lines import densities
+    from coordinator.reports.charts.interval_dots import faster, intolerable, slowdown
+    from coordinator.reports.charts.latency_scatter import first_calls, scatter
+    from coordinator.reports.charts.verdict_bars import failures_by_decile, failures_in_top20, placement, portability
+
+    by_id = {table.id: table for table in tables}
+    of_the_sample = [
+        make(charted, by_id[id])
+        for id, make in (("failures_by_decile", failures_by_decile), ("failures_in_top20", failures_in_top20))
+        if id in by_id
     ]
-
-
-def figure_of(found: Sequence[Figure], id: str) -> Figure:
-    """Raises ``NotFoundError`` that names what there is."""
-    named = next((each for each in found if each.id == id), None)
-    if named is None:
-        raise NotFoundError(f"no figure is called {id!r}; there are: {', '.join(each.id for each in found)}")
-    return named
-
-
-def table_of(found: Sequence[Table], id: str) -> Table:
-    named = next((each for each in found if each.id == id), None)
-    if named is None:
-        raise NotFoundError(f"no table is called {id!r}; there are: {', '.join(each.id for each in found)}")
-    return named
+    return [
+        portability(charted, by_id["portability"]),
+        *of_the_sample,
+        causes(charted, by_id["causes"]),
+        placement(charted, by_id["placement"]),
+        scatter(charted, by_id["scatter"], tolerable),
+        slowdown(charted, by_id["faster"]),
+        faster(charted, by_id["faster"]),
+        intolerable(charted, by_id["intolerable"], tolerable),
+        densities(charted, by_id["densities"]),
+        first_calls(charted, by_id["first_calls"]),
+    ]

@@ -1,8 +1,4 @@
-"""Figures as pictures: drawn in a process of their own, kept on disk by what they show.
-
-The drawing library holds a hundred megabytes and takes a second to start. So whoever asks while a
-process is drawing waits for the next one, which draws everything that was asked for meanwhile.
-"""
+"""Figures become pictures in one pool process, and are kept on disk by what they show."""
 
 from __future__ import annotations
 
@@ -10,164 +6,181 @@ import asyncio
 import hashlib
 import json
 import logging
+import multiprocessing
 import os
-import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from coordinator.atomic_files import replacing
 from coordinator.errors import DrawingError
+from coordinator.reports.charts.drawing import Form, draw, prepare
 from coordinator.reports.charts.figure import Spec
 
 log = logging.getLogger(__name__)
 
 Picture = Literal["svg", "png"]
-Made = Literal["svg", "png", "js", "json"]
-LIMIT_S = 120.0
-"""Of one process, which may draw dozens."""
+LIMIT_S = 60.0
+"""Of one drawing, which takes hundredths of a second; the first one of a process takes a second."""
+IDLE_S = 60.0
+"""After its last drawing the process ends, and gives its hundred megabytes back."""
+DRAWINGS = 500
+"""Of one process, which is renewed then, whatever the drawing library has not given back."""
 KEPT = 1000
 """Files in the folder; the ones that were not asked for longest go first."""
 LIBRARY = f"vl-convert {version('vl-convert-python')}"
-"""What draws: another version's pictures are others."""
+"""Another version of the drawing library draws other pictures."""
 
 
-def key(spec: Spec | None, made: Made) -> str:
-    """The name of a file that holds it: of what is shown and what draws it."""
-    asked = json.dumps([LIBRARY, made, spec], sort_keys=True, ensure_ascii=False)
-    return f"{hashlib.sha256(asked.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{made}"
+def key(spec: Spec | None, form: Form | Literal["json"]) -> str:
+    """The name of the file that holds a figure in one form: a digest of what is shown and what draws it."""
+    shown = json.dumps([LIBRARY, form, spec], sort_keys=True, ensure_ascii=False)
+    return f"{hashlib.sha256(shown.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{form}"
 
 
-class Drawer:
-    """``await drawer.draw([spec], "svg")``; one for the application."""
+class Renderer:
+    """``await renderer.draw([spec], "svg")``; one for the application."""
 
     def __init__(self, folder: Path) -> None:
-        self._wanted = folder
+        self._preferred = folder
         self._folder: Path | None = None
         self._own: tempfile.TemporaryDirectory[str] | None = None
-        self._waiting: dict[str, tuple[Spec | None, Made, asyncio.Future[None]]] = {}
-        self._drawing: asyncio.Task[None] | None = None
+        self._drawings: dict[str, asyncio.Task[None]] = {}
+        # One drawing is in the pool at a time: what ends its process costs that drawing and no other. With several, a
+        # pool of Python before 3.14 that renews its process can also forget to start the next one.
+        self._turn = asyncio.Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._idle: asyncio.TimerHandle | None = None
 
-    async def draw(self, specs: Sequence[Spec], made: Picture) -> list[bytes]:
-        """The pictures in the same order."""
-        return [path.read_bytes() for path in await asyncio.gather(*(self._file(spec, made) for spec in specs))]
+    async def draw(self, specs: Sequence[Spec], form: Picture) -> list[bytes]:
+        """The pictures in the same order. Raises ``DrawingError``."""
+        return [path.read_bytes() for path in await asyncio.gather(*(self._file(spec, form) for spec in specs))]
 
     async def scripts(self) -> Path:
         """The file of the scripts that make figures interactive: Vega, as the drawing library bundles it."""
         return await self._file(None, "js")
 
-    def keep(self, spec: Spec) -> str:
-        """Remember a specification, so that a picture of it can be asked for by the key that is returned."""
-        name = key(spec, "json")
-        path = self._place() / name
+    def remember(self, spec: Spec) -> str:
+        """Keep a specification, so that a picture of it can be asked for by the key that is returned."""
+        path = self._place() / key(spec, "json")
         if not path.exists():
-            part = path.with_name(f"{name}.{os.getpid()}")
-            part.write_text(json.dumps(spec), encoding="utf-8")
-            part.replace(path)
-        return name.removesuffix(".json")
+            _write(path, json.dumps(spec).encode())
+        return path.stem
 
-    def kept(self, known: str | None) -> Spec | None:
-        """What was kept under this key, if it is still there."""
+    def recall(self, known: str | None) -> Spec | None:
+        """The specification that was kept under this key, if it is still there."""
         if known is None:
             return None
         try:
-            spec: Spec = json.loads((self._place() / f"{known}.json").read_text(encoding="utf-8"))
+            spec: Spec = json.loads((self._place() / f"{known}.json").read_bytes())
         except (OSError, ValueError):
             return None
         return spec
 
     async def close(self) -> None:
-        if self._drawing is not None:
-            self._drawing.cancel()
-            await asyncio.wait([self._drawing])
+        """End the process, whatever it draws."""
+        drawings = [*self._drawings.values()]
+        for drawing in drawings:
+            drawing.cancel()
+        await asyncio.gather(*drawings, return_exceptions=True)
+        pool = self._end_process()
+        if pool is not None:
+            await asyncio.to_thread(pool.shutdown)
         if self._own is not None:
             self._own.cleanup()
 
-    async def _file(self, spec: Spec | None, made: Made) -> Path:
-        name = key(spec, made)
-        path = self._place() / name
+    async def _file(self, spec: Spec | None, form: Form) -> Path:
+        path = self._place() / key(spec, form)
         if path.exists():
             with suppress(OSError):
                 os.utime(path)
             return path
-        if name not in self._waiting:
-            self._waiting[name] = (spec, made, asyncio.get_running_loop().create_future())
-        done = self._waiting[name][2]
-        if self._drawing is None or self._drawing.done():
-            self._drawing = asyncio.create_task(self._draw_all())
-        # Whoever else waits for it is not cancelled with us.
-        await asyncio.shield(done)
+        drawing = self._drawings.get(path.name)
+        if drawing is None:
+            drawing = self._drawings[path.name] = asyncio.create_task(self._draw(path, spec, form))
+            drawing.add_done_callback(lambda _: self._drawings.pop(path.name))
+        # A request that is given up does not take the picture from others that wait for it.
+        await asyncio.shield(drawing)
         return path
 
-    async def _draw_all(self) -> None:
-        """Until nobody waits: one process after the other."""
-        while self._waiting:
-            # Those who ask in the same turn of the loop are drawn together.
-            await asyncio.sleep(0)
-            asked = dict(self._waiting)
+    async def _draw(self, path: Path, spec: Spec | None, form: Form) -> None:
+        async with self._turn:
             try:
-                await self._draw_these(asked)
+                async with asyncio.timeout(LIMIT_S):
+                    picture = await self._submit(spec, form)
+                await asyncio.to_thread(_prune, path.parent)
+                await asyncio.to_thread(_write, path, picture)
+            except (BrokenProcessPool, TimeoutError) as error:
+                log.warning("a figure could not be drawn: %s", str(error) or f"it took more than {LIMIT_S:g} s")
+                self._end_process()
+                raise DrawingError from error
+            except Exception as error:
+                # The drawing library refuses a figure by ValueError, and panics by a class that cannot be sent here.
+                why = " ".join(str(error).split())[:300]
+                raise DrawingError(f"the figure could not be drawn: {why}") from error
             finally:
-                for name, (_, _, done) in asked.items():
-                    self._waiting.pop(name, None)
-                    if not done.done():
-                        done.set_exception(DrawingError())
-                        # Whoever asked may have left.
-                        done.exception()
+                self._idle = asyncio.get_running_loop().call_later(IDLE_S, self._end_process)
 
-    async def _draw_these(self, asked: dict[str, tuple[Spec | None, Made, asyncio.Future[None]]]) -> None:
-        folder = self._place()
-        await asyncio.to_thread(_prune, folder)
-        orders = [{"path": str(folder / name), "spec": spec, "made": made} for name, (spec, made, _) in asked.items()]
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-P", "-m", "coordinator.reports.charts.worker"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
+    def _submit(self, spec: Spec | None, form: Form) -> asyncio.Future[bytes]:
+        loop = asyncio.get_running_loop()
+        if self._idle is not None:
+            self._idle.cancel()
         try:
-            said, complaint = await asyncio.wait_for(child.communicate(json.dumps(orders).encode()), LIMIT_S)
-        except TimeoutError:
-            log.warning("drawing %d figures took more than %s s", len(orders), LIMIT_S)
-            return
-        finally:
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
-        failed = dict(json.loads(line) for line in said.splitlines())
-        if child.returncode != 0:
-            log.warning(
-                "the process that draws ended with %s: %s", child.returncode, complaint.decode(errors="replace")
+            return loop.run_in_executor(self._running_pool(), draw, spec, form)
+        except BrokenProcessPool:
+            # The process ended while it had nothing to do.
+            self._pool = None
+            return loop.run_in_executor(self._running_pool(), draw, spec, form)
+
+    def _running_pool(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                max_workers=1,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=prepare,
+                initargs=(os.getpid(),),
+                max_tasks_per_child=DRAWINGS,
             )
-        for name, (_, _, done) in asked.items():
-            if done.done():
-                continue
-            if (folder / name).exists():
-                done.set_result(None)
-            elif (why := failed.get(str(folder / name))) is not None:
-                done.set_exception(DrawingError(f"the figure could not be drawn: {why}"))
-                done.exception()
+        return self._pool
+
+    def _end_process(self) -> ProcessPoolExecutor | None:
+        """Kill the process: a drawing that hangs does not listen. The next drawing starts another."""
+        pool, self._pool = self._pool, None
+        if self._idle is not None:
+            self._idle.cancel()
+        if pool is not None:
+            # ``kill_workers`` is there from Python 3.14.
+            for process in list(pool._processes.values()):
+                process.kill()
+        return pool
 
     def _place(self) -> Path:
-        """The wanted folder if it can be written to, else one of our own."""
+        """The preferred folder if it can be written to, else one of our own."""
         if self._folder is None or not self._folder.is_dir():
             try:
-                self._wanted.mkdir(parents=True, exist_ok=True)
-                tempfile.TemporaryFile(dir=self._wanted).close()
-                self._folder = self._wanted
+                self._preferred.mkdir(parents=True, exist_ok=True)
+                tempfile.TemporaryFile(dir=self._preferred).close()
+                self._folder = self._preferred
             except OSError:
                 self._own = tempfile.TemporaryDirectory(prefix="portolan-figures-")
                 self._folder = Path(self._own.name)
         return self._folder
 
 
+def _write(path: Path, content: bytes) -> None:
+    with replacing(path, durable=False) as stream:
+        stream.write(content)
+
+
 def _prune(folder: Path) -> None:
     kept = []
-    for each in folder.iterdir():
+    for path in folder.iterdir():
         with suppress(OSError):
-            kept.append((each.stat().st_mtime, each))
-    for _, each in sorted(kept)[: max(0, len(kept) - KEPT)]:
-        each.unlink(missing_ok=True)
+            kept.append((path.stat().st_mtime, path))
+    for _, path in sorted(kept)[: max(0, len(kept) - KEPT)]:
+        path.unlink(missing_ok=True)

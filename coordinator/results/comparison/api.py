@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query
 
 from coordinator.context import Context
 from coordinator.parameters import Text
+from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Compared
 from coordinator.results.comparison.pairs import Asked
-from coordinator.results.models import Counting
 from protocol.problems import problem_responses
 
 router = APIRouter(tags=["comparison"])
@@ -26,7 +26,7 @@ async def compare(
     a: SideText,
     b: SideText,
     context: Context,
-    by: Annotated[Counting, Query(description="`device`: a fallback to the host fails")] = "verdict",
+    verdict: VerdictParameter = "anywhere",
 ) -> Compared:
     """Regressions, fixes and changed latency from `a` to `b`, function by function; what did not change is counted."""
-    return await service.compare(context.engine, Asked.parse(a, "a"), Asked.parse(b, "b"), by)
+    return await service.compare(context.engine, Asked.parse(a, "a"), Asked.parse(b, "b"), verdict)

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from coordinator.results.models import Column, Counting
+from coordinator.results.models import WhichVerdict
+from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "same", "insufficient data"]
 Speed = Literal["slower", "faster", "same", "insufficient data"]
@@ -91,8 +92,8 @@ class Pair(BaseModel):
     """A target of one side and its counterpart on the other, of one suite revision."""
 
     framework: str
-    a: Column
-    b: Column
+    a: Target
+    b: Target
     notes: list[str]
 
 
@@ -109,7 +110,7 @@ class Paired(BaseModel):
 
     a: Side
     b: Side
-    counted_by: Counting
+    verdict: WhichVerdict
     pairs: list[Pair]
     left_out: list[LeftOut]
 
@@ -122,6 +123,6 @@ class ComparedPair(Pair):
 class Compared(BaseModel):
     a: Side
     b: Side
-    counted_by: Counting
+    verdict: WhichVerdict
     pairs: list[ComparedPair]
     left_out: list[LeftOut]

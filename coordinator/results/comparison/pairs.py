@@ -8,15 +8,15 @@ from typing import Literal
 
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.results.comparison.models import LeftOut
-from coordinator.results.models import Column
-from coordinator.targets.selectors import Selector, TargetName
+from coordinator.targets.models import Target
+from coordinator.targets.selectors import Selector
 
 Letter = Literal["a", "b"]
 
 
 @dataclass(frozen=True)
 class Matched:
-    pairs: tuple[tuple[Column, Column], ...]
+    pairs: tuple[tuple[Target, Target], ...]
     left_out: tuple[LeftOut, ...]
 
 
@@ -38,13 +38,13 @@ class Asked:
         return cls(int(number), selector or None)
 
 
-def chosen(asked: Asked, columns: Sequence[Column]) -> list[Column]:
+def chosen(asked: Asked, columns: Sequence[Target]) -> list[Target]:
     """The targets that a side speaks of; of a selector, the one that it names."""
     if asked.selector is None:
         return list(columns)
     text = asked.selector if "/" in asked.selector else f"*/{asked.selector}"
     selector = Selector.parse(text)
-    matched = [each for each in columns if selector.matches(_name(each))]
+    matched = [target for target in columns if selector.matches(target)]
     if len(matched) != 1:
         there = ", ".join(each.target for each in columns) or "none"
         raise UnknownNameError(
@@ -54,7 +54,7 @@ def chosen(asked: Asked, columns: Sequence[Column]) -> list[Column]:
     return matched
 
 
-def matched(a: Sequence[Column], b: Sequence[Column], *, named: bool) -> Matched:
+def matched(a: Sequence[Target], b: Sequence[Target], *, named: bool) -> Matched:
     """``named``: each side is one target that a person chose, whatever its device.
 
     Else the same framework and device belong together; where one of them is there several times,
@@ -63,7 +63,7 @@ def matched(a: Sequence[Column], b: Sequence[Column], *, named: bool) -> Matched
     left = [*_simulated(a, "a"), *_simulated(b, "b")]
     real_a = [each for each in a if not each.simulated]
     real_b = [each for each in b if not each.simulated]
-    pairs: list[tuple[Column, Column]] = []
+    pairs: list[tuple[Target, Target]] = []
     if named:
         pairs = [(one, other) for one in real_a for other in real_b]
     else:
@@ -93,26 +93,31 @@ def matched(a: Sequence[Column], b: Sequence[Column], *, named: bool) -> Matched
     return Matched(tuple(kept), tuple(left))
 
 
-def _distance(one: Column, other: Column) -> tuple[bool, bool, bool] | None:
+def _distance(one: Target, other: Target) -> tuple[bool, bool, bool] | None:
     """None: these two never belong together."""
     if (one.framework, one.device) != (other.framework, other.device):
         return None
     return one.version != other.version, one.hardware != other.hardware, one.environment != other.environment
 
 
-def _simulated(columns: Sequence[Column], side: Letter) -> list[LeftOut]:
+def _simulated(columns: Sequence[Target], side: Letter) -> list[LeftOut]:
     why = "simulated: no figure of it is compared"
     return [LeftOut(target=each.target, side=side, why=why) for each in columns if each.simulated]
 
 
-def _alone(each: Column, side: Letter) -> LeftOut:
+def _alone(each: Target, side: Letter) -> LeftOut:
     why = "the other campaign has no target of this framework and device"
     return LeftOut(target=each.target, side=side, why=why)
 
 
-def _refused(one: Column, other: Column) -> str | None:
+def _refused(one: Target, other: Target) -> str | None:
     if one.framework != other.framework:
         return f"functions of {one.framework} and of {other.framework} are not the same functions"
+    if one.suite != other.suite:
+        return (
+            f"their suites differ ({one.suite} and {other.suite}): only cells of one suite are compared; "
+            "run both on the same"
+        )
     if one.suite_revision != other.suite_revision:
         return (
             f"their suites differ (revision {one.suite_revision} and {other.suite_revision}): only cells of one "
@@ -121,9 +126,5 @@ def _refused(one: Column, other: Column) -> str | None:
     return None
 
 
-def _both(one: Column, other: Column) -> str:
+def _both(one: Target, other: Target) -> str:
     return one.target if one.target == other.target else f"{one.target} and {other.target}"
-
-
-def _name(column: Column) -> TargetName:
-    return TargetName(column.id, column.framework, column.version, column.device)

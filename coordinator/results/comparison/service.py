@@ -25,11 +25,12 @@ from coordinator.results.comparison.models import (
 )
 from coordinator.results.comparison.pairs import Asked, chosen, matched
 from coordinator.results.comparison.verdicts import compared, counts
-from coordinator.results.models import Column, Counting
+from coordinator.results.models import WhichVerdict
+from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
 
-async def paired(engine: AsyncEngine, a: Asked, b: Asked, by: Counting) -> Paired:
+async def paired(engine: AsyncEngine, a: Asked, b: Asked, verdict: WhichVerdict) -> Paired:
     """Pairs of other suite revisions, and simulated targets, are left out, with the reason."""
     if a == b:
         raise RequestError(
@@ -43,14 +44,14 @@ async def paired(engine: AsyncEngine, a: Asked, b: Asked, by: Counting) -> Paire
     return Paired(
         a=sides[0],
         b=sides[1],
-        counted_by=by,
+        verdict=verdict,
         pairs=[Pair(framework=one.framework, a=one, b=other, notes=_notes(one, other)) for one, other in found.pairs],
         left_out=list(found.left_out),
     )
 
 
-async def compare(engine: AsyncEngine, a: Asked, b: Asked, by: Counting) -> Compared:
-    found = await paired(engine, a, b, by)
+async def compare(engine: AsyncEngine, a: Asked, b: Asked, verdict: WhichVerdict) -> Compared:
+    found = await paired(engine, a, b, verdict)
     pairs = [
         ComparedPair(
             **dict(pair),
@@ -65,7 +66,7 @@ async def compare(engine: AsyncEngine, a: Asked, b: Asked, by: Counting) -> Comp
 async def verdicts(engine: AsyncEngine, found: Paired, pair: Pair) -> Verdicts:
     before = await matrix.column_of(engine, found.a.campaign, pair.a.id)
     after = await matrix.column_of(engine, found.b.campaign, pair.b.id)
-    changes = compared(before, after, found.counted_by)
+    changes = compared(before, after, found.verdict)
     return Verdicts(counts=counts(changes), changes=[each for each in changes if each.kind != "same"])
 
 
@@ -94,7 +95,7 @@ async def _side(engine: AsyncEngine, asked: Asked) -> Side:
     )
 
 
-def _notes(one: Column, other: Column) -> list[str]:
+def _notes(one: Target, other: Target) -> list[str]:
     told = [f"{each.target}: {said}" for each in (one, other) for said in each.sentences]
     if one.device == other.device and one.hardware != other.hardware:
         told.append(f"other hardware: {one.hardware} and {other.hardware}")

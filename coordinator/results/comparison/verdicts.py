@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from coordinator.results.comparison.models import Change, Counts, Half, Kind
-from coordinator.results.models import Cell, Counting
+from coordinator.results.models import Cell, Judged, WhichVerdict
 
 FAILING = ("partial", "complete")
 
 
-def compared(a: Sequence[Cell], b: Sequence[Cell], by: Counting) -> list[Change]:
+def compared(a: Sequence[Cell], b: Sequence[Cell], which: WhichVerdict) -> list[Change]:
     """Every function of either side, by name. Those that never touch a device have no verdict on it."""
     before = {each.function: each for each in a}
     after = {each.function: each for each in b}
     names = sorted(before.keys() | after.keys())
     return [
-        change(name, half(before.get(name), by), half(after.get(name), by))
+        change(name, half(before.get(name), which), half(after.get(name), which))
         for name in names
-        if by == "verdict" or not _host_only(before.get(name), after.get(name))
+        if which == "anywhere" or not _host_only(before.get(name), after.get(name))
     ]
 
 
@@ -42,21 +42,11 @@ def change(function: str, a: Half | None, b: Half | None) -> Change:
     return Change(function=function, kind=kind, a=a, b=b, why=_why(a, b) if kind == "insufficient data" else None)
 
 
-def half(cell: Cell | None, by: Counting) -> Half | None:
+def half(cell: Cell | None, which: WhichVerdict) -> Half | None:
     if cell is None:
         return None
-    uncounted = cell.not_counted_cause if cell.total == 0 else None
-    if by == "device":
-        return Half(
-            verdict=cell.verdict_on_device or "unknown",
-            passed=cell.passed_on_device or 0,
-            total=cell.total_on_device or 0,
-            flaky=cell.flaky,
-            cause=cell.cause_on_device or uncounted,
-        )
-    return Half(
-        verdict=cell.verdict, passed=cell.passed, total=cell.total, flaky=cell.flaky, cause=cell.cause or uncounted
-    )
+    judged = cell.judged(which) or Judged("unknown", 0, 0, cell.not_counted_cause if cell.total == 0 else None)
+    return Half(**judged._asdict(), flaky=cell.flaky)
 
 
 def counts(changes: Iterable[Change]) -> Counts:

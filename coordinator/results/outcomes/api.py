@@ -1,4 +1,4 @@
-"""Outcomes and the matrix over HTTP."""
+"""Outcomes over HTTP."""
 
 from __future__ import annotations
 
@@ -12,24 +12,40 @@ from coordinator.campaigns.service import detail
 from coordinator.context import Context
 from coordinator.parameters import LARGEST_BIGINT, CampaignId, Text
 from coordinator.results.outcomes import service
-from coordinator.results.outcomes.models import Format, Matrix, OutcomePage
+from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
-from protocol.enums import Cause, Placement, Verdict
+from protocol.enums import Cause, Placement
 from protocol.problems import problem_responses
+
+ON_DEVICE = "on_device:"
+VerdictFilter = Literal[
+    "passed", "failed", "skipped", "incomplete",
+    "on_device:passed", "on_device:failed", "on_device:skipped", "on_device:incomplete", "on_device:unknown",
+]  # fmt: skip
 
 router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["outcomes"], responses=problem_responses(404))
 
 
 def _filters(
-    verdict: Verdict | None = None,
-    verdict_on_device: Verdict | Literal["unknown"] | None = None,
+    verdict: Annotated[
+        VerdictFilter | None, Query(description="`on_device:failed` counts a fallback to the host as failed")
+    ] = None,
     cause: Cause | None = None,
     placement: Placement | None = None,
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     framework: Annotated[Text | None, Query(max_length=100)] = None,
     device: Annotated[Text | None, Query(max_length=100)] = None,
 ) -> Filters:
-    return Filters(verdict, verdict_on_device, cause, placement, function, framework, device)
+    on_device = verdict is not None and verdict.startswith(ON_DEVICE)
+    return Filters(
+        verdict=None if on_device else verdict,
+        verdict_on_device=verdict.removeprefix(ON_DEVICE) if verdict is not None and on_device else None,
+        cause=cause,
+        placement=placement,
+        function=function,
+        framework=framework,
+        device=device,
+    )
 
 
 @router.get(
@@ -63,9 +79,3 @@ async def outcomes(
         media_type="application/vnd.apache.parquet",
         background=BackgroundTask(path.unlink, missing_ok=True),
     )
-
-
-@router.get("/functions")
-async def functions(campaign_id: CampaignId, context: Context) -> Matrix:
-    """The matrix: functions × targets, with verdicts, causes and latencies."""
-    return await service.matrix(context.engine, campaign_id)

@@ -10,8 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.errors import NotFoundError
-from coordinator.reports import store as reports
-from coordinator.reports.models import Target
 from coordinator.results.outcomes import store
 from coordinator.results.outcomes.models import (
     Attempt,
@@ -23,6 +21,9 @@ from coordinator.results.outcomes.models import (
     RunDetail,
 )
 from coordinator.results.outcomes.repeat import repeat_command
+from coordinator.results.statistics import middle
+from coordinator.targets import store as targets_store
+from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
 from protocol.outcomes import Evidence
 
@@ -37,7 +38,7 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
             raise _no_outcome(campaign_id, job_id)
         attempts = await store.attempts(connection, job_id)
         runs = await store.other_runs(connection, job_id)
-        targets = {each.id: each for each in await reports.targets(connection, campaign_id)}
+        targets = {target.id: target for target in await targets_store.of_campaign(connection, campaign_id)}
     target = targets[row["target_id"]]
     columns = {name: value for name, value in row.items() if name not in (*OWN, *store.INTERNAL, *_WAS, *_PLANNED)}
     columns["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
@@ -75,7 +76,7 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
             raise NotFoundError(
                 f"campaign {campaign_id} has no function {name} of {framework}: see /campaigns/{campaign_id}/matrix"
             )
-        targets = await reports.targets(connection, campaign_id)
+        targets = await targets_store.of_campaign(connection, campaign_id)
         bodies = await store.fingerprints(connection, sorted({row.fingerprint_id for row in rows} - {None}))
     return FunctionDetail(
         campaign_id=campaign_id,
@@ -101,29 +102,40 @@ _PLANNED = ("notes", "timing", "timeout_s")
 
 
 def _on_target(target: Target, rows: Sequence[Row[Any]], bodies: dict[str, dict[str, Any]]) -> FunctionOnTarget:
-    cases: dict[str, CaseDetail] = {}
+    by_case: dict[str, list[Row[Any]]] = {}
     for row in rows:
-        case = cases.setdefault(row.case, CaseDetail(case=row.case, host_only=row.host_only, runs=[]))
-        case.runs.append(
-            RunDetail(
-                repeat=repeat_command(
-                    target.framework, target.device, row.case, row.run, bodies.get(row.fingerprint_id)
-                ),
-                samples_ms=row.samples_ms or [],
-                fallbacks=row.fallbacks or {},
-                **{name: getattr(row, name) for name in _SAME},
-            )
-        )
+        by_case.setdefault(row.case, []).append(row)
     return FunctionOnTarget(
         target_id=target.id,
         target=spelled(target),
         hardware=target.hardware,
         environment=target.environment,
-        suite_revision=target.revision,
+        suite_revision=target.suite_revision,
         simulated=target.simulated,
         sentences=list(target.sentences),
-        cases=list(cases.values()),
+        cases=[_case(target, name, runs, bodies) for name, runs in by_case.items()],
         fingerprints={row.fingerprint_id: bodies[row.fingerprint_id] for row in rows if row.fingerprint_id in bodies},
+    )
+
+
+def _case(target: Target, name: str, rows: Sequence[Row[Any]], bodies: dict[str, dict[str, Any]]) -> CaseDetail:
+    measured = [
+        row for row in rows if row.verdict == "passed" and (row.placement == "on_device" or row.host_only is not None)
+    ]
+    return CaseDetail(
+        case=name,
+        host_only=rows[0].host_only,
+        cold_ms=middle(row.cold_ms for row in measured),
+        steady_ms=middle(row.steady_ms for row in measured),
+        runs=[
+            RunDetail(
+                repeat=repeat_command(target.framework, target.device, name, row.run, bodies.get(row.fingerprint_id)),
+                samples_ms=row.samples_ms or [],
+                fallbacks=row.fallbacks or {},
+                **{column: getattr(row, column) for column in _SAME},
+            )
+            for row in rows
+        ],
     )
 
 

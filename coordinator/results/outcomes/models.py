@@ -1,4 +1,4 @@
-"""What outcomes and the matrix look like over REST."""
+"""Outcomes as REST and pages have them."""
 
 from __future__ import annotations
 
@@ -18,60 +18,6 @@ class OutcomePage(BaseModel):
     outcomes: list[dict[str, Any]]
     next: int | None
     """Pass as ``after`` to read on; null at the end."""
-
-
-class Cell(BaseModel):
-    """One function on one target. Verdicts are words of the study; counts are of cases."""
-
-    verdict: Literal["success", "partial", "complete", "unknown"]
-    verdict_on_device: Literal["success", "partial", "complete", "unknown"] | None
-    passed: int
-    failed: int
-    total: int
-    skipped: int
-    incomplete: int
-    flaky: int
-    fell_back: int
-    passed_on_device: int | None
-    total_on_device: int | None
-    unknown_placement: int | None
-    """Cases that passed without proof of where: in no count on the device."""
-    cause: str | None
-    cause_on_device: str | None
-    not_counted_cause: str | None
-    unknown_cause: int = 0
-    """Of the failed cases, those that no rule knows."""
-    cold_ms: float | None = None
-    steady_ms: float | None = None
-    iqr_ms: float | None = None
-    samples: int = 0
-    ratio_to_cpu: float | None = None
-    """Geometric mean over common cases of steady time here to that on the CPU of the same version."""
-    ratio_cases: int = 0
-
-
-class MatrixTarget(BaseModel):
-    id: int
-    target: str
-    hardware: str
-    environment: str
-    revision: str
-    simulated: bool
-    notes: list[str]
-
-
-class MatrixRow(BaseModel):
-    function: str
-    host_only: bool
-    cells: dict[int, Cell]
-    """By target id; a target without any outcome of the function yet is absent."""
-
-
-class Matrix(BaseModel):
-    campaign_id: int
-    suite: str
-    targets: list[MatrixTarget]
-    functions: list[MatrixRow]
 
 
 class Attempt(BaseModel):
@@ -145,6 +91,9 @@ class RunDetail(BaseModel):
 class CaseDetail(BaseModel):
     case: str
     host_only: str | None
+    cold_ms: float | None
+    """As in `case_latencies`: the median over the runs that passed, proven on the device or host_only."""
+    steady_ms: float | None
     runs: list[RunDetail]
 
 

@@ -1,4 +1,4 @@
-"""Reading outcomes: pages of ``outcome_rows``, and the matrix of functions and targets."""
+"""Reading outcomes: pages of ``outcome_rows``, one with all that is known of it, those of a function."""
 
 from __future__ import annotations
 
@@ -66,67 +66,6 @@ def _outward(row: dict[str, Any]) -> dict[str, Any]:
 def _like(glob: str) -> str:
     escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return escaped.replace("*", "%").replace("?", "_")
-
-
-async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
-    rows = await connection.execute(
-        text("SELECT * FROM function_verdicts WHERE campaign_id = :campaign ORDER BY function, target_id"),
-        {"campaign": campaign_id},
-    )
-    return rows.all()
-
-
-async def latencies(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
-    rows = await connection.execute(
-        text("SELECT * FROM function_latencies WHERE campaign_id = :campaign"), {"campaign": campaign_id}
-    )
-    return rows.all()
-
-
-async def unknown_causes(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
-    """Per function and target: failed cases whose most frequent cause is that no rule knows them."""
-    rows = await connection.execute(
-        text("""
-        SELECT n.target_id, c.function, count(*) AS cases
-          FROM (SELECT target_id, case_id,
-                       mode() WITHIN GROUP (ORDER BY coalesce(cause, 'unknown') COLLATE "C") AS cause
-                  FROM outcomes WHERE campaign_id = :campaign AND verdict = 'failed'
-                 GROUP BY 1, 2) n
-          JOIN cases c ON c.id = n.case_id
-         WHERE n.cause = 'unknown'
-         GROUP BY 1, 2
-        """),
-        {"campaign": campaign_id},
-    )
-    return rows.all()
-
-
-async def ratios(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
-    """Steady time against the CPU of the same framework version, per function and target.
-
-    Per case, then the geometric mean over the cases that both measured on the device. A simulated
-    device's times say nothing of any hardware, so it has none.
-    """
-    rows = await connection.execute(
-        text("""
-        WITH measured AS (
-            SELECT o.target_id, o.case_id,
-                   percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms
-              FROM outcomes o JOIN cases c ON c.id = o.case_id
-             WHERE o.campaign_id = :campaign AND o.verdict = 'passed' AND o.placement = 'on_device'
-               AND o.steady_ms > 0 AND c.host_only IS NULL
-             GROUP BY 1, 2)
-        SELECT here.target_id, c.function, exp(avg(ln(here.steady_ms / cpu.steady_ms))) AS ratio, count(*) AS cases
-          FROM measured here
-          JOIN targets t ON t.id = here.target_id AND t.device <> 'cpu' AND NOT t.simulated
-          JOIN targets b ON b.framework = t.framework AND b.version = t.version AND b.device = 'cpu'
-          JOIN measured cpu ON cpu.target_id = b.id AND cpu.case_id = here.case_id
-          JOIN cases c ON c.id = here.case_id
-         GROUP BY 1, 2
-        """),
-        {"campaign": campaign_id},
-    )
-    return rows.all()
 
 
 async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dict[str, Any] | None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from portolan_toy import kernels, registration
-from protocol.enums import DeviceClass
-from runners.suite.device import Description
+from runners.suite.device import Description, DeviceClass
 from runners.suite.host import libraries
 from runners.torch.devices import TorchDevice, version
 

@@ -154,7 +154,7 @@ def test_a_million_characters_of_log_are_cut_with_a_link_to_all(
     assert len(page.text) < 300_000
     assert "begin" not in page.text.partition("<h2>Log</h2>")[2]
     assert "the runner kept the end" in text_of(page)
-    assert "All 1 000 010" in text_of(page)
+    assert "All 1,000,010" in text_of(page)
     log = browser.get(f"/campaigns/{campaign}/outcomes/{loud}/log")
     assert log.headers["content-type"] == "text/plain; charset=utf-8"
     assert (len(log.text), log.text[:6], log.text[-4:]) == (1_000_010, "begin ", " end")
@@ -265,7 +265,11 @@ def test_a_regression_fails_the_build(
         " where c.id = o.case_id and c.name = 'hazards.add/wrong' and o.campaign_id = $1",
         campaign,
     )
-    execute(coordinator, "update campaign_targets set renamed = renamed + 1 where campaign_id = $1", campaign)
+    execute(
+        coordinator,
+        "update campaign_targets set reclassifications = reclassifications + 1 where campaign_id = $1",
+        campaign,
+    )
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
     assert done.returncode == 1, done.stdout

@@ -116,3 +116,23 @@ def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: Coord
         )
         page = coordinator.page(f"/campaigns/{campaign}/outcomes/{outcomes[0]['job_id']}")
         assert "a second result came, which does not count" in page
+
+
+def test_what_comes_after_the_end_of_a_stopped_attempt_does_not_count(coordinator: CoordinatorProcess) -> None:
+    """Another client stops a job; its runner reports that, and then a result of the same attempt."""
+
+    def once_more(runner: ScriptedRunner, job: dict[str, Any]) -> None:
+        if job["attempt"] == 1:
+            runner.finish(job, "failed", "raised")
+
+    scripted = ScriptedRunner(Script(ends=lambda job: job["attempt"] > 1, after_finish=once_more))
+    with served(scripted) as url:
+        assert coordinator.register(url, SCRIPTED_SECRET).status_code == 201
+        campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
+        until(lambda: runner_is_busy(coordinator, campaign), "it runs")
+        scripted.stop(scripted.posted[0]["id"], 1)
+        coordinator.wait_ended(campaign)
+        (outcome,) = coordinator.outcomes(campaign)
+        assert (outcome["attempt"], outcome["verdict"]) == (2, "passed")
+        kept = "SELECT late_outcome ->> 'ending' FROM attempts WHERE attempt = 1"
+        assert [tuple(row) for row in fetch(coordinator.dsn, kept)] == [("cancelled",)]

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
+from coordinator.backoff import Backoff
 from coordinator.dispatch import leases, runner_state_machine, session
 from coordinator.settings import Settings
 from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Job, Script, ScriptedRunner, served
@@ -28,7 +29,7 @@ async def api(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[h
     monkeypatch.setattr(runner_state_machine, "ABSENT_S", 2.0)
     monkeypatch.setattr(runner_state_machine, "SILENCE_S", 3.0)
     monkeypatch.setattr(runner_state_machine, "FULL_PAUSE_S", 0.5)
-    monkeypatch.setattr(runner_state_machine, "FIRST_QUARANTINE_S", 1.0)
+    monkeypatch.setattr(runner_state_machine, "QUARANTINE", Backoff(1.0, 3600.0))
     app = create_app(Settings(database))
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app)

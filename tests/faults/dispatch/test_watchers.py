@@ -16,9 +16,10 @@ import httpx
 import pytest
 
 from coordinator.cli import patience
-from coordinator.cli.client import Client, CoordinatorAwayError
+from coordinator.cli.client import Client
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.database.migration import upgrade
+from coordinator.errors import CoordinatorAwayError
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.dispatch.conftest import SECRET
 from tests.portolan_process import COMMAND, Portolan
@@ -26,7 +27,7 @@ from tests.runner_process import LIMIT_S, RunnerProcess, environment, until
 
 RUNS = 25
 PAGES = ("/campaigns", "/campaigns/1", "/campaigns/1/matrix", "/runners", "/campaigns/new", "/compare?a=1&b=1")
-API = ("campaigns", "campaigns/1", "campaigns/1/outcomes", "campaigns/1/functions", "campaigns/1/events", "runners")
+API = ("campaigns", "campaigns/1", "campaigns/1/outcomes", "campaigns/1/matrix", "campaigns/1/events", "runners")
 
 
 class Watcher:

@@ -46,7 +46,7 @@ async def read_everything(
     stored = pq.read_table(io.BytesIO(exported.content)).to_pylist()
     assert len(stored) == len(rows)
     assert all(math.isfinite(value) for row in stored for value in row.values() if isinstance(value, float))
-    await json_of(client, f"{base}/functions")
+    await json_of(client, f"{base}/summary")
     await json_of(client, f"{base}/matrix")
     for measure in measures:
         for table in (await json_of(client, f"{base}/tables?measure={measure}"))["tables"]:

@@ -6,31 +6,17 @@ PYTHONPATH, as a third party's framework would be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from runners.suite.framework import DeviceDeclaration, Framework
 
-if TYPE_CHECKING:
-    from runners.suite.cases import Function
-    from runners.suite.device import Device
-
-NAME = "hazards"
-DEVICES: Mapping[str, Mapping[str, str]] = {
-    "cpu": {"HAZARDS_DEVICE": "cpu"},
-    "absent": {},
-    "unprimable": {},
-    "dying": {},
-    "broken": {"HAZARDS_BROKEN": "1"},
-    "unwatched": {},
-}
-
-
-def device(name: str) -> Device:
-    from hazards.device import Host
-
-    return Host(name)
-
-
-def suites() -> Mapping[str, Sequence[Function]]:
-    from hazards import cases
-
-    return {"hazards": cases.FUNCTIONS}
+FRAMEWORK = Framework(
+    name="hazards",
+    devices={
+        "cpu": DeviceDeclaration("hazards.device:Host", {"HAZARDS_DEVICE": "cpu"}),
+        "absent": DeviceDeclaration("hazards.device:Absent"),
+        "unprimable": DeviceDeclaration("hazards.device:Unprimable"),
+        "dying": DeviceDeclaration("hazards.device:Dying"),
+        "broken": DeviceDeclaration("hazards.device:Host", {"HAZARDS_BROKEN": "1"}),
+        "unwatched": DeviceDeclaration("hazards.device:Unwatched"),
+    },
+    suites={"hazards": "hazards.cases"},
+)

@@ -101,8 +101,8 @@ async def test_its_outcomes_are_those_of_the_bundle_with_causes(http: httpx.Asyn
     causes = {row["function"]: row["cause"] for row in rows if row["verdict"] != "passed"}
     assert causes["hazards.segfault"] == "crash"
     assert causes["hazards.gone"] == "removed"
-    matrix = (await http.get(f"/campaigns/{campaign}/functions")).json()
-    verdicts = {row["function"]: cell["verdict"] for row in matrix["functions"] for cell in row["cells"].values()}
+    matrix = (await http.get(f"/campaigns/{campaign}/matrix")).json()
+    verdicts = {row["function"]: cell["verdict"] for row in matrix["rows"] for cell in row["cells"].values()}
     assert verdicts == {
         "hazards.add": "partial",
         "hazards.fail": "complete",

@@ -99,7 +99,7 @@ async def test_an_import_leaves_the_suite_of_a_runner_as_it_is(
 
     answer = await http.post("/bundles", content=changed(bundle, add_a_case))
     assert answer.status_code == 201, answer.text
-    functions = (await http.get(f"/campaigns/{answer.json()['id']}/functions")).json()["functions"]
+    functions = (await http.get(f"/campaigns/{answer.json()['id']}/matrix")).json()["rows"]
     assert "hazards.extra" in {row["function"] for row in functions}
     assert [row for row in await rows.fetch(CASES) if row["origin"] == "runner"] == stored
     assert (await http.get("/catalogue")).json() == catalogue

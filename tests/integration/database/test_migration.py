@@ -133,8 +133,9 @@ def test_the_tables_are_those_of_the_code(empty: str) -> None:
 async def test_the_views_are_those_of_the_code(database: str) -> None:
     connection = await asyncpg.connect(database)
     migrated = await connection.fetch(PAGES)
-    for view in VIEWS:
+    for view in reversed(VIEWS):
         await connection.execute(f"drop view {view.name}")
+    for view in VIEWS:
         for statement in view.statements():
             await connection.execute(statement)
     assert {each["relname"] for each in migrated} == {view.name for view in VIEWS}

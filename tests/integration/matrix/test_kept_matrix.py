@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.errors import QueryError
 from coordinator.results import service, store
 from coordinator.results.models import Cell
-from coordinator.results.service import Asked
+from coordinator.results.service import MatrixQuery
 
 FUNCTIONS = ("torch.cat", "torch.nonzero", "torch.nn.relu", "torch.nn.init_", "torch.<b>x</b>", "lone")
 DEVICES = ("cpu", "xla", "cuda")
@@ -95,8 +95,8 @@ async def outcome(
     )
 
 
-async def kept(engine: AsyncEngine, number: int, query: str = "", by: Any = "verdict") -> dict[str, dict[str, Cell]]:
-    part = await service.part(engine, number, Asked(query, by))
+async def kept(engine: AsyncEngine, number: int, query: str = "", by: Any = "anywhere") -> dict[str, dict[str, Cell]]:
+    part = await service.page(engine, number, MatrixQuery(query, by))
     devices = {each.id: each.device for each in part.targets}
     return {row.function: {devices[target]: cell for target, cell in row.cells.items()} for row in part.rows}
 
@@ -112,10 +112,8 @@ async def test_every_cell_is_what_the_views_say(engine: AsyncEngine, connection:
     for row in await connection.fetch("select * from function_latencies where campaign_id = $1", number):
         cell = found[row["function"]][row["device"]]
         assert (cell.cold_ms, cell.steady_ms) == (row["cold_ms"], row["steady_ms"])
-    async with engine.connect() as reader:
-        from coordinator.results.outcomes.store import ratios
-
-        told_ratios = {(row.function, row.target_id): (row.ratio, row.cases) for row in await ratios(reader, number)}
+    rows = await connection.fetch("select * from function_ratios where campaign_id = $1", number)
+    told_ratios = {(row["function"], row["target_id"]): (row["ratio"], row["cases"]) for row in rows}
     shown = {
         (function, cell.target_id): (pytest.approx(cell.ratio_to_cpu), cell.ratio_cases)
         for function, cells in found.items()
@@ -126,15 +124,49 @@ async def test_every_cell_is_what_the_views_say(engine: AsyncEngine, connection:
     assert told_ratios == shown
 
 
+async def test_of_two_cpu_machines_one_is_the_base_and_simulated_targets_have_none(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection, 10)
+    before = {name: cells["xla"].ratio_to_cpu for name, cells in (await kept(engine, number)).items()}
+    (cpu,) = [target.id for target in await service.targets(engine, number) if target.device == "cpu"]
+    # Another CPU machine, on which everything takes a hundred times as long.
+    other = await connection.fetchval(
+        "insert into targets (framework, version, device, device_class, hardware, environment)"
+        " values ('torch', '2.9.0', 'cpu', 'cpu', 'a slow CPU', 'e') returning id"
+    )
+    await connection.execute(
+        "insert into campaign_targets (campaign_id, target_id, suite_id, total, done)"
+        " select campaign_id, $1, suite_id, total, 1 from campaign_targets where campaign_id = $2 and target_id = $3",
+        *(other, number, cpu),
+    )
+    await connection.execute(
+        "with j as (insert into jobs (campaign_id, target_id, case_id, run, priority, state)"
+        " select campaign_id, $1, case_id, run, 0, 'done' from jobs where campaign_id = $2 and target_id = $3"
+        " returning *)"
+        " insert into outcomes (job_id, attempt, campaign_id, target_id, case_id, run, verdict, ending, placement,"
+        " steady_ms, cold_ms, duration_s) select j.id, 1, j.campaign_id, $1, j.case_id, j.run, 'passed', 'returned',"
+        " 'on_device', 5000, 1, 1 from j",
+        *(other, number, cpu),
+    )
+    cells = await kept(engine, number)
+    assert {name: row["xla"].ratio_to_cpu for name, row in cells.items()} == before
+    assert {row["xla"].cpu_target_id for row in cells.values()} == {cpu, None}
+    assert not any(row["cpu"].ratio_to_cpu for row in cells.values())
+    await connection.execute("update targets set simulated = true where device = 'xla'")
+    await connection.execute("update matrices set definition = '' where campaign_id = $1", number)
+    assert {row["xla"].ratio_to_cpu for row in (await kept(engine, number)).values()} == {None}
+
+
 async def test_rows_stand_by_module_and_in_parts(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
     number = await campaign(connection, 2)
-    whole = await service.part(engine, number, Asked())
+    whole = await service.page(engine, number, MatrixQuery())
     assert [(each.name, each.functions, each.first) for each in whole.modules] == [
         ("", 1, 0),
         ("torch", 3, 1),
         ("torch.nn", 2, 4),
     ]
-    parts = [await service.part(engine, number, Asked(offset=offset, limit=4)) for offset in (0, 4, 8)]
+    parts = [await service.page(engine, number, MatrixQuery(offset=offset, limit=4)) for offset in (0, 4, 8)]
     assert [len(each.rows) for each in parts] == [4, 2, 0]
     assert [row for each in parts for row in each.rows] == whole.rows
     assert {each.found for each in parts} == {6}
@@ -149,7 +181,7 @@ VERDICT_WORDS = {
 }
 
 
-@pytest.mark.parametrize("by", ["verdict", "device"])
+@pytest.mark.parametrize("by", ["anywhere", "on_device"])
 async def test_a_query_finds_exactly_what_it_asks_for(
     engine: AsyncEngine, connection: asyncpg.Connection[Any], by: str
 ) -> None:
@@ -157,12 +189,12 @@ async def test_a_query_finds_exactly_what_it_asks_for(
     everything = await kept(engine, number)
 
     def verdict(cell: Cell) -> str | None:
-        return cell.verdict if by == "verdict" else cell.verdict_on_device
+        return cell.verdict if by == "anywhere" else cell.verdict_on_device
 
     def cause(cell: Cell) -> str | None:
         if cell.total == 0:
             return cell.not_counted_cause
-        return cell.cause if by == "verdict" else cell.cause_on_device
+        return cell.cause if by == "anywhere" else cell.cause_on_device
 
     async def found(query: str) -> set[str]:
         return set(await kept(engine, number, query, by))
@@ -225,7 +257,7 @@ async def test_what_comes_in_or_is_named_anew_shows_at_the_next_look(
     number = await campaign(connection, 5)
     await connection.execute("update campaigns set state = 'done' where id = $1", number)
     await kept(engine, number)
-    assert (await service.brought_up(engine, number)).current
+    assert (await service.refreshed(engine, number)).current
     row = await connection.fetchrow(
         "select o.*, c.function, t.device from outcomes o join cases c on c.id = o.case_id"
         " join targets t on t.id = o.target_id where campaign_id = $1 and verdict = 'failed' limit 1",
@@ -255,12 +287,12 @@ async def test_a_large_campaign_is_added_up_beside_its_readers(
 ) -> None:
     monkeypatch.setattr(service, "SMALL", 10)
     number = await campaign(connection, 6)
-    part = await service.part(engine, number, Asked())
-    assert (part.rows, part.made.outcomes, part.made.current) == ([], 0, False)
-    assert part.made.of == len(FUNCTIONS) * len(DEVICES) * CASES * RUNS
-    await asyncio.gather(service.keep_once(engine), service.keep_once(engine))
-    part = await service.part(engine, number, Asked())
-    assert (len(part.rows), part.made.current) == (len(FUNCTIONS), True)
+    part = await service.page(engine, number, MatrixQuery())
+    assert (part.rows, part.freshness.outcomes, part.freshness.current) == ([], 0, False)
+    assert part.freshness.of == len(FUNCTIONS) * len(DEVICES) * CASES * RUNS
+    await asyncio.gather(service.refresh_outdated(engine), service.refresh_outdated(engine))
+    part = await service.page(engine, number, MatrixQuery())
+    assert (len(part.rows), part.freshness.current) == (len(FUNCTIONS), True)
     async with engine.connect() as reader:
         assert list(await store.outdated(reader)) == []
 
@@ -272,8 +304,8 @@ async def test_a_campaign_without_any_outcome_has_an_empty_matrix(
         "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing)"
         " values ('c', 'paper', '[]', '[]', 2, 900, 'steady') returning id"
     )
-    part = await service.part(engine, number, Asked("torch.*"))
-    assert (part.rows, part.found, part.made.current) == ([], 0, True)
+    part = await service.page(engine, number, MatrixQuery("torch.*"))
+    assert (part.rows, part.found, part.freshness.current) == ([], 0, True)
 
 
 async def test_versions_stand_in_the_order_of_their_numbers(

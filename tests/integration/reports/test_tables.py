@@ -12,12 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
-from coordinator.reports.charts.renderer import Drawer
-from coordinator.reports.models import MEASURES
+from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.report import html
 from coordinator.reports.service import Asked, report_tables
 from coordinator.reports.table import Missing, Table
 from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results.report_data import MEASURES
 from coordinator.results.statistics import Estimate, Rate
 from coordinator.web.campaigns import overview
 
@@ -203,11 +203,11 @@ async def test_functions_of_one_outcome_have_no_interval_that_nobody_could_know(
 
 async def sent(engine: AsyncEngine, number: int, folder: Path) -> str:
     """The report, as a colleague gets it."""
-    drawer = Drawer(folder)
+    renderer = Renderer(folder)
     try:
-        return html(await service.report(engine, drawer, number, Asked()))
+        return html(await service.report(engine, renderer, number, Asked()))
     finally:
-        await drawer.close()
+        await renderer.close()
 
 
 async def test_another_device_to_set_the_others_against(

@@ -8,10 +8,11 @@ from coordinator.errors import RequestError, UnknownNameError
 from coordinator.results.comparison.models import Half
 from coordinator.results.comparison.pairs import Asked, chosen, matched
 from coordinator.results.comparison.verdicts import change, compared, counts
-from coordinator.results.models import Cell, Column
+from coordinator.results.models import Cell
+from coordinator.targets.models import Target
 
 
-def column(number: int, device: str = "cpu", **given: object) -> Column:
+def column(number: int, device: str = "cpu", **given: object) -> Target:
     values: dict[str, object] = {
         "id": number,
         "framework": "torch",
@@ -19,12 +20,14 @@ def column(number: int, device: str = "cpu", **given: object) -> Column:
         "device": device,
         "hardware": "a CPU",
         "environment": "e",
+        "suite": "paper",
         "suite_revision": "r1",
+        "device_class": "cpu",
+        "notes": (),
         "simulated": False,
-        "sentences": [],
         **given,
     }
-    return Column.model_validate({**values, "target": f"{values['framework']}@{values['version']}/{device}"})
+    return Target.model_validate(values)
 
 
 def half(passed: int, total: int, flaky: int = 0) -> Half:
@@ -34,7 +37,9 @@ def half(passed: int, total: int, flaky: int = 0) -> Half:
 
 def cell(function: str, passed: int, total: int, **given: object) -> Cell:
     values: dict[str, object] = dict.fromkeys(Cell.model_fields)
-    values |= dict.fromkeys(("campaign_id", "target_id", "skipped", "incomplete", "flaky", "fell_back"), 0)
+    values |= dict.fromkeys(
+        ("campaign_id", "target_id", "skipped", "incomplete", "flaky", "fell_back", "unknown_cause"), 0
+    )
     values |= {
         "framework": "torch",
         "module": "torch",
@@ -91,8 +96,8 @@ def test_counted_by_device_a_new_fallback_is_a_regression_and_host_functions_sta
         cell("torch.cat", 2, 2, passed_on_device=0, verdict_on_device="complete", cause_on_device="placement"),
         cell("torch.seed", 1, 1, verdict_on_device=None),
     ]
-    assert counts(compared(before, after, "verdict")).same == 2
-    (only,) = compared(before, after, "device")
+    assert counts(compared(before, after, "anywhere")).same == 2
+    (only,) = compared(before, after, "on_device")
     assert (only.function, only.kind) == ("torch.cat", "regression")
     assert only.b is not None
     assert only.b.cause == "placement"
@@ -114,6 +119,14 @@ def test_of_several_the_nearest_belong_together() -> None:
     b = [column(3, hardware="L4"), column(4, hardware="T4")]
     found = matched(a, b, named=False)
     assert sorted((one.id, other.id) for one, other in found.pairs) == [(1, 4), (2, 3)]
+
+
+def test_other_suites_are_refused_although_they_are_of_the_same_revision() -> None:
+    found = matched([column(1)], [column(2, suite="library")], named=False)
+    assert found.pairs == ()
+    assert [left.why for left in found.left_out] == [
+        "their suites differ (paper and library): only cells of one suite are compared; run both on the same"
+    ]
 
 
 def test_other_suite_revisions_are_refused_with_a_reason_and_the_common_ones_compared() -> None:

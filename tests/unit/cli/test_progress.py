@@ -3,28 +3,53 @@
 from __future__ import annotations
 
 import io
+import re
 
-from coordinator.cli.local import backoff_s
+from rich.console import Console
+
+from coordinator.cli.local import RESTART
 from coordinator.cli.options import split
-from coordinator.cli.progress import RATE_OVER_S, Bar, Board, Pace
+from coordinator.cli.progress import RATE_OVER_S, Bar, BarsOfTargets, Board
 
 
-def bar(done: int, **more: float | None) -> Bar:
-    return Bar("torch/cpu", done, 10, 1, 0, more.get("rate"), more.get("left_s"))
+def bar(done: int, *, left_s: float | None = None) -> Bar:
+    return Bar("torch/cpu", "e", done, 10, 1, 0, left_s)
 
 
-def test_a_bar_says_done_failing_rate_and_time_left() -> None:
-    assert str(bar(4, rate=2.0, left_s=3.0)) == "torch/cpu: 4/10 done, 1 failing, 2.0/s, 3 s left"
-    assert str(bar(4)) == "torch/cpu: 4/10 done, 1 failing, time left unknown"
-    assert str(bar(10, rate=2.0)) == "torch/cpu: 10/10 done, 1 failing"
+def test_a_bar_says_failing_rate_and_time_left() -> None:
+    assert bar(4, left_s=3.0).tail(2.0) == "1 failing, 2.0/s, 3 s left"
+    assert bar(4).tail(None) == "1 failing, time left unknown"
+    assert bar(10).tail(2.0) == "1 failing"
 
 
 def test_the_rate_is_of_late_and_unknown_at_first() -> None:
-    pace = Pace()
-    assert pace.rate(0.0, 0) is None
-    assert pace.rate(1.0, 10) == 10.0
-    assert pace.rate(10.0, 100) == 10.0
-    assert pace.rate(10.0 + 2 * RATE_OVER_S, 100 + int(2 * RATE_OVER_S)) == 1.0
+    stream, now = io.StringIO(), [0.0]
+    with Board(stream, lambda: now[0]) as board:
+        for done, at in ((0, 0.0), (100, 10.0), (200, 20.0), (210, 20.0 + RATE_OVER_S), (240, 20.0 + 2 * RATE_OVER_S)):
+            now[0] = at
+            board.show([Bar("torch/cpu", "e", done, 1_000, 0, 0, None)])
+    rates = [re.search(r"([\d.]+)/s", line) for line in stream.getvalue().splitlines()]
+    assert [rate and rate[1] for rate in rates] == [None, None, "10.0", "0.7", "2.0"]
+
+
+def test_targets_of_one_name_have_a_bar_each_and_one_that_is_gone_has_none() -> None:
+    stream = io.StringIO()
+    two = [Bar("torch/cpu", "one", 1, 10, 0, 0, None), Bar("torch/cpu", "two", 2, 10, 0, 0, None)]
+    with Board(stream) as board:
+        board.show(two)
+        board.show(two[:1])
+    assert [line.split(" ")[1] for line in stream.getvalue().splitlines()] == ["1/10", "2/10"]
+
+
+def test_a_bar_and_its_tail_fit_into_eighty_columns() -> None:
+    out = Console(file=io.StringIO(), width=80)
+    shown = BarsOfTargets(out, lambda: 0.0)
+    shown.show([Bar("tensorflow@2.21.0/cpu", "e", 12_345, 67_890, 1_234, 56, 7_800.0)])
+    out.print(shown.get_renderable())
+    assert isinstance(out.file, io.StringIO)
+    (first, second) = out.file.getvalue().splitlines()
+    assert re.fullmatch(r"tensorflow@2\.21\.0/cpu ━[━╸╺ ]* 12,345/67,890", first.rstrip())
+    assert second == "  1,234 failing, 56 incomplete, 2 h 10 min left"
 
 
 def test_the_first_and_the_last_state_are_printed_and_a_flood_is_not() -> None:
@@ -37,7 +62,7 @@ def test_the_first_and_the_last_state_are_printed_and_a_flood_is_not() -> None:
 
 
 def test_a_runner_that_keeps_ending_is_started_ever_more_slowly() -> None:
-    assert [backoff_s(n) for n in (1, 2, 3, 7, 2000)] == [1.0, 2.0, 4.0, 60.0, 60.0]
+    assert [RESTART.pause_s(n) for n in (1, 2, 3, 7, 2000)] == [1.0, 2.0, 4.0, 60.0, 60.0]
 
 
 def test_an_option_may_hold_several_values() -> None:

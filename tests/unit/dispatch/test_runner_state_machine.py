@@ -88,7 +88,7 @@ class Fleet(RuleBasedStateMachine):
                 assert elapsed > self.held[key].timeout_s
                 del self.held[key]
             case Quarantine(seconds, _):
-                assert limits.FIRST_QUARANTINE_S <= seconds <= limits.LONGEST_QUARANTINE_S
+                assert limits.QUARANTINE.first_s <= seconds <= limits.QUARANTINE.longest_s
                 self.quarantined = True
                 self.runner.clear()
 

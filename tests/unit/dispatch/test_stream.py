@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.dispatch.leases import Key
-from coordinator.dispatch.stream import EventNumbers, GapError, StreamEvent, UnreadableEvent, read_event
+from coordinator.dispatch.stream import EventNumbers, StreamEvent, UnreadableEvent, read_event
+from coordinator.errors import GapError
 
 ID = "0123456789abcdef.5"
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.fleet.inventory import Access, DeviceMissingError, Inventory, access, allowed, look
+from coordinator.errors import DeviceMissingError
+from coordinator.fleet.inventory import Access, Inventory, access, allowed, look
 
 
 def made(root: Path, *files: str) -> None:

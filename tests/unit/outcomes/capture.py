@@ -22,7 +22,7 @@ from protocol.enums import TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.isolation.harness import _ROOT, _Alone, run_case
 from runners.isolation.observations import as_message
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 
 HERE = Path(__file__).parent
 VALUES = [[2.0, 0.5, 0.25], [0.5, 3.0, 0.125], [0.25, 0.125, 4.0]]
@@ -75,7 +75,7 @@ NAMES = {"tensorflow": tensorflow_names, "jax": jax_names}
 
 def run(framework: str, device_name: str, chosen: list[str]) -> None:
     os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
-    device = importlib.import_module(f"runners.{framework}").device(device_name)
+    device = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_device(device_name)
     names = NAMES[framework]()
     device.prime()
     device.lookup = lambda name: None
@@ -83,11 +83,11 @@ def run(framework: str, device_name: str, chosen: list[str]) -> None:
         if f"{framework}/{device_name}" not in snippet["on"] or (chosen and snippet["name"] not in chosen):
             continue
 
-        def prepare(on: On, code: str = snippet["call"]) -> Any:
-            return lambda: eval(code, {**names, "on": on})
+        def prepare(context: Context, code: str = snippet["call"]) -> Any:
+            return lambda: eval(code, {**names, "on": context})
 
         function = Function("snippet")
-        function.behaviour(snippet["name"], lambda make: [], lambda observed: None, prepare=prepare)
+        function.behaviour(snippet["name"], lambda inputs: [], lambda observed: None, prepare=prepare)
         outcome = run_case(device, function.cases[0], TimingPolicy.off, _Alone(), position=0, init_ms=0.0)
         if outcome.verdict is Verdict.passed:
             print(f"{snippet['name']}: it did not fail")
@@ -116,7 +116,7 @@ def write(framework: str, device_name: str, snippet: dict[str, Any], outcome: Ou
 
 
 if __name__ == "__main__":
-    variables = importlib.import_module(f"runners.{sys.argv[1]}").DEVICES[sys.argv[2]]
+    variables = importlib.import_module(f"runners.{sys.argv[1]}").FRAMEWORK.devices[sys.argv[2]].variables
     if any(os.environ.get(name) != value for name, value in variables.items()):
         command = [sys.executable, "-m", "tests.unit.outcomes.capture", *sys.argv[1:]]
         sys.exit(subprocess.run(command, env={**os.environ, **variables}, check=False).returncode)

@@ -21,12 +21,12 @@ from coordinator.causes.rules import (
     RULES_REVISION,
     Classification,
     RulesByEnding,
-    RulesError,
     classify,
     describe,
     load,
     readable,
 )
+from coordinator.errors import RulesError
 from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from coordinator.causes.patterns import Eraser, PatternError, PatternSet, require_linear
-from coordinator.causes.rules import RULES, Rule, RulesError, classify, load, readable
+from coordinator.causes.patterns import Eraser, PatternSet, require_linear
+from coordinator.causes.rules import RULES, Rule, classify, load, readable
+from coordinator.errors import PatternError, RulesError
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
 

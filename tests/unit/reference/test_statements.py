@@ -9,9 +9,9 @@ import pytest
 
 from coordinator.reference import reader
 from coordinator.reference.models import TOP, PublishedFunction
-from coordinator.reports.models import Charted, Queries
 from coordinator.reports.service import Asked, chart_of
 from coordinator.reports.table import Missing, Table
+from coordinator.results.report_data import Charted, Queries
 from coordinator.results.statistics import Rate
 
 REFERENCE = reader.read()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.errors import ConflictError
-from coordinator.registry.enrolment import Change, doubtful, judge
+from coordinator.registry.enrolment import Takeover, doubtful, judge
 from coordinator.registry.store import Registered
 from protocol.enrolment import Enrolment
 
@@ -15,30 +15,30 @@ ASKED = Enrolment(name="alpha", url=HERE, secret="provisional")
 BOOT = "boot-of-the-caller"
 
 
-def judged(*known: Registered, answering: dict[Registered, str | None] | None = None) -> Change:
+def judged(*known: Registered, answering: dict[Registered, str | None] | None = None) -> Takeover:
     return judge(ASKED, BOOT, frozenset(known), answering or {})
 
 
 def test_a_new_name_at_a_new_url_is_a_new_registration() -> None:
-    assert judged() == Change(None, ())
+    assert judged() == Takeover(None, ())
 
 
 def test_the_same_name_at_the_same_url_is_the_same_registration_without_a_question() -> None:
     known = Registered(1, "alpha", HERE, "s")
     assert doubtful(ASKED, frozenset({known})) == []
-    assert judged(known) == Change(1, ())
+    assert judged(known) == Takeover(1, ())
 
 
 def test_a_url_that_somebody_registered_without_a_name_is_adopted() -> None:
     known = Registered(1, None, HERE, "s")
     assert doubtful(ASKED, frozenset({known})) == []
-    assert judged(known) == Change(1, ())
+    assert judged(known) == Takeover(1, ())
 
 
 @pytest.mark.parametrize("boot", [None, BOOT])
 def test_a_name_whose_old_url_is_silent_or_the_same_process_moves(boot: str | None) -> None:
     known = Registered(1, "alpha", ELSEWHERE, "s")
-    assert judged(known, answering={known: boot}) == Change(1, ())
+    assert judged(known, answering={known: boot}) == Takeover(1, ())
 
 
 def test_a_name_whose_runner_answers_elsewhere_is_refused() -> None:
@@ -56,14 +56,14 @@ def test_a_url_at_which_two_runners_answer_is_refused() -> None:
 @pytest.mark.parametrize("boot", [None, BOOT])
 def test_a_url_whose_runner_of_another_name_is_gone_is_taken_over(boot: str | None) -> None:
     known = Registered(1, "beta", HERE, "s")
-    assert judged(known, answering={known: boot}) == Change(None, (1,))
+    assert judged(known, answering={known: boot}) == Takeover(None, (1,))
 
 
 def test_a_runner_that_moves_to_a_gone_runners_url_keeps_its_own_registration() -> None:
     mine, gone = Registered(2, "alpha", ELSEWHERE, "s"), Registered(1, "beta", HERE, "t")
-    assert judged(mine, gone, answering={mine: None, gone: None}) == Change(2, (1,))
+    assert judged(mine, gone, answering={mine: None, gone: None}) == Takeover(2, (1,))
 
 
 def test_a_runner_that_moves_to_a_url_without_a_name_keeps_its_own_registration() -> None:
     mine, unnamed = Registered(1, "alpha", ELSEWHERE, "s"), Registered(2, None, HERE, "t")
-    assert judged(mine, unnamed, answering={mine: None}) == Change(1, (2,))
+    assert judged(mine, unnamed, answering={mine: None}) == Takeover(1, (2,))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coordinator.reference.models import Reference
-from coordinator.reports.models import CaseLatency, Charted, FunctionVerdict, Queries, Target
+from coordinator.results.report_data import CaseLatency, Charted, FunctionVerdict, Queries
+from coordinator.targets.models import Target
 
 
 def target(
@@ -30,7 +31,7 @@ def target(
         simulated=simulated,
         notes=(),
         suite="paper",
-        revision="r1",
+        suite_revision="r1",
     )
 
 
@@ -46,11 +47,23 @@ def verdict(
     cause: str | None = None,
     cause_on_device: str | None = None,
     unknown_placement: int = 0,
+    unknown_cause: int = 0,
+    not_counted_cause: str | None = None,
 ) -> FunctionVerdict:
     on_device = word if on_device == "as the verdict" else on_device
     fell_back = int(cause_on_device == "placement")
     return FunctionVerdict(
-        on.id, function, word, on_device, cause, cause_on_device or cause, fell_back, unknown_placement
+        on.id,
+        function,
+        word,
+        on_device,
+        cause,
+        cause_on_device or cause,
+        fell_back,
+        unknown_placement,
+        failed=int(word in ("partial", "complete")),
+        unknown_cause=unknown_cause,
+        not_counted_cause=not_counted_cause,
     )
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
+import altair as alt
 import pytest
+import vl_convert
 
 from coordinator.errors import NotFoundError
 from coordinator.reference.models import Reference
 from coordinator.reference.reader import read
 from coordinator.reports.chapters import CHAPTERS
-from coordinator.reports.charts.figure import CONFIG, DARK, SHEET, Figure, dark, of_both
-from coordinator.reports.models import Charted, FirstCall, Placed
+from coordinator.reports.charts.figure import Figure
+from coordinator.reports.charts.theme import CONFIG, DARK, SHEET, dark, of_both
 from coordinator.reports.service import Asked, chart_of
+from coordinator.results.report_data import Charted, FirstCall, Placed
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
 STUDY = read()
@@ -66,6 +71,38 @@ def test_every_figure_of_a_full_campaign_is_drawn_and_described() -> None:
         json.dumps(each.spec, allow_nan=False)
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_figure_is_valid_vega_lite_in_its_whole(theme: str) -> None:
+    """With its title, its look and its rows, which Altair has not seen."""
+    for figure in drawn(fleet(STUDY)).values():
+        if figure.spec is not None:
+            alt.Chart.from_dict(dark(figure.spec) if theme == "dark" else figure.spec, validate=True)
+
+
+def test_what_is_drawn_is_of_a_version_that_can_be_drawn() -> None:
+    major_minor = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    assert major_minor in vl_convert.get_vegalite_versions()
+    for figure in drawn(fleet()).values():
+        assert figure.spec is not None
+        assert figure.spec["$schema"].endswith(f"/{alt.SCHEMA_VERSION}.json")
+
+
+def test_neither_a_command_nor_a_start_waits_for_the_libraries_that_draw() -> None:
+    program = "import sys, coordinator.cli, coordinator.app; print({'altair', 'vl_convert'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_two_targets_never_share_both_colour_and_dash() -> None:
+    targets = [target(n, f"d{n}", "gpu") for n in range(36)]
+    latencies = [each for on in targets for n in range(6) for each in measured(on, f"torch.function_{n}", 1.0 + n)]
+    found = drawn(charted(targets, (), latencies))["densities"].bare
+    assert found is not None
+    encoding = next(part["encoding"] for part in _walk(found) if isinstance(part, dict) and "encoding" in part)
+    colours, dashes = (encoding[channel]["scale"]["range"] for channel in ("color", "strokeDash"))
+    assert len(set(zip(colours, map(tuple, dashes), strict=True))) == len(colours) == len(targets)
+
+
 def test_figures_of_the_studys_sample_come_with_the_study_only() -> None:
     assert {"failures_by_decile", "failures_in_top20"} == drawn(fleet(STUDY)).keys() - drawn(fleet()).keys()
 
@@ -106,7 +143,7 @@ def test_the_scatter_has_a_point_a_function_on_two_logarithmic_axes() -> None:
     (one,) = [each for each in values(found) if each["function"] == "torch.function_1"]
     assert (one["x"], one["y"], one["pair"]) == (2.0, 40.0, "torch@2.9.0/cpu → xla")
     assert len(values(found)) == 7
-    axes = [each for each in _walk(found.bare) if isinstance(each, dict) and each.get("type") == "quantitative"]
+    axes = _axes(found)
     assert axes
     assert all(each["scale"]["type"] == "log" and "ms" in each["title"] for each in axes)
 
@@ -127,8 +164,7 @@ def test_the_study_stands_beside_and_says_that_it_is_the_study() -> None:
 def test_axes_carry_their_unit() -> None:
     found = [each for each in drawn(fleet(STUDY)).values() if each.bare is not None]
     for each in found:
-        axes = [one for one in _walk(each.bare) if isinstance(one, dict) and one.get("type") == "quantitative"]
-        titles = [one["title"] for one in axes if one.get("title")]
+        titles = [axis["title"] for axis in _axes(each)]
         assert titles
         assert all(any(unit in title for unit in ("(%)", "(ms", "times as long", "(share)")) for title in titles)
 
@@ -239,6 +275,13 @@ def luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else math.pow((part + 0.055) / 1.055, 2.4) for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _axes(figure: Figure) -> list[dict[str, Any]]:
+    """What its marks show along x and y in numbers."""
+    encodings = [part["encoding"] for part in _walk(figure.bare) if isinstance(part, dict) and "encoding" in part]
+    axes = [encoding[axis] for encoding in encodings for axis in ("x", "y") if axis in encoding]
+    return [axis for axis in axes if axis["type"] == "quantitative"]
 
 
 def _walk(spec: Any) -> Iterator[Any]:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail, Counters, Estimate
-from coordinator.reports.models import Charted
 from coordinator.results.ratios import comparisons
+from coordinator.results.report_data import Charted
 from coordinator.results.summary import summary
 from protocol.enums import TimingPolicy
 from tests.unit.reports.charting import CPU, XLA, charted, measured, target, verdict
@@ -47,9 +47,9 @@ FLEET = charted(
         *(verdict(CPU, name, "success") for name in ("torch.a", "torch.b", "torch.c", "torch.d")),
         verdict(XLA, "torch.a", "success"),
         verdict(XLA, "torch.b", "partial", cause="type"),
-        verdict(XLA, "torch.c", "complete", cause="not_implemented"),
+        verdict(XLA, "torch.c", "complete", cause="not_implemented", unknown_cause=1),
         verdict(XLA, "torch.d", "success", "complete", cause_on_device="placement"),
-        verdict(XLA, "torch.e", "unknown"),
+        verdict(XLA, "torch.e", "unknown", not_counted_cause="removed"),
     ],
     [*measured(CPU, "torch.a", 1.0), *measured(XLA, "torch.a", 25.0)],
 )
@@ -68,7 +68,8 @@ def test_a_target_says_what_ports_what_does_not_and_why() -> None:
     assert "Hardware: a CPU." in xla
     assert "2 of 4 functions port without a failure (50 %, interval 15 to 85 %), 1 in part, 1 not at all." in xla
     assert "The main causes of failure are not_implemented (1) and type (1)." in xla
-    assert "1 function is unknown: every case was skipped or incomplete, such as of torch.e." in xla
+    assert "No rule knows the cause of 1 of 2 failed cases." in xla
+    assert "1 function is unknown: every case was skipped or incomplete (removed (1)), such as of torch.e." in xla
 
 
 def test_a_target_says_what_fell_back() -> None:
@@ -81,7 +82,7 @@ def test_a_target_says_what_fell_back() -> None:
 
 def test_a_target_says_what_is_intolerably_slow_and_against_what() -> None:
     xla = told(FLEET)["torch@2.9.0/xla"]
-    assert "takes 25 times as long as on torch@2.9.0/cpu (geometric mean over 1 function)." in xla
+    assert "takes 25 times as long as on torch@2.9.0/cpu (geometric mean over 1 function; 0 are faster)." in xla
     assert "1 of 1 run intolerably slow, more than 10 times as long: such as torch.a (25 times)." in xla
     assert "None takes more than 30 times as long." in told(FLEET, tolerable=30)["torch@2.9.0/xla"]
 

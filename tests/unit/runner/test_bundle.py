@@ -18,8 +18,9 @@ from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 from protocol.enums import DeviceClass, Ending, Verdict
 from protocol.outcomes import Outcome
 from protocol.runner import Fingerprint, RunnerInfo
-from runners.cli.bundle import BundleError, BundleWriter, differences
+from runners.cli.bundle import BundleWriter, differences
 from runners.cli.charting import select, shown, tasks
+from runners.errors import BundleError
 
 NAMES = ("f/a", "f/b", "g/a")
 

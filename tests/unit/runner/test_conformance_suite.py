@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,14 +10,14 @@ import pytest
 
 from protocol.catalogue import Catalogue, CatalogueSuite
 from protocol.enums import CONFORMANCE_SUITE, ConformanceTag
-from runners.frameworks import Framework
 from runners.suite.cases import Function
 from runners.suite.catalogue import offer, suites_of
 from runners.suite.conformance import FUNCTIONS
+from runners.suite.framework import Framework
 
 
 def _framework(**suites: list[Function]) -> Framework:
-    return cast(Framework, SimpleNamespace(NAME="one", __file__=str(Path(__file__)), suites=lambda: suites))
+    return cast(Framework, SimpleNamespace(name="one", load_suites=lambda: suites))
 
 
 def _offered(suites: Mapping[str, Sequence[Function]], revision: str) -> list[CatalogueSuite]:

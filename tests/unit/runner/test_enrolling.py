@@ -8,16 +8,9 @@ from pathlib import Path
 import pytest
 
 from protocol.enrolment import NAME
+from runners.errors import RefusedError, UnansweredError
 from runners.http.access import Access
-from runners.http.enrolment import (
-    MAX_NAME,
-    RefusedError,
-    UnansweredError,
-    _answer,
-    default_name,
-    joining,
-    reached_at,
-)
+from runners.http.enrolment import MAX_NAME, _answer, default_name, joining, reached_at
 
 
 def opens(access: Access, secret: str) -> bool:

@@ -82,9 +82,9 @@ def test_a_framework_that_cannot_be_imported_is_no_environment(project: Path, mo
 
 
 def test_a_device_that_needs_other_packages_has_an_environment_of_its_own(project: Path) -> None:
-    (project / "runners" / "torch" / "lock-npu.txt").write_text("torch-npu==1\n")
+    (project / "runners" / "torch" / "lock-tpu.txt").write_text("torch-xla==1\n")
     assert environments.path("torch", "cpu") == environments.path("torch", "xla") == environments.path("torch")
-    assert environments.path("torch", "npu").name.startswith("torch-npu-")
+    assert environments.path("torch", "tpu").name.startswith("torch-tpu-")
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_a_device_that_a_package_brings_is_found_by_its_word(project: Path) -> N
     second = complete(environments.path("torch", "", ["npu==2"]), mark)
     os.utime(first / environments.COMPLETE, (1, 1))
     assert environments.find("torch", "npu") == second, "the latest of several"
-    assert environments.find("torch", "cpu") == plain == environments.find("torch", "tpu")
+    assert environments.find("torch", "cpu") == plain == environments.find("torch", "xla")
     environments.set_up("torch", say=lambda line: None, added=["npu==1"])
     assert environments.find("torch", "npu") == first, "asked for again, it is the latest"
 

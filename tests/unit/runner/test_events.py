@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from protocol.enums import Ending, Verdict
 from protocol.events import EVENT
 from protocol.outcomes import Outcome
-from runners.isolation.events import BATCH, AheadError, EventLog, TrimmedError
+from runners.errors import AheadError, TrimmedError
+from runners.isolation.events import BATCH, EventLog
 
 PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.1)
 

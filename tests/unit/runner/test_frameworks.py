@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from runners import frameworks
+from runners.errors import UnknownFrameworkError
+from runners.suite.framework import DeviceDeclaration, Framework
 
-TORCH = cast(Any, SimpleNamespace(NAME="torch", DEVICES={"cpu": {"A": "1"}}, device=lambda name: f"our {name}"))
+ROOT = Path(__file__).parents[3]
+CPU = DeviceDeclaration("builtins:str", {"A": "1"})
+TORCH = Framework("torch", {"cpu": CPU}, suites={}, unserved={"gone": "it needs another system"})
 
 
 @pytest.fixture
@@ -20,12 +27,12 @@ def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Installs a package, as far as Python's own machinery can tell, with one entry point."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def install(point: str, code: str) -> None:
+    def install(point: str, code: str, group: str = frameworks.DEVICE_GROUP) -> None:
         (tmp_path / "npu_package.py").write_text(code)
         information = tmp_path / "npu_package-0.dist-info"
         information.mkdir()
         (information / "METADATA").write_text("Metadata-Version: 2.1\nName: npu-package\nVersion: 0\n")
-        (information / "entry_points.txt").write_text(f"[{frameworks.DEVICE_GROUP}]\n{point} = npu_package\n")
+        (information / "entry_points.txt").write_text(f"[{group}]\n{point} = npu_package\n")
 
     yield install
     sys.modules.pop("npu_package", None)
@@ -35,22 +42,20 @@ def test_a_device_of_a_package_stands_behind_ours(bring: Any) -> None:
     bring("torch.npu", "VARIABLES = {'B': '2'}\ndef device(): return 'their npu'\n")
     assert frameworks.devices(TORCH) == ["cpu", "npu"]
     assert frameworks.variables(TORCH, "npu") == {"B": "2"}
-    assert frameworks.device(TORCH, "npu") == "their npu"
+    assert frameworks.load_device(TORCH, "npu") == "their npu"
 
 
 def test_no_package_stands_in_for_a_device_of_ours(bring: Any) -> None:
     bring("torch.cpu", "VARIABLES = {'B': '2'}\ndef device(): return 'their cpu'\n")
     assert frameworks.devices(TORCH) == ["cpu"]
     assert frameworks.variables(TORCH, "cpu") == {"A": "1"}
-    assert frameworks.device(TORCH, "cpu") == "our cpu"
+    assert frameworks.load_device(TORCH, "cpu") == ""
 
 
 def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
     bring("jax.npu", "VARIABLES = {}\ndef device(): return 'their npu'\n")
-    with pytest.raises(
-        frameworks.UnknownFrameworkError, match=r"has no device 'npu'; it has cpu, and .*--with PACKAGE"
-    ):
-        frameworks.device(TORCH, "npu")
+    with pytest.raises(UnknownFrameworkError, match=r"has no device 'npu'; it has cpu, and .*--with PACKAGE"):
+        frameworks.load_device(TORCH, "npu")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +68,75 @@ def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
 )
 def test_a_package_that_cannot_be_used_is_one_line(bring: Any, code: str, words: str) -> None:
     bring("torch.npu", code)
-    with pytest.raises(frameworks.UnknownFrameworkError, match=words) as told:
+    with pytest.raises(UnknownFrameworkError, match=words) as told:
         frameworks.variables(TORCH, "npu")
     assert "\n" not in str(told.value)
+
+
+def _runner(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "runners", *arguments],
+        env={**os.environ, "PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_folder_in_runners_makes_no_framework(tmp_path: Path) -> None:
+    for folder in ("protocol", "runners"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "runners" / "abacus").mkdir()
+    (tmp_path / "runners" / "abacus" / "__init__.py").touch()
+    for folder in ("abacus", "http", "suite"):
+        done = _runner(tmp_path, "cases", folder)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"portolan-runner: no framework {folder!r}; there are: jax, tensorflow, torch\n"
+
+
+@pytest.mark.parametrize("arguments", [["serve"], ["run"], ["cases"], ["setup"]], ids=lambda arguments: arguments[0])
+def test_a_device_that_no_runner_can_serve_is_refused_with_the_reason(arguments: list[str]) -> None:
+    done = _runner(ROOT, *arguments, "torch", "mps")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("portolan-runner: torch/mps cannot be served here: ")
+    assert "needs Linux" in line
+    assert line.endswith("; there are cpu, cuda, tpu, xla")
+
+
+def test_a_device_that_is_not_served_is_not_offered_either() -> None:
+    assert "gone" not in frameworks.devices(TORCH)
+    with pytest.raises(UnknownFrameworkError, match="torch/gone cannot be served here: it needs another"):
+        frameworks.variables(TORCH, "gone")
+
+
+def test_an_entry_point_that_names_no_declaration_is_one_line(bring: Any) -> None:
+    bring("abacus", "NAME = 'abacus'\n", group=frameworks.GROUP)
+    with pytest.raises(UnknownFrameworkError, match=r"framework 'abacus': .* must name a Framework") as told:
+        frameworks.load("abacus")
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("framework", frameworks.OURS.values(), ids=lambda framework: framework.name)
+def test_a_declaration_names_what_is_there(framework: Framework) -> None:
+    home = ROOT / "runners" / framework.name
+    locks = {path.stem for path in home.glob("lock*.txt") if "." not in path.stem}
+    own = {f"lock-{name}" for name, device in framework.devices.items() if device.own_environment}
+    assert locks == {"lock", *own}
+    for device in framework.devices.values():
+        module, _, implementation = device.implementation.partition(":")
+        tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+        assert implementation in {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    for package in framework.suites.values():
+        assert (ROOT / package.replace(".", "/") / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("name", frameworks.OURS)
+def test_every_framework_has_the_same_names(name: str) -> None:
+    """But for the locks of devices and versions."""
+    entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
+    assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
+        *("__init__.py", "devices.py", "placement.py", "suites"),
+        *("lock.txt", "requirements.txt"),
+    }

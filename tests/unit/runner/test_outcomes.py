@@ -7,6 +7,7 @@ import json
 import signal
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from protocol import limits, outcomes
 from protocol.enums import Ending, Verdict
 from protocol.limits import MAX_SECONDS
 from protocol.outcomes import Outcome
+from runners.errors import MissingPackageError
 from runners.isolation import observations
 from runners.isolation.channel import encode
 from runners.isolation.observations import (
@@ -25,6 +27,8 @@ from runners.isolation.observations import (
     printable,
 )
 from runners.isolation.outcomes import died, harness_failed, with_log
+from runners.suite.optional import optional
+from runners.suite.sequences import aligned
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -119,3 +123,18 @@ def test_what_a_child_sends_has_the_fields_and_the_limits_of_the_contract() -> N
         limits.MAX_MILLISECONDS,
         limits.MAX_SECONDS,
     )
+
+
+def test_a_package_that_is_missing_is_named_when_it_is_used_and_not_before() -> None:
+    absent = optional("absent_package.special")
+    softmax = absent.softmax
+    with pytest.raises(MissingPackageError, match=r"needs absent_package.special.softmax, and .* no absent_package"):
+        softmax([1.0], axis=-1)
+    assert optional("json.decoder").JSONDecoder is json.JSONDecoder
+
+
+@pytest.mark.parametrize(("one", "other"), [([1, 2], [3]), ([1], [2, 3])])
+def test_sequences_of_different_lengths_are_not_aligned(one: list[int], other: list[int]) -> None:
+    assert list(aligned([1, 2], "ab")) == [(1, "a"), (2, "b")]
+    with pytest.raises(ValueError, match="different lengths"):
+        list(aligned(one, other))

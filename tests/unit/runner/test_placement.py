@@ -26,7 +26,7 @@ DEVICE = cast(Device, Accelerator())
 
 def case(**options: Any) -> Case:
     function = Function("npu.add", reference=np.add, **options)
-    function.value("plain", lambda make: (make.normal(4),))
+    function.value("plain", lambda inputs: (inputs.normal(4),))
     return function.cases[-1]
 
 

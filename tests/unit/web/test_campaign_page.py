@@ -36,7 +36,7 @@ def test_the_rate_and_the_time_left_are_unknown_before_anything_is_done() -> Non
 def test_progress_says_the_rate_and_about_when_it_ends() -> None:
     told = progress(counters(2000, passed=500), 100.0, 300.0)
     assert (told.percent, told.per_second, told.seconds_left) == (25.0, 5.0, 300.0)
-    assert told.said == "500 of 2\u202f000 jobs are done; about 5\u202fmin left."
+    assert told.said == "500 of 2,000 jobs are done; about 5 min 00 s left."
 
 
 def test_what_has_ended_has_no_time_left() -> None:
@@ -69,7 +69,7 @@ def test_causes_are_counted_by_both_verdicts_the_most_frequent_first() -> None:
         ("type", 2, 2),
         ("placement", 0, 4),
     ]
-    assert told[2].address_on_device == "/campaigns/7/matrix?q=cause%3Aplacement&by=device"
+    assert told[2].address_on_device == "/campaigns/7/matrix?q=cause%3Aplacement&verdict=on_device"
 
 
 def test_a_cause_that_is_in_no_count_matters_only_where_nothing_counts() -> None:

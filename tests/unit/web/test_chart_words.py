@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.results.comparison.models import Change, Half
-from coordinator.results.models import Cell, Key, Past
-from coordinator.results.service import modules
+from coordinator.results.models import Cell, FunctionKey, HistoryCell
+from coordinator.results.service import mark_changes, modules
 from coordinator.web.comparison import buckets
-from coordinator.web.history import changed
+from coordinator.web.filters import milliseconds
 from coordinator.web.matrix import function_address, shown
 from coordinator.web.outcomes import MOST_TEXT, cut
 from coordinator.web.plots import MOST_DOTS, Scale, dot, scale_of, strips, thinned
-from coordinator.web.words import milliseconds
 
 CELL: dict[str, Any] = {
     "campaign_id": 1,
@@ -46,6 +45,9 @@ CELL: dict[str, Any] = {
     "iqr_ms": None,
     "ratio_to_cpu": None,
     "ratio_cases": None,
+    "samples": None,
+    "unknown_cause": 0,
+    "cpu_target_id": None,
 }
 FELL_BACK = {"verdict_on_device": "partial", "passed_on_device": 1, "fell_back": 2, "cause_on_device": "placement"}
 
@@ -54,17 +56,17 @@ samples = st.lists(st.floats(1e-6, 1e6), max_size=200)
 
 def test_both_verdicts_are_shown_where_they_differ() -> None:
     cell = Cell.model_validate({**CELL, **FELL_BACK})
-    plain = shown(cell, "verdict")
+    plain = shown(cell, "anywhere")
     assert (plain.main.verdict, plain.main.passed, plain.main.cause) == ("success", 3, None)
     assert plain.other is not None
     assert (plain.other.verdict, plain.other.passed, plain.other.cause) == ("partial", 1, "placement")
-    assert plain.remarks == ("2 fell back",)
-    strict = shown(cell, "device")
+    assert plain.remarks == ("2 cases fell back to the host",)
+    strict = shown(cell, "on_device")
     assert (strict.main, strict.other) == (plain.other, plain.main)
 
 
 def test_a_cell_whose_verdicts_agree_says_so_once_and_unknown_is_no_zero() -> None:
-    told = shown(Cell.model_validate(CELL), "verdict")
+    told = shown(Cell.model_validate(CELL), "anywhere")
     assert (told.other, told.steady, told.ratio, told.remarks) == (None, None, None, ())
 
 
@@ -72,7 +74,7 @@ def test_a_function_that_never_touches_a_device_keeps_its_verdict_when_counted_b
     host = Cell.model_validate(
         {**CELL, "host_only": True, "verdict_on_device": None, "passed_on_device": None, "total_on_device": None}
     )
-    assert shown(host, "device").main.verdict == "success"
+    assert shown(host, "on_device").main.verdict == "success"
 
 
 def test_without_a_counted_case_the_cell_says_why() -> None:
@@ -84,8 +86,8 @@ def test_without_a_counted_case_the_cell_says_why() -> None:
         "total_on_device": 0,
         "total": 0,
     }
-    told = shown(Cell.model_validate({**CELL, **gone, "skipped": 1, "not_counted_cause": "removed"}), "verdict")
-    assert (told.main.said, told.main.cause, told.remarks) == ("no counted case", "removed", ("1 skipped",))
+    told = shown(Cell.model_validate({**CELL, **gone, "skipped": 1, "not_counted_cause": "removed"}), "anywhere")
+    assert (told.main.description, told.main.cause, told.remarks) == ("no counted case", "removed", ("1 skipped",))
 
 
 def test_an_address_holds_any_name() -> None:
@@ -96,10 +98,10 @@ def test_an_address_holds_any_name() -> None:
 
 def test_modules_say_where_their_first_function_stands() -> None:
     keys = [
-        Key(framework="jax", module="jax.numpy", function="jax.numpy.add"),
-        Key(framework="torch", module="torch", function="torch.add"),
-        Key(framework="torch", module="torch", function="torch.cat"),
-        Key(framework="torch", module="torch.nn", function="torch.nn.Linear"),
+        FunctionKey(framework="jax", module="jax.numpy", function="jax.numpy.add"),
+        FunctionKey(framework="torch", module="torch", function="torch.add"),
+        FunctionKey(framework="torch", module="torch", function="torch.cat"),
+        FunctionKey(framework="torch", module="torch.nn", function="torch.nn.Linear"),
     ]
     assert [(each.name, each.functions, each.first) for each in modules(keys)] == [
         ("jax.numpy", 1, 0),
@@ -132,7 +134,7 @@ def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
     ]
 
 
-def past(verdict: str, revision: str) -> Past:
+def past(verdict: str, revision: str, suite: str = "paper") -> HistoryCell:
     more = {
         "campaign": "c",
         "created_at": datetime.now(UTC),
@@ -142,17 +144,23 @@ def past(verdict: str, revision: str) -> Past:
         "device_class": "cpu",
         "hardware": "a CPU",
         "environment": "e",
-        "suite": "paper",
+        "suite": suite,
         "suite_revision": revision,
         "simulated": False,
         "sentences": [],
+        "changed": False,
     }
-    return Past.model_validate({**CELL, **more, "verdict": verdict})
+    return HistoryCell.model_validate({**CELL, **more, "verdict": verdict})
 
 
 def test_a_history_marks_changes_within_one_suite_revision_only() -> None:
     newest_first = [past("partial", "r2"), past("success", "r1"), past("success", "r2"), past("complete", "r1")]
-    assert changed(newest_first) == (True, True, False, False)
+    assert [cell.changed for cell in mark_changes(newest_first)] == [True, True, False, False]
+
+
+def test_a_history_never_compares_two_suites_whatever_their_revisions() -> None:
+    newest_first = [past("partial", "r1", "library"), past("success", "r1"), past("success", "r1", "library")]
+    assert [cell.changed for cell in mark_changes(newest_first)] == [True, False, False]
 
 
 @settings(deadline=None)

@@ -14,51 +14,51 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from runners.suite.cases import On, Prepare
+from runners.suite.cases import Context, Prepare
 from runners.suite.sequences import aligned
 
 
-def jitted(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def jitted(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Under ``jax.jit``, which gets the arrays; plain values and options are constants to it."""
-    compiled = jax.jit(_of_arrays(on, arguments, options))
-    return on.compiled(lambda: compiled(*_arrays(arguments)))
+    compiled = jax.jit(_of_arrays(context, arguments, options))
+    return context.compiled(lambda: compiled(*_arrays(arguments)))
 
 
-def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
     *called, upstream = arguments
     wanted = [index for index, each in enumerate(called) if _is_floating(each)]
 
     def function(*floating: Any) -> Any:
         given = dict(aligned(wanted, floating))
-        return on.function(*(given.get(index, each) for index, each in enumerate(called)), **options)
+        return context.function(*(given.get(index, each) for index, each in enumerate(called)), **options)
 
     def forward_and_backward(floating: Any, upstream: Any) -> list[Any]:
         result, backward = jax.vjp(function, *floating)
         return [result, *backward(upstream)]
 
     both = jax.jit(forward_and_backward)
-    return on.compiled(lambda: both([called[index] for index in wanted], upstream))
+    return context.compiled(lambda: both([called[index] for index in wanted], upstream))
 
 
-def tangent(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def tangent(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Forward mode along ``direction``, the last argument, for the one argument before it: ``[result, tangent]``."""
     x, direction = arguments
-    both = jax.jit(lambda x, direction: list(jax.jvp(partial(on.function, **options), (x,), (direction,))))
-    return on.compiled(lambda: both(x, direction))
+    both = jax.jit(lambda x, direction: list(jax.jvp(partial(context.function, **options), (x,), (direction,))))
+    return context.compiled(lambda: both(x, direction))
 
 
-def in_vmap(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def in_vmap(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Under ``jax.vmap`` over the first axis of every array."""
-    mapped = jax.vmap(_of_arrays(on, arguments, options))
-    return on.compiled(lambda: mapped(*_arrays(arguments)))
+    mapped = jax.vmap(_of_arrays(context, arguments, options))
+    return context.compiled(lambda: mapped(*_arrays(arguments)))
 
 
 def using(**fixed: Any) -> Prepare:
     """With further options, for those whose names ``Function.value`` takes itself."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        return on.compiled(partial(on.function, *arguments, **fixed, **options))
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        return context.compiled(partial(context.function, *arguments, **fixed, **options))
 
     return prepare
 
@@ -71,12 +71,12 @@ def _is_floating(argument: Any) -> bool:
     return isinstance(argument, jax.Array) and bool(jnp.issubdtype(argument.dtype, jnp.inexact))
 
 
-def _of_arrays(on: On, arguments: Any, options: Any) -> Callable[..., Any]:
+def _of_arrays(context: Context, arguments: Any, options: Any) -> Callable[..., Any]:
     """The function of its arrays alone, all else filled in."""
 
     def function(*arrays: Any) -> Any:
         following = iter(arrays)
         given = [next(following) if isinstance(each, jax.Array) else each for each in arguments]
-        return on.function(*given, **options)
+        return context.function(*given, **options)
 
     return function

@@ -14,36 +14,36 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 
 AXIS = "members"
 
 
-def along_vmap(on: On, x: Any, **options: Any) -> Callable[[], Any]:
+def along_vmap(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
     """One member for each of the first axis, all on one device."""
-    mapped = jax.vmap(lambda each: on.function(each, AXIS, **options), axis_name=AXIS)
-    return on.compiled(lambda: mapped(x))
+    mapped = jax.vmap(lambda each: context.function(each, AXIS, **options), axis_name=AXIS)
+    return context.compiled(lambda: mapped(x))
 
 
-def along_jitted_vmap(on: On, x: Any, **options: Any) -> Callable[[], Any]:
-    mapped = jax.jit(jax.vmap(lambda each: on.function(each, AXIS, **options), axis_name=AXIS))
-    return on.compiled(lambda: mapped(x))
+def along_jitted_vmap(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
+    mapped = jax.jit(jax.vmap(lambda each: context.function(each, AXIS, **options), axis_name=AXIS))
+    return context.compiled(lambda: mapped(x))
 
 
-def along_pmap(on: On, x: Any, **options: Any) -> Callable[[], Any]:
+def along_pmap(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
     """One device, as ``jax.pmap`` takes it."""
-    mapped = jax.pmap(lambda each: on.function(each, AXIS, **options), AXIS, devices=[on.device])
-    return on.compiled(lambda: mapped(x))
+    mapped = jax.pmap(lambda each: context.function(each, AXIS, **options), AXIS, devices=[context.device])
+    return context.compiled(lambda: mapped(x))
 
 
 def sharded_over(count: int) -> Prepare:
     """Over that many devices, with what is on each a part of the first axis."""
 
-    def prepare(on: On, x: Any, **options: Any) -> Callable[[], Any]:
+    def prepare(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
         mesh = Mesh(np.array(jax.devices()[:count]), (AXIS,))
         mapped = jax.jit(
             jax.shard_map(
-                lambda part: on.function(part, AXIS, **options),
+                lambda part: context.function(part, AXIS, **options),
                 mesh=mesh,
                 in_specs=PartitionSpec(AXIS),
                 out_specs=PartitionSpec(AXIS),
@@ -53,23 +53,23 @@ def sharded_over(count: int) -> Prepare:
         )
         spread = jax.device_put(x, jax.NamedSharding(mesh, PartitionSpec(AXIS)))
         jax.block_until_ready(spread)
-        return on.compiled(lambda: mapped(spread))
+        return context.compiled(lambda: mapped(spread))
 
     return prepare
 
 
-def gradient_along_vmap(on: On, x: Any, upstream: Any, **options: Any) -> Callable[[], Any]:
-    mapped = jax.vmap(lambda each: on.function(each, AXIS, **options), axis_name=AXIS)
+def gradient_along_vmap(context: Context, x: Any, upstream: Any, **options: Any) -> Callable[[], Any]:
+    mapped = jax.vmap(lambda each: context.function(each, AXIS, **options), axis_name=AXIS)
 
     def forward_and_backward(x: Any, upstream: Any) -> list[Any]:
         result, backward = jax.vjp(mapped, x)
         return [result, *backward(upstream)]
 
     both = jax.jit(forward_and_backward)
-    return on.compiled(lambda: both(x, upstream))
+    return context.compiled(lambda: both(x, upstream))
 
 
-def one_device_only(on: On) -> str | None:
+def one_device_only(context: Context) -> str | None:
     count = len(jax.devices())
     return None if count > 1 else f"it speaks between two devices; there is {count}"
 
@@ -85,23 +85,23 @@ def gathered_in_shards(x: Any, axis: int = 0, tiled: bool = False, axis_index_gr
 
 
 all_gather = Function("jax.lax.all_gather", gathered, prepare=along_vmap)
-all_gather.value("float32-16x64x32", lambda make: [make.normal(16, 64, 32)])
-all_gather.value("float64", lambda make: [make.normal(4, 7)], dtype="float64")
-all_gather.value("bfloat16", lambda make: [make.normal(4, 7)], dtype="bfloat16")
-all_gather.value("complex64", lambda make: [make.normal(4, 3) + 1j * make.normal(4, 3)], dtype="complex64")
-all_gather.value("int32-last-axis", lambda make: [make.integers(4, 7, dtype="int32")], dtype="int32", axis=1)
-all_gather.value("bool", lambda make: [make.booleans(4, 9)], dtype="bool")
-all_gather.value("tiled", lambda make: [make.normal(4, 6, 5)], tiled=True)
-all_gather.value("tiled-last-axis", lambda make: [make.normal(4, 6, 5)], axis=1, tiled=True)
-all_gather.value("scalars", lambda make: [make.normal(8)])
-all_gather.value("jitted", lambda make: [make.normal(8, 64, 16)], prepare=along_jitted_vmap)
-all_gather.value("pmap", lambda make: [make.normal(1, 64, 128)], prepare=along_pmap)
+all_gather.value("float32-16x64x32", lambda inputs: [inputs.normal(16, 64, 32)])
+all_gather.value("float64", lambda inputs: [inputs.normal(4, 7)], dtype="float64")
+all_gather.value("bfloat16", lambda inputs: [inputs.normal(4, 7)], dtype="bfloat16")
+all_gather.value("complex64", lambda inputs: [inputs.normal(4, 3) + 1j * inputs.normal(4, 3)], dtype="complex64")
+all_gather.value("int32-last-axis", lambda inputs: [inputs.integers(4, 7, dtype="int32")], dtype="int32", axis=1)
+all_gather.value("bool", lambda inputs: [inputs.booleans(4, 9)], dtype="bool")
+all_gather.value("tiled", lambda inputs: [inputs.normal(4, 6, 5)], tiled=True)
+all_gather.value("tiled-last-axis", lambda inputs: [inputs.normal(4, 6, 5)], axis=1, tiled=True)
+all_gather.value("scalars", lambda inputs: [inputs.normal(8)])
+all_gather.value("jitted", lambda inputs: [inputs.normal(8, 64, 16)], prepare=along_jitted_vmap)
+all_gather.value("pmap", lambda inputs: [inputs.normal(1, 64, 128)], prepare=along_pmap)
 all_gather.value(
-    "one-device", lambda make: [make.normal(64, 128)], prepare=sharded_over(1), reference=gathered_in_shards
+    "one-device", lambda inputs: [inputs.normal(64, 128)], prepare=sharded_over(1), reference=gathered_in_shards
 )
 all_gather.value(
     "one-device-tiled",
-    lambda make: [make.normal(64, 128)],
+    lambda inputs: [inputs.normal(64, 128)],
     prepare=sharded_over(1),
     reference=gathered_in_shards,
     axis=1,
@@ -109,20 +109,20 @@ all_gather.value(
 )
 all_gather.value(
     "one-group",
-    lambda make: [make.normal(64, 128)],
+    lambda inputs: [inputs.normal(64, 128)],
     prepare=sharded_over(1),
     reference=gathered_in_shards,
     axis_index_groups=[[0]],
 )
 all_gather.value(
     "gradient",
-    lambda make: [make.normal(4, 6), make.normal(4, 4, 6)],
+    lambda inputs: [inputs.normal(4, 6), inputs.normal(4, 4, 6)],
     prepare=gradient_along_vmap,
     reference=lambda x, upstream: [gathered(x), upstream.sum(0)],
 )
 all_gather.value(
     "two-devices",
-    lambda make: [make.normal(8, 16)],
+    lambda inputs: [inputs.normal(8, 16)],
     prepare=sharded_over(2),
     reference=lambda x: np.concatenate([x.reshape(2, 4, 16)] * 2),
 )
@@ -134,27 +134,27 @@ def highest(x: Any) -> Any:
 
 
 pmax = Function("jax.lax.pmax", highest, prepare=along_vmap)
-pmax.value("float32-16x64x32", lambda make: [make.normal(16, 64, 32)])
-pmax.value("float64", lambda make: [make.normal(5, 7)], dtype="float64")
-pmax.value("float16", lambda make: [make.normal(5, 7)], dtype="float16")
-pmax.value("bfloat16", lambda make: [make.normal(5, 7)], dtype="bfloat16")
-pmax.value("int32", lambda make: [make.integers(5, 7, dtype="int32")], dtype="int32")
-pmax.value("uint8", lambda make: [make.integers(5, 40, low=0, high=256, dtype="uint8")], dtype="uint8")
-pmax.value("bool", lambda make: [make.rng.random((3, 40)) < 0.3], dtype="bool")
-pmax.value("scalars", lambda make: [make.normal(8)])
-pmax.value("infinities", lambda make: [np.array([[1.0, -np.inf, np.inf], [-2.0, -np.inf, 5.0], [0.5, 3.0, -np.inf]])])
-pmax.value("nan-wins", lambda make: [np.array([[1.0, np.nan, 4.0], [2.0, 7.0, -1.0]])])
+pmax.value("float32-16x64x32", lambda inputs: [inputs.normal(16, 64, 32)])
+pmax.value("float64", lambda inputs: [inputs.normal(5, 7)], dtype="float64")
+pmax.value("float16", lambda inputs: [inputs.normal(5, 7)], dtype="float16")
+pmax.value("bfloat16", lambda inputs: [inputs.normal(5, 7)], dtype="bfloat16")
+pmax.value("int32", lambda inputs: [inputs.integers(5, 7, dtype="int32")], dtype="int32")
+pmax.value("uint8", lambda inputs: [inputs.integers(5, 40, low=0, high=256, dtype="uint8")], dtype="uint8")
+pmax.value("bool", lambda inputs: [inputs.rng.random((3, 40)) < 0.3], dtype="bool")
+pmax.value("scalars", lambda inputs: [inputs.normal(8)])
+pmax.value("infinities", lambda inputs: [np.array([[1.0, -np.inf, np.inf], [-2.0, -np.inf, 5.0], [0.5, 3.0, -np.inf]])])
+pmax.value("nan-wins", lambda inputs: [np.array([[1.0, np.nan, 4.0], [2.0, 7.0, -1.0]])])
 pmax.value(
     "tree",
-    lambda make: [[make.normal(4, 6), make.integers(4, 3, dtype="int32")]],
+    lambda inputs: [[inputs.normal(4, 6), inputs.integers(4, 3, dtype="int32")]],
     reference=lambda tree: [highest(each) for each in tree],
 )
-pmax.value("jitted", lambda make: [make.normal(8, 64, 16)], prepare=along_jitted_vmap)
-pmax.value("pmap", lambda make: [make.normal(1, 64, 128)], prepare=along_pmap)
-pmax.value("one-device", lambda make: [make.normal(64, 128)], prepare=sharded_over(1), reference=lambda x: x)
+pmax.value("jitted", lambda inputs: [inputs.normal(8, 64, 16)], prepare=along_jitted_vmap)
+pmax.value("pmap", lambda inputs: [inputs.normal(1, 64, 128)], prepare=along_pmap)
+pmax.value("one-device", lambda inputs: [inputs.normal(64, 128)], prepare=sharded_over(1), reference=lambda x: x)
 pmax.value(
     "two-devices",
-    lambda make: [make.normal(8, 16)],
+    lambda inputs: [inputs.normal(8, 16)],
     prepare=sharded_over(2),
     reference=lambda x: np.concatenate([np.maximum(x[:4], x[4:])] * 2),
 )

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from runners.jax.suites.paper.calls import in_vmap, jitted, using
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 from runners.suite.checks import Expected
 
 
@@ -19,70 +19,70 @@ def spaced(*bounds: Any) -> Any:
 
 
 arange = Function("jax.numpy.arange", spaced)
-arange.value("int32-65536", lambda make: [65536])
-arange.value("float32-65536", lambda make: [65536.0], prepare=using(dtype="float32"))
-arange.value("from-to", lambda make: [-7, 12])
-arange.value("step", lambda make: [3, 40, 4])
-arange.value("step-backwards", lambda make: [20, -3, -5])
-arange.value("float32-step", lambda make: [0.5, 4.0, 0.25])
-arange.value("float64-step", lambda make: [0.5, 4.0, 0.3], dtype="float64")
-arange.value("float16", lambda make: [2.0, 9.0, 0.5], dtype="float16", prepare=using(dtype="float16"))
-arange.value("bfloat16", lambda make: [2.0, 9.0, 0.5], dtype="bfloat16", prepare=using(dtype="bfloat16"))
+arange.value("int32-65536", lambda inputs: [65536])
+arange.value("float32-65536", lambda inputs: [65536.0], prepare=using(dtype="float32"))
+arange.value("from-to", lambda inputs: [-7, 12])
+arange.value("step", lambda inputs: [3, 40, 4])
+arange.value("step-backwards", lambda inputs: [20, -3, -5])
+arange.value("float32-step", lambda inputs: [0.5, 4.0, 0.25])
+arange.value("float64-step", lambda inputs: [0.5, 4.0, 0.3], dtype="float64")
+arange.value("float16", lambda inputs: [2.0, 9.0, 0.5], dtype="float16", prepare=using(dtype="float16"))
+arange.value("bfloat16", lambda inputs: [2.0, 9.0, 0.5], dtype="bfloat16", prepare=using(dtype="bfloat16"))
 arange.value(
     "uint8",
-    lambda make: [3, 200, 7],
+    lambda inputs: [3, 200, 7],
     prepare=using(dtype="uint8"),
     reference=lambda start, stop, step: np.arange(start, stop, step).astype("uint8"),
 )
 arange.value(
     "int64",
-    lambda make: [2**40, 2**40 + 9, 2],
+    lambda inputs: [2**40, 2**40 + 9, 2],
     dtype="int64",
     reference=lambda start, stop, step: np.arange(start, stop, step),
 )
-arange.value("nothing", lambda make: [5, 5])
-arange.value("nothing-backwards", lambda make: [1.0, 5.0, -1.0])
+arange.value("nothing", lambda inputs: [5, 5])
+arange.value("nothing-backwards", lambda inputs: [1.0, 5.0, -1.0])
 
 
-def within_jit(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def within_jit(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Made by a compiled program, as its constant."""
-    return on.compiled(jax.jit(lambda: on.function(*arguments, **options)))
+    return context.compiled(jax.jit(lambda: context.function(*arguments, **options)))
 
 
-arange.value("jitted", lambda make: [4096], prepare=within_jit)
+arange.value("jitted", lambda inputs: [4096], prepare=within_jit)
 
 
 def from_host(**fixed: Any) -> Prepare:
     """The values lie in the host's memory, as NumPy has them."""
 
-    def prepare(on: On, values: Any, **options: Any) -> Callable[[], Any]:
+    def prepare(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
         here = np.asarray(values)
-        return on.compiled(lambda: on.function(here, **fixed, **options))
+        return context.compiled(lambda: context.function(here, **fixed, **options))
 
     return prepare
 
 
-def from_lists(on: On, values: Any, **options: Any) -> Callable[[], Any]:
+def from_lists(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
     """The values are Python's own numbers in nested lists."""
     here = np.asarray(values).tolist()
-    return on.compiled(lambda: on.function(here, **options))
+    return context.compiled(lambda: context.function(here, **options))
 
 
-def of_members(on: On, members: Any, **options: Any) -> Callable[[], Any]:
+def of_members(context: Context, members: Any, **options: Any) -> Callable[[], Any]:
     """A list of arrays that are on the device already."""
-    return on.compiled(lambda: on.function(members, **options))
+    return context.compiled(lambda: context.function(members, **options))
 
 
 def the_same(x: Any, ndmin: int = 0, copy: bool = True) -> Any:
     return np.array(x, ndmin=ndmin)
 
 
-def copied(on: On, x: Any) -> Callable[[], Any]:
+def copied(context: Context, x: Any) -> Callable[[], Any]:
     """A copy outlives the array that it is of."""
 
     def call() -> Any:
         original = x + 1
-        copy = on.function(original)
+        copy = context.function(original)
         original.delete()
         return copy
 
@@ -90,42 +90,42 @@ def copied(on: On, x: Any) -> Callable[[], Any]:
 
 
 array = Function("jax.numpy.array", the_same)
-array.value("float32-256x256-from-host", lambda make: [make.normal(256, 256)], prepare=from_host())
-array.value("float64-from-host", lambda make: [make.normal(31, 9)], dtype="float64", prepare=from_host())
-array.value("bfloat16-from-host", lambda make: [make.normal(31, 9)], dtype="bfloat16", prepare=from_host())
-array.value("float16-from-host", lambda make: [make.normal(31, 9)], dtype="float16", prepare=from_host())
+array.value("float32-256x256-from-host", lambda inputs: [inputs.normal(256, 256)], prepare=from_host())
+array.value("float64-from-host", lambda inputs: [inputs.normal(31, 9)], dtype="float64", prepare=from_host())
+array.value("bfloat16-from-host", lambda inputs: [inputs.normal(31, 9)], dtype="bfloat16", prepare=from_host())
+array.value("float16-from-host", lambda inputs: [inputs.normal(31, 9)], dtype="float16", prepare=from_host())
 array.value(
     "complex64-from-host",
-    lambda make: [make.normal(7) + 1j * make.normal(7)],
+    lambda inputs: [inputs.normal(7) + 1j * inputs.normal(7)],
     dtype="complex64",
     prepare=from_host(),
 )
 array.value(
     "uint8-from-host",
-    lambda make: [make.integers(40, low=0, high=256, dtype="uint8")],
+    lambda inputs: [inputs.integers(40, low=0, high=256, dtype="uint8")],
     dtype="uint8",
     prepare=from_host(),
 )
-array.value("float32-lists", lambda make: [make.normal(4, 5)], prepare=from_lists)
-array.value("int32-lists", lambda make: [make.integers(4, 5, dtype="int32")], dtype="int32", prepare=from_lists)
-array.value("bool-lists", lambda make: [make.booleans(9)], dtype="bool", prepare=from_lists)
-array.value("python-float", lambda make: [2.5], reference=lambda x: np.array(x, "float64"))
+array.value("float32-lists", lambda inputs: [inputs.normal(4, 5)], prepare=from_lists)
+array.value("int32-lists", lambda inputs: [inputs.integers(4, 5, dtype="int32")], dtype="int32", prepare=from_lists)
+array.value("bool-lists", lambda inputs: [inputs.booleans(9)], dtype="bool", prepare=from_lists)
+array.value("python-float", lambda inputs: [2.5], reference=lambda x: np.array(x, "float64"))
 array.value(
     "integers-to-float32",
-    lambda make: [make.integers(40, dtype="int32")],
+    lambda inputs: [inputs.integers(40, dtype="int32")],
     prepare=using(dtype="float32"),
     reference=lambda x: x.astype("float64"),
 )
 array.value(
     "float32-to-int32",
-    lambda make: [10 * make.normal(40)],
+    lambda inputs: [10 * inputs.normal(40)],
     prepare=using(dtype="int32"),
     reference=lambda x: np.trunc(x).astype("int32"),
 )
-array.value("more-axes", lambda make: [make.normal(6)], ndmin=3)
-array.value("list-of-arrays", lambda make: [[make.normal(6), make.normal(6)]], prepare=of_members)
-array.value("empty", lambda make: [make.normal(0, 3)], prepare=from_host())
-array.value("copy", lambda make: [make.normal(64)], prepare=copied, reference=lambda x: x + 1)
+array.value("more-axes", lambda inputs: [inputs.normal(6)], ndmin=3)
+array.value("list-of-arrays", lambda inputs: [[inputs.normal(6), inputs.normal(6)]], prepare=of_members)
+array.value("empty", lambda inputs: [inputs.normal(0, 3)], prepare=from_host())
+array.value("copy", lambda inputs: [inputs.normal(64)], prepare=copied, reference=lambda x: x + 1)
 
 
 def encoded(x: Any, num_classes: int, axis: int = -1) -> Any:
@@ -139,7 +139,7 @@ def as_type(dtype: str) -> Callable[..., Any]:
 
 
 def classes(count: int, *shape: int) -> Callable[..., Any]:
-    return lambda make: [make.integers(*shape, low=0, high=count, dtype="int32"), count]
+    return lambda inputs: [inputs.integers(*shape, low=0, high=count, dtype="int32"), count]
 
 
 one_hot = Function("jax.nn.one_hot", encoded)
@@ -149,12 +149,12 @@ one_hot.value("to-bfloat16", classes(9, 30), prepare=using(dtype="bfloat16"), re
 one_hot.value("to-float16", classes(9, 30), prepare=using(dtype="float16"), reference=as_type("float16"))
 one_hot.value("to-int32", classes(9, 30), prepare=using(dtype="int32"), reference=as_type("int32"))
 one_hot.value("to-bool", classes(9, 30), prepare=using(dtype="bool"), reference=as_type("bool"))
-one_hot.value("uint8", lambda make: [make.integers(40, low=0, high=20, dtype="uint8"), 20])
-one_hot.value("of-floats", lambda make: [np.array([0.0, 2.0, 1.0, 1.5]), 3])
-one_hot.value("outside", lambda make: [np.array([-1, 0, 3, 4, 2], "int32"), 4])
+one_hot.value("uint8", lambda inputs: [inputs.integers(40, low=0, high=20, dtype="uint8"), 20])
+one_hot.value("of-floats", lambda inputs: [np.array([0.0, 2.0, 1.0, 1.5]), 3])
+one_hot.value("outside", lambda inputs: [np.array([-1, 0, 3, 4, 2], "int32"), 4])
 one_hot.value("first-axis", classes(5, 6, 7), axis=0)
 one_hot.value("middle-axis", classes(5, 6, 7), axis=1)
-one_hot.value("scalar", lambda make: [np.array(2, "int32"), 5])
+one_hot.value("scalar", lambda inputs: [np.array(2, "int32"), 5])
 one_hot.value("empty", classes(5, 0))
 one_hot.value("jitted", classes(64, 128), prepare=jitted)
 one_hot.value("vmap", classes(7, 4, 9), prepare=in_vmap)

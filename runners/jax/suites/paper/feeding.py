@@ -11,52 +11,52 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 
 
-def fed(on: On, x: Any) -> Callable[[], Any]:
+def fed(context: Context, x: Any) -> Callable[[], Any]:
     """As it was used: a compiled program waits for an array that the host sends to its device."""
 
     def program(token: Any) -> Any:
-        received, _ = on.function(token, shape=jax.ShapeDtypeStruct(x.shape, x.dtype))
+        received, _ = context.function(token, shape=jax.ShapeDtypeStruct(x.shape, x.dtype))
         return received + 1
 
     compiled = jax.jit(program)
     sent = np.asarray(x)
 
     def call() -> Any:
-        on.device.transfer_to_infeed([sent])
+        context.device.transfer_to_infeed([sent])
         return compiled(jax.lax.create_token())
 
     return call
 
 
 infeed = Function("jax.lax.infeed", lambda x: x + 1, prepare=fed)
-infeed.value("float32-64x128", lambda make: [make.normal(64, 128)])
-infeed.value("int32", lambda make: [make.integers(40, dtype="int32")], dtype="int32")
+infeed.value("float32-64x128", lambda inputs: [inputs.normal(64, 128)])
+infeed.value("int32", lambda inputs: [inputs.integers(40, dtype="int32")], dtype="int32")
 
 
-def asked(on: On, x: Any, **options: Any) -> Callable[[], Any]:
+def asked(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
     """A compiled program asks the host for an array, and works on with it."""
     held = np.asarray(x)
     given = jax.ShapeDtypeStruct(x.shape, x.dtype)
 
     def program(y: Any) -> list[Any]:
-        received = on.function(lambda: held, given, **options)
+        received = context.function(lambda: held, given, **options)
         return [received, received * y]
 
     compiled = jax.jit(program)
-    return on.compiled(lambda: compiled(x))
+    return context.compiled(lambda: compiled(x))
 
 
-def in_turn(on: On, x: Any) -> Callable[[], Any]:
+def in_turn(context: Context, x: Any) -> Callable[[], Any]:
     """Asked for once for each row, in the rows' order."""
     held, given = np.asarray(x), jax.ShapeDtypeStruct(x.shape[1:], x.dtype)
 
     left: list[Any] = []
 
     def step(total: Any, _: Any) -> Any:
-        row = on.function(lambda: left.pop(0), given, ordered=True)
+        row = context.function(lambda: left.pop(0), given, ordered=True)
         return total * 0.5 + row, row
 
     compiled = jax.jit(lambda: jax.lax.scan(step, jnp.zeros(given.shape, given.dtype), None, length=len(held)))
@@ -73,23 +73,23 @@ def rows_and_total(x: Any) -> Any:
     return [weights @ x, x]
 
 
-def sent_back(on: On, x: Any) -> Callable[[], Any]:
+def sent_back(context: Context, x: Any) -> Callable[[], Any]:
     """The host gets what the device has computed, and returns its cumulative sum."""
-    compiled = jax.jit(lambda x: on.function(lambda here: np.cumsum(here, 0, here.dtype), x, x + 1) - x)
-    return on.compiled(lambda: compiled(x))
+    compiled = jax.jit(lambda x: context.function(lambda here: np.cumsum(here, 0, here.dtype), x, x + 1) - x)
+    return context.compiled(lambda: compiled(x))
 
 
 io_callback = Function("jax.experimental.io_callback", lambda x, ordered=False: [x, x * x], prepare=asked)
-io_callback.value("float32-64x128", lambda make: [make.normal(64, 128)])
-io_callback.value("float32-ordered", lambda make: [make.normal(16, 8)], ordered=True)
-io_callback.value("int32", lambda make: [make.integers(40, low=1, dtype="int32")], dtype="int32")
-io_callback.value("bfloat16", lambda make: [make.normal(40)], dtype="bfloat16")
+io_callback.value("float32-64x128", lambda inputs: [inputs.normal(64, 128)])
+io_callback.value("float32-ordered", lambda inputs: [inputs.normal(16, 8)], ordered=True)
+io_callback.value("int32", lambda inputs: [inputs.integers(40, low=1, dtype="int32")], dtype="int32")
+io_callback.value("bfloat16", lambda inputs: [inputs.normal(40)], dtype="bfloat16")
 io_callback.value(
     "argument",
-    lambda make: [make.normal(16, 8)],
+    lambda inputs: [inputs.normal(16, 8)],
     prepare=sent_back,
     reference=lambda x: np.cumsum(x + 1, 0) - x,
 )
-io_callback.value("in-turn", lambda make: [make.normal(6, 20)], prepare=in_turn, reference=rows_and_total)
+io_callback.value("in-turn", lambda inputs: [inputs.normal(6, 20)], prepare=in_turn, reference=rows_and_total)
 
 FUNCTIONS: list[Function] = [infeed, io_callback]

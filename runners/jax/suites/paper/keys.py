@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 
 DEVIATIONS = 5.5
 """Standard deviations by which chance strays 4 times in 100 million."""
@@ -25,33 +25,33 @@ def wide_words(seed: int) -> Any:
     return np.array([seed % 2**64 // 2**32, seed % 2**32], "uint32")
 
 
-def compiled_from(on: On, seed: int) -> Callable[[], Any]:
+def compiled_from(context: Context, seed: int) -> Callable[[], Any]:
     """The seed is known only when the compiled program runs."""
-    compiled = jax.jit(on.function)
-    given = on.put(np.array(seed, "int32"))
-    return on.compiled(lambda: compiled(given))
+    compiled = jax.jit(context.function)
+    given = context.to_device(np.array(seed, "int32"))
+    return context.compiled(lambda: compiled(given))
 
 
-def for_each(on: On, seeds: Any) -> Callable[[], Any]:
-    mapped = jax.vmap(on.function)
-    return on.compiled(lambda: mapped(seeds))
+def for_each(context: Context, seeds: Any) -> Callable[[], Any]:
+    mapped = jax.vmap(context.function)
+    return context.compiled(lambda: mapped(seeds))
 
 
 key = Function("jax.random.PRNGKey", words)
-key.value("seed", lambda make: [1234567])
-key.value("zero", lambda make: [0])
-key.value("largest", lambda make: [2**31 - 1])
-key.value("negative", lambda make: [-5])
-key.value("array", lambda make: [np.array(77, "int32")], reference=lambda seed: words(int(seed)))
-key.value("past-32-bits", lambda make: [2**40 + 5], dtype="int64", reference=wide_words)
-key.value("negative-past-32-bits", lambda make: [-(2**40) + 5], dtype="int64", reference=wide_words)
-key.value("rbg", lambda make: [42], reference=lambda seed, impl: np.tile(words(seed), 2), impl="rbg")
-key.value("unsafe-rbg", lambda make: [43], reference=lambda seed, impl: np.tile(words(seed), 2), impl="unsafe_rbg")
-key.value("threefry", lambda make: [44], reference=lambda seed, impl: words(seed), impl="threefry2x32")
-key.value("jitted", lambda make: [271828], prepare=compiled_from)
+key.value("seed", lambda inputs: [1234567])
+key.value("zero", lambda inputs: [0])
+key.value("largest", lambda inputs: [2**31 - 1])
+key.value("negative", lambda inputs: [-5])
+key.value("array", lambda inputs: [np.array(77, "int32")], reference=lambda seed: words(int(seed)))
+key.value("past-32-bits", lambda inputs: [2**40 + 5], dtype="int64", reference=wide_words)
+key.value("negative-past-32-bits", lambda inputs: [-(2**40) + 5], dtype="int64", reference=wide_words)
+key.value("rbg", lambda inputs: [42], reference=lambda seed, impl: np.tile(words(seed), 2), impl="rbg")
+key.value("unsafe-rbg", lambda inputs: [43], reference=lambda seed, impl: np.tile(words(seed), 2), impl="unsafe_rbg")
+key.value("threefry", lambda inputs: [44], reference=lambda seed, impl: words(seed), impl="threefry2x32")
+key.value("jitted", lambda inputs: [271828], prepare=compiled_from)
 key.value(
     "vmap",
-    lambda make: [np.arange(5, 21).astype("int32")],
+    lambda inputs: [np.arange(5, 21).astype("int32")],
     prepare=for_each,
     reference=lambda seeds: np.stack([words(int(each)) for each in seeds]),
 )
@@ -71,8 +71,8 @@ def threefry(key: Any, first: Any, second: Any) -> Any:
     return x, y
 
 
-def bits_of(on: On, seed: int, count: int) -> Callable[[], Any]:
-    return on.compiled(lambda: jax.random.bits(on.function(seed, impl="threefry2x32"), (count,)))
+def bits_of(context: Context, seed: int, count: int) -> Callable[[], Any]:
+    return context.compiled(lambda: jax.random.bits(context.function(seed, impl="threefry2x32"), (count,)))
 
 
 def counted_bits(seed: int, count: int) -> Any:
@@ -81,18 +81,18 @@ def counted_bits(seed: int, count: int) -> Any:
     return x ^ y
 
 
-key.value("its-bits-are-threefry's", lambda make: [2024, 1000], prepare=bits_of, reference=counted_bits)
+key.value("its-bits-are-threefry's", lambda inputs: [2024, 1000], prepare=bits_of, reference=counted_bits)
 
 
 def uniform_of(*seeds: int) -> Prepare:
     """Numbers drawn with the key of each seed, which says itself by what algorithm."""
 
-    def prepare(on: On, impl: str = "threefry2x32") -> Callable[[], Any]:
+    def prepare(context: Context, impl: str = "threefry2x32") -> Callable[[], Any]:
         def drawn(seed: int) -> Any:
-            key = jax.random.wrap_key_data(on.function(seed, impl=impl), impl=impl)
+            key = jax.random.wrap_key_data(context.function(seed, impl=impl), impl=impl)
             return jax.random.uniform(key, (MANY,))
 
-        return on.compiled(lambda: [drawn(each) for each in seeds])
+        return context.compiled(lambda: [drawn(each) for each in seeds])
 
     return prepare
 
@@ -119,14 +119,14 @@ def assert_unrelated(drawn: Any, **options: Any) -> None:
     assert np.mean(drawn[0].values == drawn[1].values) < 0.01, "two seeds drew the same numbers"
 
 
-key.statistics("uniform", lambda make: [], assert_uniform, prepare=uniform_of(17))
-key.statistics("uniform-rbg", lambda make: [], assert_uniform, prepare=uniform_of(17), impl="rbg")
-key.statistics("same-seed-repeats", lambda make: [], assert_repeats, prepare=uniform_of(18, 18))
-key.statistics("other-seed-differs", lambda make: [], assert_unrelated, prepare=uniform_of(19, 20))
+key.statistics("uniform", lambda inputs: [], assert_uniform, prepare=uniform_of(17))
+key.statistics("uniform-rbg", lambda inputs: [], assert_uniform, prepare=uniform_of(17), impl="rbg")
+key.statistics("same-seed-repeats", lambda inputs: [], assert_repeats, prepare=uniform_of(18, 18))
+key.statistics("other-seed-differs", lambda inputs: [], assert_unrelated, prepare=uniform_of(19, 20))
 
 
-def normal_of(on: On, seed: int) -> Callable[[], Any]:
-    return on.compiled(lambda: jax.random.normal(on.function(seed), (MANY,)))
+def normal_of(context: Context, seed: int) -> Callable[[], Any]:
+    return context.compiled(lambda: jax.random.normal(context.function(seed), (MANY,)))
 
 
 def assert_normal(drawn: Any, seed: int) -> None:
@@ -136,6 +136,6 @@ def assert_normal(drawn: Any, seed: int) -> None:
     assert abs(np.mean(values**2) - 1) <= DEVIATIONS * math.sqrt(2 / MANY), f"variance {values.var():.4g}"
 
 
-key.statistics("normal", lambda make: [21], assert_normal, prepare=normal_of)
+key.statistics("normal", lambda inputs: [21], assert_normal, prepare=normal_of)
 
 FUNCTIONS: list[Function] = [key]

@@ -16,7 +16,7 @@ import scipy.linalg
 import scipy.signal
 
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted
-from runners.suite.cases import Function, Inputs, Make, On
+from runners.suite.cases import Context, Function, Inputs, MakeArguments
 from runners.suite.checks import Tolerance
 from runners.suite.sequences import aligned
 
@@ -24,8 +24,8 @@ FACTORED = Tolerance(1e-4, 1e-4)
 """For float32 results that pass through a factorisation of some dozens of columns."""
 
 
-def complex_normal(make: Make, *shape: int) -> Any:
-    return make.normal(*shape) + 1j * make.normal(*shape)
+def complex_normal(inputs: Inputs, *shape: int) -> Any:
+    return inputs.normal(*shape) + 1j * inputs.normal(*shape)
 
 
 def slack(dtype: str) -> float:
@@ -72,12 +72,12 @@ def eigen_of_type(dtype: str) -> Callable[..., None]:
     return check
 
 
-def refused_gradient(on: On, x: Any) -> Callable[[], Any]:
+def refused_gradient(context: Context, x: Any) -> Callable[[], Any]:
     """The name of the error that a derivative through the eigenvectors ends in."""
 
     def call() -> Any:
         try:
-            jax.grad(lambda x: jnp.sum(abs(on.function(x)[1])))(x)
+            jax.grad(lambda x: jnp.sum(abs(context.function(x)[1])))(x)
         except Exception as error:
             return type(error).__name__
         return None
@@ -90,21 +90,23 @@ def assert_refused(error: Any, x: Any) -> None:
 
 
 eig = Function("jax.numpy.linalg.eig")
-eig.behaviour("float32-32x32", lambda make: [make.normal(32, 32)], eigen_of_type("complex64"))
-eig.behaviour("float64", lambda make: [make.normal(9, 9)], eigen_of_type("complex128"), dtype="float64")
-eig.behaviour("complex64", lambda make: [complex_normal(make, 9, 9)], eigen_of_type("complex64"), dtype="complex64")
-eig.behaviour("complex128", lambda make: [complex_normal(make, 9, 9)], eigen_of_type("complex128"), dtype="complex128")
-eig.behaviour("int32", lambda make: [make.integers(6, 6, dtype="int32")], eigen_of_type("complex64"))
-eig.behaviour("batch", lambda make: [make.normal(3, 2, 5, 5)], assert_eigen)
-eig.behaviour("symmetric", lambda make: [np.add(*[m := make.normal(8, 8), m.T])], assert_eigen)
-eig.behaviour("rotation-has-a-complex-pair", lambda make: [np.array([[0.0, -2.0], [2.0, 0.0]])], assert_eigen)
-eig.behaviour("diagonal", lambda make: [np.diag([3.0, -1.0, 0.5, 7.0])], assert_eigen)
-eig.behaviour("one-by-one", lambda make: [np.array([[-2.5]])], assert_eigen)
-eig.behaviour("empty-batch", lambda make: [make.normal(0, 3, 3)], assert_eigen)
-eig.behaviour("jitted", lambda make: [make.normal(16, 16)], assert_eigen, prepare=jitted)
-eig.behaviour("vmap", lambda make: [make.normal(4, 6, 6)], assert_eigen, prepare=in_vmap)
+eig.behaviour("float32-32x32", lambda inputs: [inputs.normal(32, 32)], eigen_of_type("complex64"))
+eig.behaviour("float64", lambda inputs: [inputs.normal(9, 9)], eigen_of_type("complex128"), dtype="float64")
+eig.behaviour("complex64", lambda inputs: [complex_normal(inputs, 9, 9)], eigen_of_type("complex64"), dtype="complex64")
+eig.behaviour(
+    "complex128", lambda inputs: [complex_normal(inputs, 9, 9)], eigen_of_type("complex128"), dtype="complex128"
+)
+eig.behaviour("int32", lambda inputs: [inputs.integers(6, 6, dtype="int32")], eigen_of_type("complex64"))
+eig.behaviour("batch", lambda inputs: [inputs.normal(3, 2, 5, 5)], assert_eigen)
+eig.behaviour("symmetric", lambda inputs: [np.add(*[m := inputs.normal(8, 8), m.T])], assert_eigen)
+eig.behaviour("rotation-has-a-complex-pair", lambda inputs: [np.array([[0.0, -2.0], [2.0, 0.0]])], assert_eigen)
+eig.behaviour("diagonal", lambda inputs: [np.diag([3.0, -1.0, 0.5, 7.0])], assert_eigen)
+eig.behaviour("one-by-one", lambda inputs: [np.array([[-2.5]])], assert_eigen)
+eig.behaviour("empty-batch", lambda inputs: [inputs.normal(0, 3, 3)], assert_eigen)
+eig.behaviour("jitted", lambda inputs: [inputs.normal(16, 16)], assert_eigen, prepare=jitted)
+eig.behaviour("vmap", lambda inputs: [inputs.normal(4, 6, 6)], assert_eigen, prepare=in_vmap)
 # Their derivative depends on a choice that JAX leaves to its lax.linalg.eig.
-eig.behaviour("gradient-is-refused", lambda make: [make.normal(5, 5)], assert_refused, prepare=refused_gradient)
+eig.behaviour("gradient-is-refused", lambda inputs: [inputs.normal(5, 5)], assert_refused, prepare=refused_gradient)
 
 
 def singular_values(x: Any, **options: Any) -> Any:
@@ -139,13 +141,13 @@ def svd_of_type(dtype: str) -> Callable[..., None]:
     return check
 
 
-def values_alone(on: On, x: Any, upstream: Any) -> Callable[[], Any]:
+def values_alone(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
     def forward_and_backward(x: Any, upstream: Any) -> Any:
-        values, backward = jax.vjp(lambda x: on.function(x, compute_uv=False), x)
+        values, backward = jax.vjp(lambda x: context.function(x, compute_uv=False), x)
         return [values, *backward(upstream)]
 
     both = jax.jit(forward_and_backward)
-    return on.compiled(lambda: both(x, upstream))
+    return context.compiled(lambda: both(x, upstream))
 
 
 def values_gradient(x: Any, upstream: Any) -> Any:
@@ -156,16 +158,16 @@ def values_gradient(x: Any, upstream: Any) -> Any:
 SIZES = {"square": (9, 9), "tall": (12, 5), "wide": (5, 12), "batch": (2, 3, 6, 4), "column": (7, 1), "row": (1, 7)}
 
 svd = Function("jax.numpy.linalg.svd", singular_values)
-svd.value("float32-64x64-values", lambda make: [make.normal(64, 64)], compute_uv=False, tolerance=FACTORED)
-svd.behaviour("float32-64x48", lambda make: [make.normal(64, 48)], svd_of_type("float32"))
+svd.value("float32-64x64-values", lambda inputs: [inputs.normal(64, 64)], compute_uv=False, tolerance=FACTORED)
+svd.behaviour("float32-64x48", lambda inputs: [inputs.normal(64, 48)], svd_of_type("float32"))
 
 
-def matrix(*shape: int) -> Inputs:
-    return lambda make: [make.normal(*shape)]
+def matrix(*shape: int) -> MakeArguments:
+    return lambda inputs: [inputs.normal(*shape)]
 
 
-def complex_matrix(*shape: int) -> Inputs:
-    return lambda make: [complex_normal(make, *shape)]
+def complex_matrix(*shape: int) -> MakeArguments:
+    return lambda inputs: [complex_normal(inputs, *shape)]
 
 
 for name, shape in SIZES.items():
@@ -174,48 +176,48 @@ for name, shape in SIZES.items():
     svd.behaviour(f"thin-{name}", matrix(*shape), svd_of_type("float32"), full_matrices=False)
     svd.behaviour(f"float64-{name}", matrix(*shape), svd_of_type("float64"), dtype="float64", full_matrices=False)
     svd.behaviour(f"complex64-{name}", complex_matrix(*shape), svd_of_type("float32"), dtype="complex64")
-svd.value("float64-values", lambda make: [make.normal(12, 9)], dtype="float64", compute_uv=False)
+svd.value("float64-values", lambda inputs: [inputs.normal(12, 9)], dtype="float64", compute_uv=False)
 svd.value("complex128-values", complex_matrix(6, 8), dtype="complex128", compute_uv=False)
-svd.behaviour("int32", lambda make: [make.integers(6, 4, dtype="int32")], svd_of_type("float32"))
-svd.behaviour("rank-one", lambda make: [np.outer(make.normal(6), make.normal(5))], svd_of_type("float32"))
-svd.behaviour("zeros", lambda make: [np.zeros((4, 3))], svd_of_type("float32"))
+svd.behaviour("int32", lambda inputs: [inputs.integers(6, 4, dtype="int32")], svd_of_type("float32"))
+svd.behaviour("rank-one", lambda inputs: [np.outer(inputs.normal(6), inputs.normal(5))], svd_of_type("float32"))
+svd.behaviour("zeros", lambda inputs: [np.zeros((4, 3))], svd_of_type("float32"))
 svd.behaviour(
     "hermitian",
-    lambda make: [np.add(*[m := make.normal(8, 8), m.T])],
+    lambda inputs: [np.add(*[m := inputs.normal(8, 8), m.T])],
     svd_of_type("float32"),
     hermitian=True,
 )
 svd.value(
     "hermitian-values",
-    lambda make: [np.diag([3.0, -7.0, 0.5, -0.25]) + 0.01],
+    lambda inputs: [np.diag([3.0, -7.0, 0.5, -0.25]) + 0.01],
     compute_uv=False,
     hermitian=True,
 )
-svd.behaviour("empty-batch", lambda make: [make.normal(0, 3, 2)], svd_of_type("float32"))
-svd.behaviour("jitted", lambda make: [make.normal(16, 12)], svd_of_type("float32"), prepare=jitted)
-svd.behaviour("vmap", lambda make: [make.normal(4, 6, 5)], svd_of_type("float32"), prepare=in_vmap)
+svd.behaviour("empty-batch", lambda inputs: [inputs.normal(0, 3, 2)], svd_of_type("float32"))
+svd.behaviour("jitted", lambda inputs: [inputs.normal(16, 12)], svd_of_type("float32"), prepare=jitted)
+svd.behaviour("vmap", lambda inputs: [inputs.normal(4, 6, 5)], svd_of_type("float32"), prepare=in_vmap)
 svd.value(
     "gradient-of-values",
-    lambda make: [make.normal(8, 5), make.normal(5)],
+    lambda inputs: [inputs.normal(8, 5), inputs.normal(5)],
     prepare=values_alone,
     reference=values_gradient,
     tolerance=FACTORED,
 )
 
 
-def pivoted(make: Make, *shape: int) -> Any:
+def pivoted(inputs: Inputs, *shape: int) -> Any:
     """Rows in random order, each with one element far larger than the rest: the pivots are beyond doubt."""
     rows, columns = shape[-2:]
     heavy = np.zeros(shape)
     for each in np.ndindex(shape[:-2]):
-        order = make.rng.permutation(rows)
+        order = inputs.rng.permutation(rows)
         for column in range(min(rows, columns)):
             heavy[(*each, order[column], column)] = 3 + rows**0.5
-    return heavy + 0.3 * make.normal(*shape)
+    return heavy + 0.3 * inputs.normal(*shape)
 
 
-def heavy_matrix(*shape: int) -> Inputs:
-    return lambda make: [pivoted(make, *shape)]
+def heavy_matrix(*shape: int) -> MakeArguments:
+    return lambda inputs: [pivoted(inputs, *shape)]
 
 
 def factored(x: Any, permute_l: bool = False) -> Any:
@@ -238,32 +240,32 @@ def factored(x: Any, permute_l: bool = False) -> Any:
     return (p @ lower, u) if permute_l else (p, lower, u)
 
 
-def log_determinant(on: On, x: Any) -> Callable[[], Any]:
+def log_determinant(context: Context, x: Any) -> Callable[[], Any]:
     """All factors, the logarithm of what is on the diagonal, and its gradient."""
 
     def total(x: Any) -> Any:
-        factors = on.function(x)
+        factors = context.function(x)
         return jnp.sum(jnp.log(jnp.abs(jnp.diagonal(factors[2])))), factors
 
     both = jax.jit(jax.value_and_grad(total, has_aux=True))
-    return on.compiled(lambda: both(x))
+    return context.compiled(lambda: both(x))
 
 
 lu = Function("jax.scipy.linalg.lu", factored)
-lu.value("float32-64x64", lambda make: [pivoted(make, 64, 64)], tolerance=FACTORED)
+lu.value("float32-64x64", lambda inputs: [pivoted(inputs, 64, 64)], tolerance=FACTORED)
 for name, shape in {"square": (7, 7), "tall": (9, 5), "wide": (5, 9), "column": (6, 1), "row": (1, 6)}.items():
     for dtype in ("float32", "float64"):
         lu.value(f"{dtype}-{name}", heavy_matrix(*shape), dtype=dtype)
     lu.value(f"permuted-{name}", heavy_matrix(*shape), permute_l=True)
 for dtype in ("complex64", "complex128"):
-    lu.value(dtype, lambda make: [pivoted(make, 6, 6) * (1 + 0.5j)], dtype=dtype)
-lu.value("exchange", lambda make: [np.array([[0.0, 2.0], [5.0, 1.0]])])
-lu.value("one-by-one", lambda make: [np.array([[-2.5]])])
-lu.value("jitted", lambda make: [pivoted(make, 16, 16)], prepare=jitted, tolerance=FACTORED)
-lu.value("vmap", lambda make: [pivoted(make, 4, 6, 6)], prepare=in_vmap)
+    lu.value(dtype, lambda inputs: [pivoted(inputs, 6, 6) * (1 + 0.5j)], dtype=dtype)
+lu.value("exchange", lambda inputs: [np.array([[0.0, 2.0], [5.0, 1.0]])])
+lu.value("one-by-one", lambda inputs: [np.array([[-2.5]])])
+lu.value("jitted", lambda inputs: [pivoted(inputs, 16, 16)], prepare=jitted, tolerance=FACTORED)
+lu.value("vmap", lambda inputs: [pivoted(inputs, 4, 6, 6)], prepare=in_vmap)
 lu.value(
     "gradient-is-the-inverse-transposed",
-    lambda make: [pivoted(make, 6, 6)],
+    lambda inputs: [pivoted(inputs, 6, 6)],
     prepare=log_determinant,
     reference=lambda x: ((np.asarray(np.log(abs(np.linalg.det(x)))), factored(x)), np.linalg.inv(x).T),
 )
@@ -280,21 +282,25 @@ def slid_gradients(x: Any, y: Any, upstream: Any) -> Any:
 
 
 convolve2d = Function("jax.scipy.signal.convolve2d", slid)
-convolve2d.value("float32-64x64-by-5x5", lambda make: [make.normal(64, 64), make.uniform(5, 5)], tolerance=FACTORED)
+convolve2d.value(
+    "float32-64x64-by-5x5", lambda inputs: [inputs.normal(64, 64), inputs.uniform(5, 5)], tolerance=FACTORED
+)
 for mode in ("full", "same", "valid"):
-    convolve2d.value(f"{mode}-odd", lambda make: [make.normal(12, 15), make.normal(3, 5)], mode=mode)
-    convolve2d.value(f"{mode}-even", lambda make: [make.normal(12, 15), make.normal(4, 2)], mode=mode)
-convolve2d.value("float64", lambda make: [make.normal(12, 9), make.normal(3, 3)], dtype="float64")
-convolve2d.value("float16", lambda make: [make.uniform(12, 9), make.uniform(3, 3)], dtype="float16")
-convolve2d.value("bfloat16", lambda make: [make.uniform(12, 9), make.uniform(3, 3)], dtype="bfloat16")
-convolve2d.value("complex64", lambda make: [complex_normal(make, 9, 8), complex_normal(make, 3, 2)], dtype="complex64")
-convolve2d.value("second-larger-valid", lambda make: [make.normal(3, 2), make.normal(9, 8)], mode="valid")
-convolve2d.value("one-by-one", lambda make: [make.normal(9, 8), np.array([[2.5]])])
-convolve2d.value("one-row", lambda make: [make.normal(1, 20), make.normal(1, 4)])
-convolve2d.value("jitted", lambda make: [make.normal(24, 24), make.normal(3, 3)], prepare=jitted)
+    convolve2d.value(f"{mode}-odd", lambda inputs: [inputs.normal(12, 15), inputs.normal(3, 5)], mode=mode)
+    convolve2d.value(f"{mode}-even", lambda inputs: [inputs.normal(12, 15), inputs.normal(4, 2)], mode=mode)
+convolve2d.value("float64", lambda inputs: [inputs.normal(12, 9), inputs.normal(3, 3)], dtype="float64")
+convolve2d.value("float16", lambda inputs: [inputs.uniform(12, 9), inputs.uniform(3, 3)], dtype="float16")
+convolve2d.value("bfloat16", lambda inputs: [inputs.uniform(12, 9), inputs.uniform(3, 3)], dtype="bfloat16")
+convolve2d.value(
+    "complex64", lambda inputs: [complex_normal(inputs, 9, 8), complex_normal(inputs, 3, 2)], dtype="complex64"
+)
+convolve2d.value("second-larger-valid", lambda inputs: [inputs.normal(3, 2), inputs.normal(9, 8)], mode="valid")
+convolve2d.value("one-by-one", lambda inputs: [inputs.normal(9, 8), np.array([[2.5]])])
+convolve2d.value("one-row", lambda inputs: [inputs.normal(1, 20), inputs.normal(1, 4)])
+convolve2d.value("jitted", lambda inputs: [inputs.normal(24, 24), inputs.normal(3, 3)], prepare=jitted)
 convolve2d.value(
     "gradient",
-    lambda make: [make.normal(9, 8), make.normal(3, 2), make.normal(11, 9)],
+    lambda inputs: [inputs.normal(9, 8), inputs.normal(3, 2), inputs.normal(11, 9)],
     prepare=gradient,
     reference=slid_gradients,
 )

@@ -8,32 +8,32 @@ import numpy as np
 
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted, tangent
 from runners.jax.suites.paper.elementwise import complex_normal, edges, of_integers
-from runners.suite.cases import Function, Inputs
+from runners.suite.cases import Function, MakeArguments
 
 log = Function("jax.numpy.log", lambda x: np.asarray(np.log(x)))
-log.value("float32-256x256", lambda make: [make.uniform(256, 256, low=0.01, high=10)])
-log.value("float64", lambda make: [np.exp(5 * make.normal(31, 9))], dtype="float64")
-log.value("float16", lambda make: [make.uniform(31, 9, low=0.1, high=10)], dtype="float16")
-log.value("bfloat16", lambda make: [make.uniform(31, 9, low=0.1, high=10)], dtype="bfloat16")
-log.value("complex64", lambda make: [complex_normal(make, 60)], dtype="complex64")
-log.value("complex64-of-negative", lambda make: [-1 - make.uniform(9) + 0j], dtype="complex64")
-log.value("int32", lambda make: [make.integers(50, low=1, high=99, dtype="int32")], reference=of_integers(np.log))
-log.value("large-and-small", lambda make: [np.exp(make.uniform(100, low=-80, high=80))])
-log.value("near-one", lambda make: [1 + 0.01 * make.normal(100)])
-log.value("edges", lambda make: [edges(make)])
-log.value("scalar", lambda make: [make.uniform(low=2, high=9)])
-log.value("empty", lambda make: [make.normal(0, 3)])
-log.value("jitted", lambda make: [make.uniform(64, 128, low=0.1, high=9)], prepare=jitted)
-log.value("vmap", lambda make: [make.uniform(6, 20, low=0.1, high=9)], prepare=in_vmap)
+log.value("float32-256x256", lambda inputs: [inputs.uniform(256, 256, low=0.01, high=10)])
+log.value("float64", lambda inputs: [np.exp(5 * inputs.normal(31, 9))], dtype="float64")
+log.value("float16", lambda inputs: [inputs.uniform(31, 9, low=0.1, high=10)], dtype="float16")
+log.value("bfloat16", lambda inputs: [inputs.uniform(31, 9, low=0.1, high=10)], dtype="bfloat16")
+log.value("complex64", lambda inputs: [complex_normal(inputs, 60)], dtype="complex64")
+log.value("complex64-of-negative", lambda inputs: [-1 - inputs.uniform(9) + 0j], dtype="complex64")
+log.value("int32", lambda inputs: [inputs.integers(50, low=1, high=99, dtype="int32")], reference=of_integers(np.log))
+log.value("large-and-small", lambda inputs: [np.exp(inputs.uniform(100, low=-80, high=80))])
+log.value("near-one", lambda inputs: [1 + 0.01 * inputs.normal(100)])
+log.value("edges", lambda inputs: [edges(inputs)])
+log.value("scalar", lambda inputs: [inputs.uniform(low=2, high=9)])
+log.value("empty", lambda inputs: [inputs.normal(0, 3)])
+log.value("jitted", lambda inputs: [inputs.uniform(64, 128, low=0.1, high=9)], prepare=jitted)
+log.value("vmap", lambda inputs: [inputs.uniform(6, 20, low=0.1, high=9)], prepare=in_vmap)
 log.value(
     "gradient",
-    lambda make: [make.uniform(16, 16, low=0.3, high=4), make.normal(16, 16)],
+    lambda inputs: [inputs.uniform(16, 16, low=0.3, high=4), inputs.normal(16, 16)],
     prepare=gradient,
     reference=lambda x, upstream: [np.log(x), upstream / x],
 )
 log.value(
     "tangent",
-    lambda make: [make.uniform(16, low=0.3, high=4), make.normal(16)],
+    lambda inputs: [inputs.uniform(16, low=0.3, high=4), inputs.normal(16)],
     prepare=tangent,
     reference=lambda x, direction: [np.log(x), direction / x],
 )
@@ -50,103 +50,108 @@ def power_gradients(x: Any, y: Any, upstream: Any) -> Any:
 power = Function("jax.numpy.power", raised)
 power.value(
     "float32-256x256",
-    lambda make: [make.uniform(256, 256, low=0.2, high=3), make.uniform(256, 256, low=-2, high=3)],
+    lambda inputs: [inputs.uniform(256, 256, low=0.2, high=3), inputs.uniform(256, 256, low=-2, high=3)],
 )
 power.value(
     "float64",
-    lambda make: [make.uniform(31, 9, low=0.1, high=5), 3 * make.normal(31, 9)],
+    lambda inputs: [inputs.uniform(31, 9, low=0.1, high=5), 3 * inputs.normal(31, 9)],
     dtype="float64",
 )
 for dtype in ("float16", "bfloat16"):
-    power.value(dtype, lambda make: [make.uniform(31, 9, low=0.5, high=2), make.normal(31, 9)], dtype=dtype)
-power.value("complex64", lambda make: [complex_normal(make, 30), make.normal(30) + 0.5j], dtype="complex64")
+    power.value(dtype, lambda inputs: [inputs.uniform(31, 9, low=0.5, high=2), inputs.normal(31, 9)], dtype=dtype)
+power.value("complex64", lambda inputs: [complex_normal(inputs, 30), inputs.normal(30) + 0.5j], dtype="complex64")
 power.value(
     "int32",
-    lambda make: [make.integers(60, low=-6, high=6, dtype="int32"), make.integers(60, low=0, high=9, dtype="int32")],
+    lambda inputs: [
+        inputs.integers(60, low=-6, high=6, dtype="int32"),
+        inputs.integers(60, low=0, high=9, dtype="int32"),
+    ],
     dtype="int32",
 )
 power.value(
     "int32-wraps-around",
-    lambda make: [np.array([7, -11, 3, 46341], "int32"), np.array([13, 15, 21, 2], "int32")],
+    lambda inputs: [np.array([7, -11, 3, 46341], "int32"), np.array([13, 15, 21, 2], "int32")],
     dtype="int32",
 )
 power.value(
     "uint8-wraps-around",
-    lambda make: [
-        make.integers(60, low=0, high=256, dtype="uint8"),
-        make.integers(60, low=0, high=6, dtype="uint8"),
+    lambda inputs: [
+        inputs.integers(60, low=0, high=256, dtype="uint8"),
+        inputs.integers(60, low=0, high=6, dtype="uint8"),
     ],
     dtype="uint8",
 )
 power.value(
     "float32-and-int32",
-    lambda make: [make.normal(12, 5), make.integers(12, 5, low=0, high=5, dtype="int32")],
+    lambda inputs: [inputs.normal(12, 5), inputs.integers(12, 5, low=0, high=5, dtype="int32")],
     reference=lambda x, y: np.power(x, y.astype("float64")),
 )
 
 
-def to_the(exponent: float) -> Inputs:
-    return lambda make: [make.uniform(40, low=0.3, high=3), exponent]
+def to_the(exponent: float) -> MakeArguments:
+    return lambda inputs: [inputs.uniform(40, low=0.3, high=3), exponent]
 
 
 for exponent in (2, 3, 0, -1, -3, 0.5, -1.5):
     power.value(f"exponent-{exponent:g}", to_the(exponent))
-power.value("negative-to-whole", lambda make: [make.normal(40), make.integers(40, low=0, high=6).astype("float64")])
-power.value("negative-to-fraction-is-nan", lambda make: [-make.uniform(9, low=1, high=2), make.uniform(9)])
-power.value("python-base", lambda make: [2.5, make.normal(40)])
-power.value("rows-and-columns", lambda make: [make.uniform(31, 1, low=0.5, high=2), make.normal(1, 17)])
-power.value("edges", lambda make: [np.repeat(edges(make), 7), np.tile(edges(make), 7)])
-power.value("empty", lambda make: [make.normal(0, 4), make.normal(4)])
+power.value(
+    "negative-to-whole", lambda inputs: [inputs.normal(40), inputs.integers(40, low=0, high=6).astype("float64")]
+)
+power.value("negative-to-fraction-is-nan", lambda inputs: [-inputs.uniform(9, low=1, high=2), inputs.uniform(9)])
+power.value("python-base", lambda inputs: [2.5, inputs.normal(40)])
+power.value("rows-and-columns", lambda inputs: [inputs.uniform(31, 1, low=0.5, high=2), inputs.normal(1, 17)])
+power.value("edges", lambda inputs: [np.repeat(edges(inputs), 7), np.tile(edges(inputs), 7)])
+power.value("empty", lambda inputs: [inputs.normal(0, 4), inputs.normal(4)])
 power.value(
     "jitted",
-    lambda make: [make.uniform(64, 128, low=0.5, high=2), make.normal(64, 128)],
+    lambda inputs: [inputs.uniform(64, 128, low=0.5, high=2), inputs.normal(64, 128)],
     prepare=jitted,
 )
-power.value("vmap", lambda make: [make.uniform(6, 20, low=0.5, high=2), make.normal(6, 20)], prepare=in_vmap)
+power.value("vmap", lambda inputs: [inputs.uniform(6, 20, low=0.5, high=2), inputs.normal(6, 20)], prepare=in_vmap)
 power.value(
     "gradient",
-    lambda make: [make.uniform(16, 9, low=0.5, high=2), make.normal(16, 9), make.normal(16, 9)],
+    lambda inputs: [inputs.uniform(16, 9, low=0.5, high=2), inputs.normal(16, 9), inputs.normal(16, 9)],
     prepare=gradient,
     reference=power_gradients,
 )
 power.value(
     "gradient-whole-exponent",
-    lambda make: [make.normal(16, 9), 3, make.normal(16, 9)],
+    lambda inputs: [inputs.normal(16, 9), 3, inputs.normal(16, 9)],
     prepare=gradient,
     reference=lambda x, y, upstream: [x**3, 3 * x**2 * upstream],
 )
 power.value(
     "gradient-at-zero",
-    lambda make: [np.array([0.0, 0.0, 2.0]), 2.0, np.array([1.0, 3.0, 0.5])],
+    lambda inputs: [np.array([0.0, 0.0, 2.0]), 2.0, np.array([1.0, 3.0, 0.5])],
     prepare=gradient,
     reference=lambda x, y, upstream: [x**2, 2 * x * upstream],
 )
 
 sqrt = Function("jax.numpy.sqrt", lambda x: np.asarray(np.sqrt(x)))
-sqrt.value("float32-256x256", lambda make: [make.uniform(256, 256, high=100)])
-sqrt.value("float64", lambda make: [np.exp(5 * make.normal(31, 9))], dtype="float64")
-sqrt.value("float16", lambda make: [make.uniform(31, 9, high=100)], dtype="float16")
-sqrt.value("bfloat16", lambda make: [make.uniform(31, 9, high=100)], dtype="bfloat16")
-sqrt.value("complex64", lambda make: [complex_normal(make, 60)], dtype="complex64")
-sqrt.value("complex64-of-negative", lambda make: [-2 - make.uniform(9) + 0j], dtype="complex64")
-sqrt.value("int32", lambda make: [make.integers(50, low=0, high=99, dtype="int32")], reference=of_integers(np.sqrt))
-sqrt.value("uint8", lambda make: [np.arange(256).astype("uint8")], reference=of_integers(np.sqrt))
-sqrt.value("squares", lambda make: [np.arange(2.0, 200) ** 2])
-sqrt.value("large-and-small", lambda make: [np.exp(make.uniform(100, low=-20, high=80))])
-sqrt.value("edges", lambda make: [edges(make)])
-sqrt.value("scalar", lambda make: [make.uniform(low=2, high=9)])
-sqrt.value("empty", lambda make: [make.normal(0, 3)])
-sqrt.value("jitted", lambda make: [make.uniform(64, 128, high=9)], prepare=jitted)
-sqrt.value("vmap", lambda make: [make.uniform(6, 20, high=9)], prepare=in_vmap)
+sqrt.value("float32-256x256", lambda inputs: [inputs.uniform(256, 256, high=100)])
+sqrt.value("float64", lambda inputs: [np.exp(5 * inputs.normal(31, 9))], dtype="float64")
+sqrt.value("float16", lambda inputs: [inputs.uniform(31, 9, high=100)], dtype="float16")
+sqrt.value("bfloat16", lambda inputs: [inputs.uniform(31, 9, high=100)], dtype="bfloat16")
+sqrt.value("complex64", lambda inputs: [complex_normal(inputs, 60)], dtype="complex64")
+sqrt.value("complex64-of-negative", lambda inputs: [-2 - inputs.uniform(9) + 0j], dtype="complex64")
+sqrt.value("int32", lambda inputs: [inputs.integers(50, low=0, high=99, dtype="int32")], reference=of_integers(np.sqrt))
+sqrt.value("uint8", lambda inputs: [np.arange(256).astype("uint8")], reference=of_integers(np.sqrt))
+sqrt.value("squares", lambda inputs: [np.arange(2.0, 200) ** 2])
+sqrt.value("large-and-small", lambda inputs: [np.exp(inputs.uniform(100, low=-20, high=80))])
+sqrt.value("edges", lambda inputs: [edges(inputs)])
+sqrt.value("scalar", lambda inputs: [inputs.uniform(low=2, high=9)])
+sqrt.value("empty", lambda inputs: [inputs.normal(0, 3)])
+sqrt.value("jitted", lambda inputs: [inputs.uniform(64, 128, high=9)], prepare=jitted)
+sqrt.value("vmap", lambda inputs: [inputs.uniform(6, 20, high=9)], prepare=in_vmap)
 sqrt.value(
     "gradient",
-    lambda make: [make.uniform(16, 16, low=0.3, high=4), make.normal(16, 16)],
+    lambda inputs: [inputs.uniform(16, 16, low=0.3, high=4), inputs.normal(16, 16)],
     prepare=gradient,
     reference=lambda x, upstream: [np.sqrt(x), upstream / (2 * np.sqrt(x))],
 )
 sqrt.value(
     "gradient-at-zero-is-infinite",
-    lambda make: [np.array([0.0, 4.0]), np.array([1.0, 3.0])],
+    lambda inputs: [np.array([0.0, 4.0]), np.array([1.0, 3.0])],
     prepare=gradient,
     reference=lambda x, upstream: [np.sqrt(x), upstream / (2 * np.sqrt(x))],
 )

@@ -15,7 +15,7 @@ import numpy as np
 from jax._src import api_util, linear_util
 
 from runners.jax.suites.paper.examples import equal_to, layer, layer_by_numpy, looped, looped_by_numpy
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 
 
 def evaluated(program: Any, *arguments: Any) -> Any:
@@ -25,46 +25,46 @@ def evaluated(program: Any, *arguments: Any) -> Any:
 def traced_and_run(function: Callable[..., Any]) -> Callable[..., Any]:
     """The program of a function, and what comes out of running that."""
 
-    def prepare(on: On, *arguments: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
         # A function of its own for each call, or its program would be looked up and not made.
-        return lambda: evaluated(on.function(lambda *given: function(*given))(*arguments), *arguments)
+        return lambda: evaluated(context.function(lambda *given: function(*given))(*arguments), *arguments)
 
     return prepare
 
 
-def of_a_constant(on: On, x: Any, held: Any) -> Callable[[], Any]:
+def of_a_constant(context: Context, x: Any, held: Any) -> Callable[[], Any]:
     """An array that the function only refers to becomes a constant of its program."""
 
     def call() -> Any:
-        program = on.function(lambda x: x * held)(x)
+        program = context.function(lambda x: x * held)(x)
         return [len(program.consts), len(program.jaxpr.invars), *evaluated(program, x)]
 
     return call
 
 
-def of_a_static_argument(on: On, x: Any, power: int) -> Callable[[], Any]:
+def of_a_static_argument(context: Context, x: Any, power: int) -> Callable[[], Any]:
     """Python's own control flow may depend on it."""
 
     def call() -> Any:
-        program = on.function(lambda power, x: x * x if power == 2 else x, static_argnums=0)(power, x)
+        program = context.function(lambda power, x: x * x if power == 2 else x, static_argnums=0)(power, x)
         return [len(program.jaxpr.invars), *evaluated(program, x)]
 
     return call
 
 
-def with_its_shape(on: On, x: Any, weights: Any) -> Callable[[], Any]:
+def with_its_shape(context: Context, x: Any, weights: Any) -> Callable[[], Any]:
     def call() -> Any:
-        program, shapes = on.function(lambda *given: {"out": layer(*given)}, return_shape=True)(x, weights)
+        program, shapes = context.function(lambda *given: {"out": layer(*given)}, return_shape=True)(x, weights)
         return [list(shapes["out"].shape), str(shapes["out"].dtype), *evaluated(program, x, weights)]
 
     return call
 
 
-def along_an_axis(on: On, x: Any) -> Callable[[], Any]:
+def along_an_axis(context: Context, x: Any) -> Callable[[], Any]:
     """Of a function that needs an axis by name, which is not there while it is traced."""
 
     def call() -> Any:
-        program = on.function(lambda x: x - jax.lax.psum(x, "members"), axis_env=[("members", len(x))])(x[0])
+        program = context.function(lambda x: x - jax.lax.psum(x, "members"), axis_env=[("members", len(x))])(x[0])
         return [jax.vmap(lambda each: evaluated(program, each)[0], axis_name="members")(x)]
 
     return call
@@ -73,59 +73,59 @@ def along_an_axis(on: On, x: Any) -> Callable[[], Any]:
 make_jaxpr = Function("jax.make_jaxpr")
 make_jaxpr.behaviour(
     "float32-64x128",
-    lambda make: [make.normal(64, 128), 0.1 * make.normal(128, 32)],
+    lambda inputs: [inputs.normal(64, 128), 0.1 * inputs.normal(128, 32)],
     equal_to(lambda *given: [layer_by_numpy(*given)]),
     prepare=traced_and_run(layer),
 )
 make_jaxpr.behaviour(
     "float64",
-    lambda make: [make.normal(6, 8), make.normal(8, 3)],
+    lambda inputs: [inputs.normal(6, 8), inputs.normal(8, 3)],
     equal_to(lambda *given: [layer_by_numpy(*given)], "float64"),
     dtype="float64",
     prepare=traced_and_run(layer),
 )
 make_jaxpr.behaviour(
     "bfloat16",
-    lambda make: [make.normal(40)],
+    lambda inputs: [inputs.normal(40)],
     equal_to(lambda x: [x * 4], "bfloat16"),
     dtype="bfloat16",
     prepare=traced_and_run(lambda x: x * 4),
 )
 make_jaxpr.behaviour(
     "of-gradient",
-    lambda make: [make.normal(64, 128)],
+    lambda inputs: [inputs.normal(64, 128)],
     equal_to(lambda x: [np.cos(x) * 2]),
     prepare=traced_and_run(jax.grad(lambda x: 2 * jnp.sin(x).sum())),
 )
 make_jaxpr.behaviour(
-    "loop", lambda make: [make.normal(9, 20)], equal_to(looped_by_numpy), prepare=traced_and_run(looped)
+    "loop", lambda inputs: [inputs.normal(9, 20)], equal_to(looped_by_numpy), prepare=traced_and_run(looped)
 )
 make_jaxpr.behaviour(
     "constant",
-    lambda make: [make.normal(20), make.normal(20)],
+    lambda inputs: [inputs.normal(20), inputs.normal(20)],
     equal_to(lambda x, held: [1, 1, x * held]),
     prepare=of_a_constant,
 )
 make_jaxpr.behaviour(
     "static-argument",
-    lambda make: [make.normal(20), 2],
+    lambda inputs: [inputs.normal(20), 2],
     equal_to(lambda x, power: [1, x**power]),
     prepare=of_a_static_argument,
 )
 make_jaxpr.behaviour(
     "shape-returned",
-    lambda make: [make.normal(6, 8), make.normal(8, 3)],
+    lambda inputs: [inputs.normal(6, 8), inputs.normal(8, 3)],
     equal_to(lambda *given: [[6, 3], "float32", layer_by_numpy(*given)]),
     prepare=with_its_shape,
 )
 make_jaxpr.behaviour(
-    "named-axis", lambda make: [make.normal(4, 20)], equal_to(lambda x: [x - x.sum(0)]), prepare=along_an_axis
+    "named-axis", lambda inputs: [inputs.normal(4, 20)], equal_to(lambda x: [x - x.sum(0)]), prepare=along_an_axis
 )
 
 
-def described(on: On, x: Any) -> Callable[[], Any]:
+def described(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        found = on.function(x)
+        found = context.function(x)
         return [list(found.shape), str(found.dtype), found.weak_type]
 
     return call
@@ -134,12 +134,12 @@ def described(on: On, x: Any) -> Callable[[], Any]:
 def seen_by(transform: Callable[[Any], Any]) -> Callable[..., Any]:
     """What a transform's function is given, by what it is told of itself."""
 
-    def prepare(on: On, x: Any) -> Callable[[], Any]:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> Any:
             seen: list[Any] = []
 
             def body(x: Any) -> Any:
-                found = on.function(x)
+                found = context.function(x)
                 seen[:] = [list(found.shape), str(found.dtype), found.weak_type]
                 return x
 
@@ -151,10 +151,10 @@ def seen_by(transform: Callable[[Any], Any]) -> Callable[..., Any]:
     return prepare
 
 
-def refused(on: On, x: Any) -> Callable[[], Any]:
+def refused(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> str:
         try:
-            return f"taken: {on.function(x)}"
+            return f"taken: {context.function(x)}"
         except TypeError:
             return "refused"
 
@@ -166,33 +166,40 @@ ABSTRACT = "it says what an array is, by what the host knows of it; no value is 
 get_aval = Function("jax._src.core.get_aval", prepare=described, host_only=ABSTRACT)
 typeof = Function("jax.typeof", prepare=described, host_only=ABSTRACT)
 for each in (get_aval, typeof):
-    each.behaviour("float32", lambda make: [make.normal(64, 128)], equal_to(lambda x: [[64, 128], "float32", False]))
-    each.behaviour("python-float", lambda make: [2.5], equal_to(lambda x: [[], "float32", True]))
+    each.behaviour(
+        "float32", lambda inputs: [inputs.normal(64, 128)], equal_to(lambda x: [[64, 128], "float32", False])
+    )
+    each.behaviour("python-float", lambda inputs: [2.5], equal_to(lambda x: [[], "float32", True]))
 typeof.behaviour(
-    "bfloat16", lambda make: [make.normal(5)], equal_to(lambda x: [[5], "bfloat16", False]), dtype="bfloat16"
-)
-typeof.behaviour("float64", lambda make: [make.normal(5)], equal_to(lambda x: [[5], "float64", False]), dtype="float64")
-typeof.behaviour(
-    "complex64", lambda make: [1j * make.normal(5)], equal_to(lambda x: [[5], "complex64", False]), dtype="complex64"
+    "bfloat16", lambda inputs: [inputs.normal(5)], equal_to(lambda x: [[5], "bfloat16", False]), dtype="bfloat16"
 )
 typeof.behaviour(
-    "int32-scalar", lambda make: [np.array(3, "int32")], equal_to(lambda x: [[], "int32", False]), dtype="int32"
+    "float64", lambda inputs: [inputs.normal(5)], equal_to(lambda x: [[5], "float64", False]), dtype="float64"
 )
-typeof.behaviour("bool-empty", lambda make: [np.zeros((0, 3), bool)], equal_to(lambda x: [[0, 3], "bool", False]))
-typeof.behaviour("python-int", lambda make: [7], equal_to(lambda x: [[], "int32", True]))
+typeof.behaviour(
+    "complex64",
+    lambda inputs: [1j * inputs.normal(5)],
+    equal_to(lambda x: [[5], "complex64", False]),
+    dtype="complex64",
+)
+typeof.behaviour(
+    "int32-scalar", lambda inputs: [np.array(3, "int32")], equal_to(lambda x: [[], "int32", False]), dtype="int32"
+)
+typeof.behaviour("bool-empty", lambda inputs: [np.zeros((0, 3), bool)], equal_to(lambda x: [[0, 3], "bool", False]))
+typeof.behaviour("python-int", lambda inputs: [7], equal_to(lambda x: [[], "int32", True]))
 typeof.behaviour(
     "in-jit",
-    lambda make: [make.normal(6, 20)],
+    lambda inputs: [inputs.normal(6, 20)],
     equal_to(lambda x: [[6, 20], "float32", False]),
     prepare=seen_by(lambda body: jax.jit(body)),
 )
 typeof.behaviour(
     "in-vmap",
-    lambda make: [make.normal(6, 20)],
+    lambda inputs: [inputs.normal(6, 20)],
     equal_to(lambda x: [[20], "float32", False]),
     prepare=seen_by(jax.vmap),
 )
-typeof.behaviour("no-array", lambda make: ["text"], equal_to(lambda x: "refused"), prepare=refused)
+typeof.behaviour("no-array", lambda inputs: ["text"], equal_to(lambda x: "refused"), prepare=refused)
 
 
 def wrapped(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -202,10 +209,10 @@ def wrapped(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def traced_by(function: Callable[..., Any]) -> Callable[..., Any]:
-    def prepare(on: On, *arguments: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
         def call() -> Any:
             types = [jax.typeof(each) for each in arguments]
-            jaxpr, out_types, constants = on.function(wrapped(function, *arguments), types)
+            jaxpr, out_types, constants = context.function(wrapped(function, *arguments), types)
             shapes = [list(each.shape) for each in out_types]
             return [shapes, *jax.core.eval_jaxpr(jaxpr, constants, *arguments)]
 
@@ -214,9 +221,9 @@ def traced_by(function: Callable[..., Any]) -> Callable[..., Any]:
     return prepare
 
 
-def around_constant(on: On, x: Any, held: Any) -> Callable[[], Any]:
+def around_constant(context: Context, x: Any, held: Any) -> Callable[[], Any]:
     def call() -> Any:
-        jaxpr, _, constants = on.function(wrapped(lambda x: [x * held], x), [jax.typeof(x)])
+        jaxpr, _, constants = context.function(wrapped(lambda x: [x * held], x), [jax.typeof(x)])
         return [len(constants), *jax.core.eval_jaxpr(jaxpr, constants, x)]
 
     return call
@@ -225,32 +232,32 @@ def around_constant(on: On, x: Any, held: Any) -> Callable[[], Any]:
 dynamic = Function("jax._src.interpreters.partial_eval.trace_to_jaxpr_dynamic")
 dynamic.behaviour(
     "float32-64x128",
-    lambda make: [make.normal(64, 128), 0.1 * make.normal(128, 32)],
+    lambda inputs: [inputs.normal(64, 128), 0.1 * inputs.normal(128, 32)],
     equal_to(lambda *given: [[[64, 32]], layer_by_numpy(*given)]),
     prepare=traced_by(lambda *given: [layer(*given)]),
 )
 dynamic.behaviour(
     "bfloat16-two-results",
-    lambda make: [make.normal(40)],
+    lambda inputs: [inputs.normal(40)],
     equal_to(lambda x: [[[40], [20]], -x, 2 * x[::2]], "bfloat16"),
     dtype="bfloat16",
     prepare=traced_by(lambda x: [-x, 2 * x[::2]]),
 )
 dynamic.behaviour(
     "loop",
-    lambda make: [make.normal(9, 20)],
+    lambda inputs: [inputs.normal(9, 20)],
     equal_to(lambda x: [[[20]], *looped_by_numpy(x)]),
     prepare=traced_by(lambda x: [looped(x)]),
 )
 dynamic.behaviour(
     "constant",
-    lambda make: [make.normal(20), make.normal(20)],
+    lambda inputs: [inputs.normal(20), inputs.normal(20)],
     equal_to(lambda x, held: [1, x * held]),
     prepare=around_constant,
 )
 
 
-def in_two_parts(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def in_two_parts(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     """What depends on ``x`` alone is computed first; what needs ``y``, from that and ``y``, later."""
 
     def function(x: Any, y: Any) -> Any:
@@ -258,18 +265,18 @@ def in_two_parts(on: On, x: Any, y: Any) -> Callable[[], Any]:
 
     def call() -> Any:
         program = jax.make_jaxpr(function)(x, y)
-        known, unknown, waits, residuals = on.function.partial_eval_jaxpr_nounits(program, [False, True], False)
+        known, unknown, waits, residuals = context.function.partial_eval_jaxpr_nounits(program, [False, True], False)
         first, *kept = evaluated(known, x)
         return [waits, len(residuals), first, *evaluated(unknown, *kept, y)]
 
     return call
 
 
-def with_known_values(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def with_known_values(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     """A function given one value and one type: it computes with the first, and leaves a program of the second."""
 
     def call() -> Any:
-        partial_eval = on.function
+        partial_eval = context.function
         values = [partial_eval.PartialVal.known(x), partial_eval.PartialVal.unknown(jax.typeof(y))]
         function = wrapped(lambda x, y: [jnp.cos(x), jnp.sin(x) - y], x, y)
         jaxpr, results, constants = partial_eval.trace_to_jaxpr_nounits(function, values)
@@ -279,12 +286,12 @@ def with_known_values(on: On, x: Any, y: Any) -> Callable[[], Any]:
     return call
 
 
-def without_dead_code(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def without_dead_code(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     """What no wanted result needs is gone, arguments among it."""
 
     def call() -> Any:
         program = jax.make_jaxpr(lambda x, y: (jnp.sin(x) * 2, x @ y))(x, y)
-        jaxpr, used = on.function.dce_jaxpr(program.jaxpr, [True, False])
+        jaxpr, used = context.function.dce_jaxpr(program.jaxpr, [True, False])
         return [used, len(jaxpr.eqns), *jax.core.eval_jaxpr(jaxpr, program.consts, x)]
 
     return call
@@ -294,19 +301,19 @@ def without_dead_code(on: On, x: Any, y: Any) -> Callable[[], Any]:
 partial_eval = Function("jax._src.interpreters.partial_eval")
 partial_eval.behaviour(
     "program-in-two-parts",
-    lambda make: [make.normal(64, 128), make.normal(64, 128)],
+    lambda inputs: [inputs.normal(64, 128), inputs.normal(64, 128)],
     equal_to(lambda x, y: [[False, True], 1, np.cos(x), np.sin(x) - y]),
     prepare=in_two_parts,
 )
 partial_eval.behaviour(
     "known-values",
-    lambda make: [make.normal(64, 128), make.normal(64, 128)],
+    lambda inputs: [inputs.normal(64, 128), inputs.normal(64, 128)],
     equal_to(lambda x, y: [[True, False], np.cos(x), np.sin(x) - y]),
     prepare=with_known_values,
 )
 partial_eval.behaviour(
     "dead-code",
-    lambda make: [make.normal(16, 8), make.normal(8, 16)],
+    lambda inputs: [inputs.normal(16, 8), inputs.normal(8, 16)],
     equal_to(lambda x, y: [[True, False], 2, np.sin(x) * 2]),
     prepare=without_dead_code,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 from scipy import special
 
-from runners.suite.cases import Function, Inputs, On, Prepare
+from runners.suite.cases import Context, Function, MakeArguments, Prepare
 
 vjp = Function("jax.vjp")
 
@@ -19,14 +19,14 @@ vjp = Function("jax.vjp")
 def of(function: Callable[..., Any]) -> Prepare:
     """``[result, *derivatives by the arguments]``, the last argument being what comes in for the result."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         *primals, upstream = arguments
 
         def call() -> list[Any]:
-            result, backward = on.function(function, *primals, **options)
+            result, backward = context.function(function, *primals, **options)
             return [result, *backward(upstream)]
 
-        return on.compiled(call)
+        return context.compiled(call)
 
     return prepare
 
@@ -34,14 +34,14 @@ def of(function: Callable[..., Any]) -> Prepare:
 def within_jit(function: Callable[..., Any]) -> Prepare:
     """Forward and backward in one compiled program."""
 
-    def prepare(on: On, *arguments: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
         def both(*given: Any) -> list[Any]:
             *primals, upstream = given
-            result, backward = on.function(function, *primals)
+            result, backward = context.function(function, *primals)
             return [result, *backward(upstream)]
 
         compiled = jax.jit(both)
-        return on.compiled(lambda: compiled(*arguments))
+        return context.compiled(lambda: compiled(*arguments))
 
     return prepare
 
@@ -77,7 +77,7 @@ def by_chain(value: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> C
 
 vjp.value(
     "float32-256x256",
-    lambda make: [make.normal(256, 256), make.normal(256, 256)],
+    lambda inputs: [inputs.normal(256, 256), inputs.normal(256, 256)],
     prepare=of(jnp.sin),
     reference=by_chain(np.sin, np.cos),
 )
@@ -85,7 +85,7 @@ for name, (derived, value, derivative) in ELEMENTWISE.items():
     for dtype in ("float32", "float64"):
         vjp.value(
             f"{name}-{dtype}",
-            lambda make: [make.uniform(12, 9, low=0.3, high=3), make.normal(12, 9)],
+            lambda inputs: [inputs.uniform(12, 9, low=0.3, high=3), inputs.normal(12, 9)],
             dtype=dtype,
             prepare=of(derived),
             reference=by_chain(value, derivative),
@@ -94,20 +94,20 @@ for name in ("sin", "exp", "cube"):
     derived, value, derivative = ELEMENTWISE[name]
     vjp.value(
         f"{name}-jitted",
-        lambda make: [make.uniform(64, 32, low=0.3, high=3), make.normal(64, 32)],
+        lambda inputs: [inputs.uniform(64, 32, low=0.3, high=3), inputs.normal(64, 32)],
         prepare=within_jit(derived),
         reference=by_chain(value, derivative),
     )
     vjp.value(
         f"{name}-scalar",
-        lambda make: [make.uniform(low=0.3, high=3), make.normal()],
+        lambda inputs: [inputs.uniform(low=0.3, high=3), inputs.normal()],
         prepare=of(derived),
         reference=by_chain(value, derivative),
     )
 for dtype in ("float16", "bfloat16"):
     vjp.value(
         f"product-{dtype}",
-        lambda make: [make.normal(12, 9), make.normal(12, 9), make.normal(12, 9)],
+        lambda inputs: [inputs.normal(12, 9), inputs.normal(12, 9), inputs.normal(12, 9)],
         dtype=dtype,
         prepare=of(lambda x, y: x * y),
         reference=lambda x, y, upstream: [x * y, upstream * y, upstream * x],
@@ -115,45 +115,45 @@ for dtype in ("float16", "bfloat16"):
 # No conjugate: the derivative of x squared is 2 x, whatever comes in.
 vjp.value(
     "complex64",
-    lambda make: [make.normal(20) + 1j * make.normal(20), make.normal(20) + 1j * make.normal(20)],
+    lambda inputs: [inputs.normal(20) + 1j * inputs.normal(20), inputs.normal(20) + 1j * inputs.normal(20)],
     dtype="complex64",
     prepare=of(lambda x: x**2),
     reference=lambda x, upstream: [x**2, 2 * x * upstream],
 )
 vjp.value(
     "matrix-product",
-    lambda make: [make.normal(16, 8), make.normal(8, 12), make.normal(16, 12)],
+    lambda inputs: [inputs.normal(16, 8), inputs.normal(8, 12), inputs.normal(16, 12)],
     dtype="float64",
     prepare=of(jnp.matmul),
     reference=lambda x, y, upstream: [x @ y, upstream @ y.T, x.T @ upstream],
 )
 vjp.value(
     "broadcast",
-    lambda make: [make.normal(12, 1), make.normal(9), make.normal(12, 9)],
+    lambda inputs: [inputs.normal(12, 1), inputs.normal(9), inputs.normal(12, 9)],
     prepare=of(lambda x, y: x * y),
     reference=lambda x, y, upstream: [x * y, (upstream * y).sum(1, keepdims=True), (upstream * x).sum(0)],
 )
 vjp.value(
     "sum-of-rows",
-    lambda make: [make.normal(12, 9), make.normal(12)],
+    lambda inputs: [inputs.normal(12, 9), inputs.normal(12)],
     prepare=of(lambda x: jnp.sum(x**2, axis=1)),
     reference=lambda x, upstream: [(x**2).sum(1), 2 * x * upstream[:, None]],
 )
 vjp.value(
     "argument-without-part-in-it",
-    lambda make: [make.normal(9), make.normal(4), make.normal(9)],
+    lambda inputs: [inputs.normal(9), inputs.normal(4), inputs.normal(9)],
     prepare=of(lambda x, unused: 2 * x),
     reference=lambda x, unused, upstream: [2 * x, 2 * upstream, np.zeros_like(unused)],
 )
 vjp.value(
     "stopped",
-    lambda make: [make.normal(9), make.normal(9)],
+    lambda inputs: [inputs.normal(9), inputs.normal(9)],
     prepare=of(lambda x: x * lax.stop_gradient(x)),
     reference=lambda x, upstream: [x**2, x * upstream],
 )
 vjp.value(
     "taken-by-index",
-    lambda make: [make.normal(6), make.normal(4)],
+    lambda inputs: [inputs.normal(6), inputs.normal(4)],
     prepare=of(lambda x: x[np.array([1, 4, 1, 0])]),
     reference=lambda x, upstream: [
         x[[1, 4, 1, 0]],
@@ -162,13 +162,13 @@ vjp.value(
 )
 vjp.value(
     "two-results",
-    lambda make: [make.normal(9), make.normal(9), (make.normal(9), make.normal())],
+    lambda inputs: [inputs.normal(9), inputs.normal(9), (inputs.normal(9), inputs.normal())],
     prepare=of(lambda x, y: (x * y, jnp.sum(x))),
     reference=lambda x, y, upstream: [(x * y, np.sum(x)), upstream[0] * y + upstream[1], upstream[0] * x],
 )
 vjp.value(
     "dictionaries",
-    lambda make: [{"w": make.normal(5, 4), "b": make.normal(5)}, {"y": make.normal(5)}],
+    lambda inputs: [{"w": inputs.normal(5, 4), "b": inputs.normal(5)}, {"y": inputs.normal(5)}],
     prepare=of(lambda tree: {"y": tree["w"] @ jnp.arange(4.0) + tree["b"]}),
     reference=lambda tree, upstream: [
         {"y": tree["w"] @ np.arange(4.0) + tree["b"]},
@@ -184,20 +184,20 @@ def powered(x: Any) -> Any:
 
 vjp.value(
     "scan",
-    lambda make: [make.normal(9), make.normal(9)],
+    lambda inputs: [inputs.normal(9), inputs.normal(9)],
     prepare=of(powered),
     reference=lambda x, upstream: [x**4, 4 * x**3 * upstream],
 )
 vjp.value(
     "counted-loop",
-    lambda make: [make.normal(9), make.normal(9)],
+    lambda inputs: [inputs.normal(9), inputs.normal(9)],
     prepare=of(lambda x: lax.fori_loop(0, 3, lambda step, carry: carry * x, x)),
     reference=lambda x, upstream: [x**4, 4 * x**3 * upstream],
 )
 
 
-def of_scalars(low: float) -> Inputs:
-    return lambda make: [make.uniform(low=low, high=low + 1), make.normal()]
+def of_scalars(low: float) -> MakeArguments:
+    return lambda inputs: [inputs.uniform(low=low, high=low + 1), inputs.normal()]
 
 
 def branched(x: Any, upstream: Any) -> Any:
@@ -213,19 +213,19 @@ for name, low in (("one-branch", 1.0), ("other-branch", -2.0)):
     )
 vjp.value(
     "chosen-by-element",
-    lambda make: [make.normal(40), make.normal(40)],
+    lambda inputs: [inputs.normal(40), inputs.normal(40)],
     prepare=of(lambda x: jnp.where(x > 0, x**2, 3 * x)),
     reference=lambda x, upstream: [np.where(x > 0, x**2, 3 * x), np.where(x > 0, 2 * x, 3) * upstream],
 )
 vjp.value(
     "recomputed",
-    lambda make: [make.normal(40), make.normal(40)],
+    lambda inputs: [inputs.normal(40), inputs.normal(40)],
     prepare=of(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))),
     reference=by_chain(lambda x: np.sin(np.sin(x)), lambda x: np.cos(np.sin(x)) * np.cos(x)),
 )
 vjp.value(
     "empty",
-    lambda make: [make.normal(0, 3), make.normal(0, 3)],
+    lambda inputs: [inputs.normal(0, 3), inputs.normal(0, 3)],
     prepare=of(jnp.sin),
     reference=by_chain(np.sin, np.cos),
 )
@@ -236,87 +236,87 @@ clipped.defvjp(lambda x: (2 * x, None), lambda kept, upstream: (jnp.clip(upstrea
 
 vjp.value(
     "rule-of-its-own",
-    lambda make: [make.normal(40), make.normal(40)],
+    lambda inputs: [inputs.normal(40), inputs.normal(40)],
     prepare=of(clipped),
     reference=lambda x, upstream: [2 * x, np.clip(upstream, -0.5, 0.5)],
 )
 
 
-def with_report(on: On, x: Any, upstream: Any) -> Callable[[], Any]:
+def with_report(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
     """What a function reports beside its result is not derived."""
 
     def call() -> list[Any]:
-        result, backward, report = on.function(lambda x: (x**2, {"largest": jnp.max(x)}), x, has_aux=True)
+        result, backward, report = context.function(lambda x: (x**2, {"largest": jnp.max(x)}), x, has_aux=True)
         return [result, *backward(upstream), report]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 vjp.value(
     "has-aux",
-    lambda make: [make.normal(40), make.normal(40)],
+    lambda inputs: [inputs.normal(40), inputs.normal(40)],
     prepare=with_report,
     reference=lambda x, upstream: [x**2, 2 * x * upstream, {"largest": np.max(x)}],
 )
 
 
-def twice(on: On, x: Any, upstream: Any) -> Callable[[], Any]:
+def twice(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
     """The derivative's derivative, by what went in."""
 
     def first(x: Any) -> Any:
         _, backward = jax.vjp(lambda x: x**3, x)
         return backward(jnp.ones_like(x))[0]
 
-    return of(first)(on, x, upstream)
+    return of(first)(context, x, upstream)
 
 
 vjp.value(
     "second-derivative",
-    lambda make: [make.normal(40), make.normal(40)],
+    lambda inputs: [inputs.normal(40), inputs.normal(40)],
     prepare=twice,
     reference=lambda x, upstream: [3 * x**2, 6 * x * upstream],
 )
 
 
-def rows_of_jacobian(on: On, x: Any) -> Callable[[], Any]:
+def rows_of_jacobian(context: Context, x: Any) -> Callable[[], Any]:
     """One way back for each element of the result, all at once."""
 
     def call() -> Any:
-        result, backward = on.function(lambda x: jnp.cumsum(x**2), x)
+        result, backward = context.function(lambda x: jnp.cumsum(x**2), x)
         return [result, *jax.vmap(backward)(jnp.eye(x.size, dtype=x.dtype))]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 vjp.value(
     "jacobian-by-vmap",
-    lambda make: [make.normal(12)],
+    lambda inputs: [inputs.normal(12)],
     prepare=rows_of_jacobian,
     reference=lambda x: [np.cumsum(x**2), np.tril(np.broadcast_to(2 * x, (12, 12)))],
 )
 
 
-def called_again(on: On, x: Any, one: Any, other: Any) -> Callable[[], Any]:
+def called_again(context: Context, x: Any, one: Any, other: Any) -> Callable[[], Any]:
     """The way back can be taken more than once."""
 
     def call() -> Any:
-        result, backward = on.function(jnp.sin, x)
+        result, backward = context.function(jnp.sin, x)
         return [result, *backward(one), *backward(other)]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 vjp.value(
     "way-back-twice",
-    lambda make: [make.normal(40), make.normal(40), make.normal(40)],
+    lambda inputs: [inputs.normal(40), inputs.normal(40), inputs.normal(40)],
     prepare=called_again,
     reference=lambda x, one, other: [np.sin(x), np.cos(x) * one, np.cos(x) * other],
 )
 
 
-def refusal(on: On, x: Any, upstream: Any) -> Callable[[], Any]:
+def refusal(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
     def call() -> Any:
-        _, backward = on.function(jnp.sin, x)
+        _, backward = context.function(jnp.sin, x)
         try:
             backward(upstream)
         except Exception as error:
@@ -330,10 +330,12 @@ def assert_refused(error: Any, x: Any, upstream: Any) -> None:
     assert error in ("TypeError", "ValueError"), f"ended with {error}"
 
 
-vjp.behaviour("other-shape-is-refused", lambda make: [make.normal(9), make.normal(4)], assert_refused, prepare=refusal)
+vjp.behaviour(
+    "other-shape-is-refused", lambda inputs: [inputs.normal(9), inputs.normal(4)], assert_refused, prepare=refusal
+)
 vjp.behaviour(
     "whole-numbers-for-floating-ones-are-refused",
-    lambda make: [make.normal(9), make.integers(9, dtype="int32")],
+    lambda inputs: [inputs.normal(9), inputs.integers(9, dtype="int32")],
     assert_refused,
     prepare=refusal,
 )

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted, using
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Expected
 
 EDGES = np.array([[1.0, np.nan, 2.0], [np.inf, 1.0, -2.0], [np.inf, -np.inf, 0.0], [-np.inf, 3.0, 4.0]])
 
 
-def complex_normal(make: Make, *shape: int) -> Any:
-    return make.normal(*shape) + 1j * make.normal(*shape)
+def complex_normal(inputs: Inputs, *shape: int) -> Any:
+    return inputs.normal(*shape) + 1j * inputs.normal(*shape)
 
 
-def where_given(on: On, x: Any, where: Any, **options: Any) -> Callable[[], Any]:
-    return on.compiled(lambda: on.function(x, where=where, **options))
+def where_given(context: Context, x: Any, where: Any, **options: Any) -> Callable[[], Any]:
+    return context.compiled(lambda: context.function(x, where=where, **options))
 
 
 def masked(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,59 +36,61 @@ def added(x: Any, axis: Any = None, keepdims: bool = False, where: Any = True, i
 
 
 total = Function("jax.numpy.sum", added)
-total.value("float32-256x256", lambda make: [make.uniform(256, 256)])
-total.value("float32-rows", lambda make: [make.normal(64, 128)], axis=1)
-total.value("float64-two-axes-kept", lambda make: [make.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True)
-total.value("bfloat16-first-axis", lambda make: [make.uniform(64, 32)], dtype="bfloat16", axis=0)
-total.value("float16", lambda make: [make.uniform(64, 32)], dtype="float16", axis=-1)
-total.value("complex64", lambda make: [complex_normal(make, 9, 7)], dtype="complex64", axis=0)
+total.value("float32-256x256", lambda inputs: [inputs.uniform(256, 256)])
+total.value("float32-rows", lambda inputs: [inputs.normal(64, 128)], axis=1)
+total.value(
+    "float64-two-axes-kept", lambda inputs: [inputs.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True
+)
+total.value("bfloat16-first-axis", lambda inputs: [inputs.uniform(64, 32)], dtype="bfloat16", axis=0)
+total.value("float16", lambda inputs: [inputs.uniform(64, 32)], dtype="float16", axis=-1)
+total.value("complex64", lambda inputs: [complex_normal(inputs, 9, 7)], dtype="complex64", axis=0)
 total.value(
     "int32",
-    lambda make: [make.integers(40, 9, dtype="int32")],
+    lambda inputs: [inputs.integers(40, 9, dtype="int32")],
     reference=lambda x, axis: np.sum(x, axis=axis, dtype="int32"),
     axis=0,
 )
 total.value(
     "int32-wraps-around",
-    lambda make: [np.full((3, 2), 2**30 + 7, "int32")],
+    lambda inputs: [np.full((3, 2), 2**30 + 7, "int32")],
     reference=lambda x: np.asarray(np.sum(x, dtype="int32")),
 )
 total.value(
     "uint8-is-widened",
-    lambda make: [make.integers(40, 9, low=0, high=256, dtype="uint8")],
+    lambda inputs: [inputs.integers(40, 9, low=0, high=256, dtype="uint8")],
     reference=lambda x, axis: np.sum(x, axis=axis, dtype="uint32"),
     axis=0,
 )
 total.value(
     "bool-counts",
-    lambda make: [make.booleans(40, 9)],
+    lambda inputs: [inputs.booleans(40, 9)],
     reference=lambda x, axis: np.sum(x, axis=axis, dtype="int32"),
     axis=0,
 )
-total.value("int64", lambda make: [make.integers(12, low=2**40, high=2**41)], dtype="int64")
+total.value("int64", lambda inputs: [inputs.integers(12, low=2**40, high=2**41)], dtype="int64")
 total.value(
     "bfloat16-to-float32",
-    lambda make: [make.uniform(300)],
+    lambda inputs: [inputs.uniform(300)],
     dtype="bfloat16",
     prepare=using(dtype="float32"),
     reference=lambda x: Expected(x.sum(), "float32"),
 )
 total.value(
     "where",
-    lambda make: [make.normal(9, 12), make.booleans(9, 12)],
+    lambda inputs: [inputs.normal(9, 12), inputs.booleans(9, 12)],
     prepare=where_given,
     reference=masked(added),
     axis=1,
 )
-total.value("initial", lambda make: [make.normal(9, 12)], axis=1, initial=2.5)
-total.value("empty", lambda make: [make.normal(0, 3)], axis=0)
-total.value("scalar", lambda make: [make.normal()])
-total.value("infinities-and-nan", lambda make: [EDGES], axis=1)
-total.value("jitted", lambda make: [make.normal(64, 128)], prepare=jitted, axis=0)
-total.value("vmap", lambda make: [make.normal(6, 20, 3)], prepare=in_vmap, reference=lambda x: x.sum((1, 2)))
+total.value("initial", lambda inputs: [inputs.normal(9, 12)], axis=1, initial=2.5)
+total.value("empty", lambda inputs: [inputs.normal(0, 3)], axis=0)
+total.value("scalar", lambda inputs: [inputs.normal()])
+total.value("infinities-and-nan", lambda inputs: [EDGES], axis=1)
+total.value("jitted", lambda inputs: [inputs.normal(64, 128)], prepare=jitted, axis=0)
+total.value("vmap", lambda inputs: [inputs.normal(6, 20, 3)], prepare=in_vmap, reference=lambda x: x.sum((1, 2)))
 total.value(
     "gradient",
-    lambda make: [make.normal(8, 5, 4), (0, 2), make.normal(5)],
+    lambda inputs: [inputs.normal(8, 5, 4), (0, 2), inputs.normal(5)],
     prepare=gradient,
     reference=lambda x, axis, upstream: [x.sum(axis), spread(upstream, x, axis)],
 )
@@ -104,65 +106,65 @@ def others(x: Any, axis: int) -> Any:
     return np.stack(members, axis)
 
 
-def near_one(make: Make, *shape: int) -> Any:
-    signs = np.where(make.booleans(*shape), 1.0, -1.0)
-    return signs * make.uniform(*shape, low=0.8, high=1.25)
+def near_one(inputs: Inputs, *shape: int) -> Any:
+    signs = np.where(inputs.booleans(*shape), 1.0, -1.0)
+    return signs * inputs.uniform(*shape, low=0.8, high=1.25)
 
 
 product = Function("jax.numpy.prod", multiplied)
-product.value("float32-256x64-columns", lambda make: [near_one(make, 64, 256)], axis=0)
-product.value("float32-rows", lambda make: [near_one(make, 40, 30)], axis=-1)
-product.value("float32-all", lambda make: [near_one(make, 6, 5)])
+product.value("float32-256x64-columns", lambda inputs: [near_one(inputs, 64, 256)], axis=0)
+product.value("float32-rows", lambda inputs: [near_one(inputs, 40, 30)], axis=-1)
+product.value("float32-all", lambda inputs: [near_one(inputs, 6, 5)])
 product.value(
-    "float64-two-axes-kept", lambda make: [near_one(make, 6, 7, 4)], dtype="float64", axis=(0, -1), keepdims=True
+    "float64-two-axes-kept", lambda inputs: [near_one(inputs, 6, 7, 4)], dtype="float64", axis=(0, -1), keepdims=True
 )
-product.value("float16", lambda make: [near_one(make, 12, 9)], dtype="float16", axis=0)
-product.value("bfloat16", lambda make: [near_one(make, 12, 9)], dtype="bfloat16", axis=0)
-product.value("complex64", lambda make: [np.exp(1j * make.normal(9, 7))], dtype="complex64", axis=0)
+product.value("float16", lambda inputs: [near_one(inputs, 12, 9)], dtype="float16", axis=0)
+product.value("bfloat16", lambda inputs: [near_one(inputs, 12, 9)], dtype="bfloat16", axis=0)
+product.value("complex64", lambda inputs: [np.exp(1j * inputs.normal(9, 7))], dtype="complex64", axis=0)
 product.value(
     "int32",
-    lambda make: [make.integers(5, 9, low=1, high=6, dtype="int32")],
+    lambda inputs: [inputs.integers(5, 9, low=1, high=6, dtype="int32")],
     reference=lambda x, axis: np.prod(x, axis=axis, dtype="int32"),
     axis=0,
 )
 product.value(
     "int32-wraps-around",
-    lambda make: [np.array([[65537, 65539, 3], [-7, 99991, 77773]], "int32")],
+    lambda inputs: [np.array([[65537, 65539, 3], [-7, 99991, 77773]], "int32")],
     reference=lambda x, axis: np.prod(x, axis=axis, dtype="int32"),
     axis=1,
 )
 product.value(
     "uint8-is-widened",
-    lambda make: [make.integers(3, 9, low=1, high=256, dtype="uint8")],
+    lambda inputs: [inputs.integers(3, 9, low=1, high=256, dtype="uint8")],
     reference=lambda x, axis: np.prod(x, axis=axis, dtype="uint32"),
     axis=0,
 )
 product.value(
     "bool-is-all",
-    lambda make: [np.array([[True, True], [True, False]])],
+    lambda inputs: [np.array([[True, True], [True, False]])],
     reference=lambda x, axis: np.prod(x, axis=axis, dtype="int32"),
     axis=1,
 )
 product.value(
     "where",
-    lambda make: [near_one(make, 9, 12), make.booleans(9, 12)],
+    lambda inputs: [near_one(inputs, 9, 12), inputs.booleans(9, 12)],
     prepare=where_given,
     reference=masked(multiplied),
     axis=1,
 )
-product.value("initial", lambda make: [near_one(make, 9, 12)], axis=1, initial=-2.5)
-product.value("empty-is-one", lambda make: [make.normal(0, 3)], axis=0)
-product.value("infinities-and-nan", lambda make: [EDGES], axis=1)
-product.value("jitted", lambda make: [near_one(make, 16, 128)], prepare=jitted, axis=0)
+product.value("initial", lambda inputs: [near_one(inputs, 9, 12)], axis=1, initial=-2.5)
+product.value("empty-is-one", lambda inputs: [inputs.normal(0, 3)], axis=0)
+product.value("infinities-and-nan", lambda inputs: [EDGES], axis=1)
+product.value("jitted", lambda inputs: [near_one(inputs, 16, 128)], prepare=jitted, axis=0)
 product.value(
     "gradient",
-    lambda make: [near_one(make, 6, 5), 0, make.normal(5)],
+    lambda inputs: [near_one(inputs, 6, 5), 0, inputs.normal(5)],
     prepare=gradient,
     reference=lambda x, axis, upstream: [x.prod(axis), others(x, axis) * spread(upstream, x, axis)],
 )
 product.value(
     "gradient-with-a-zero",
-    lambda make: [np.array([[2.0, 0.0, -3.0], [0.0, 5.0, 0.0], [1.5, 2.0, -4.0]]), 1, make.normal(3)],
+    lambda inputs: [np.array([[2.0, 0.0, -3.0], [0.0, 5.0, 0.0], [1.5, 2.0, -4.0]]), 1, inputs.normal(3)],
     prepare=gradient,
     reference=lambda x, axis, upstream: [x.prod(axis), others(x, axis) * spread(upstream, x, axis)],
 )
@@ -179,47 +181,47 @@ def max_gradients(x: Any, axis: int, upstream: Any) -> Any:
 
 
 maximum = Function("jax.numpy.max", largest)
-maximum.value("float32-256x256", lambda make: [make.distinct(256, 256)])
-maximum.value("float32-rows", lambda make: [make.normal(64, 128)], axis=1)
+maximum.value("float32-256x256", lambda inputs: [inputs.distinct(256, 256)])
+maximum.value("float32-rows", lambda inputs: [inputs.normal(64, 128)], axis=1)
 maximum.value(
-    "float64-two-axes-kept", lambda make: [make.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True
+    "float64-two-axes-kept", lambda inputs: [inputs.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True
 )
-maximum.value("float16", lambda make: [make.normal(40, 9)], dtype="float16", axis=0)
-maximum.value("bfloat16", lambda make: [make.normal(40, 9)], dtype="bfloat16", axis=0)
-maximum.value("int32", lambda make: [make.integers(40, 9, low=-(2**31), high=2**31, dtype="int32")], axis=0)
-maximum.value("int64", lambda make: [make.integers(40, 9, low=-(2**60), high=2**60)], dtype="int64", axis=0)
-maximum.value("uint8", lambda make: [make.integers(6, 9, low=0, high=256, dtype="uint8")], axis=0)
-maximum.value("bool-is-any", lambda make: [make.booleans(2, 30)], dtype="bool", axis=0)
-maximum.value("all-negative", lambda make: [-1 - make.uniform(12, 9)], axis=-1)
-maximum.value("nan-wins", lambda make: [EDGES], axis=1)
-maximum.value("scalar", lambda make: [make.normal()])
-maximum.value("no-rows", lambda make: [make.normal(0, 3)], axis=1)
+maximum.value("float16", lambda inputs: [inputs.normal(40, 9)], dtype="float16", axis=0)
+maximum.value("bfloat16", lambda inputs: [inputs.normal(40, 9)], dtype="bfloat16", axis=0)
+maximum.value("int32", lambda inputs: [inputs.integers(40, 9, low=-(2**31), high=2**31, dtype="int32")], axis=0)
+maximum.value("int64", lambda inputs: [inputs.integers(40, 9, low=-(2**60), high=2**60)], dtype="int64", axis=0)
+maximum.value("uint8", lambda inputs: [inputs.integers(6, 9, low=0, high=256, dtype="uint8")], axis=0)
+maximum.value("bool-is-any", lambda inputs: [inputs.booleans(2, 30)], dtype="bool", axis=0)
+maximum.value("all-negative", lambda inputs: [-1 - inputs.uniform(12, 9)], axis=-1)
+maximum.value("nan-wins", lambda inputs: [EDGES], axis=1)
+maximum.value("scalar", lambda inputs: [inputs.normal()])
+maximum.value("no-rows", lambda inputs: [inputs.normal(0, 3)], axis=1)
 maximum.value(
     "empty-with-initial",
-    lambda make: [make.normal(0, 3)],
+    lambda inputs: [inputs.normal(0, 3)],
     reference=lambda x, axis, initial: np.full(3, initial),
     axis=0,
     initial=-1.5,
 )
 maximum.value(
     "where",
-    lambda make: [make.normal(9, 12), make.booleans(9, 12)],
+    lambda inputs: [inputs.normal(9, 12), inputs.booleans(9, 12)],
     prepare=where_given,
     reference=lambda x, where, axis, initial: np.max(x, axis=axis, where=where, initial=initial),
     axis=1,
     initial=-0.5,
 )
-maximum.value("jitted", lambda make: [make.normal(64, 128)], prepare=jitted, axis=0)
-maximum.value("vmap", lambda make: [make.normal(6, 20)], prepare=in_vmap, reference=lambda x: x.max(1))
+maximum.value("jitted", lambda inputs: [inputs.normal(64, 128)], prepare=jitted, axis=0)
+maximum.value("vmap", lambda inputs: [inputs.normal(6, 20)], prepare=in_vmap, reference=lambda x: x.max(1))
 maximum.value(
     "gradient",
-    lambda make: [make.distinct(8, 5), 0, make.normal(5)],
+    lambda inputs: [inputs.distinct(8, 5), 0, inputs.normal(5)],
     prepare=gradient,
     reference=max_gradients,
 )
 maximum.value(
     "gradient-of-ties",
-    lambda make: [np.array([[2.0, 5.0, 5.0, 1.0], [3.0, 3.0, 3.0, 3.0]]), 1, make.normal(2)],
+    lambda inputs: [np.array([[2.0, 5.0, 5.0, 1.0], [3.0, 3.0, 3.0, 3.0]]), 1, inputs.normal(2)],
     prepare=gradient,
     reference=max_gradients,
 )
@@ -232,36 +234,38 @@ def averaged(x: Any, axis: Any = None, keepdims: bool = False, where: Any = True
 
 
 mean = Function("jax.numpy.mean", averaged)
-mean.value("float32-256x256", lambda make: [make.uniform(256, 256)])
-mean.value("float32-rows", lambda make: [make.normal(64, 128)], axis=1)
-mean.value("float64-two-axes-kept", lambda make: [make.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True)
+mean.value("float32-256x256", lambda inputs: [inputs.uniform(256, 256)])
+mean.value("float32-rows", lambda inputs: [inputs.normal(64, 128)], axis=1)
+mean.value(
+    "float64-two-axes-kept", lambda inputs: [inputs.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True
+)
 # In sixteen bits the sum of these would stop growing long before the last.
-mean.value("float16-of-many", lambda make: [make.uniform(20000, low=5, high=6)], dtype="float16")
-mean.value("bfloat16-of-many", lambda make: [make.uniform(4096, low=5, high=6)], dtype="bfloat16")
-mean.value("complex64", lambda make: [complex_normal(make, 9, 7)], dtype="complex64", axis=0)
-mean.value("int32", lambda make: [make.integers(40, 9, dtype="int32")], axis=-1)
-mean.value("uint8", lambda make: [make.integers(40, 9, low=0, high=256, dtype="uint8")], axis=0)
-mean.value("bool", lambda make: [make.booleans(40, 9)], axis=0)
+mean.value("float16-of-many", lambda inputs: [inputs.uniform(20000, low=5, high=6)], dtype="float16")
+mean.value("bfloat16-of-many", lambda inputs: [inputs.uniform(4096, low=5, high=6)], dtype="bfloat16")
+mean.value("complex64", lambda inputs: [complex_normal(inputs, 9, 7)], dtype="complex64", axis=0)
+mean.value("int32", lambda inputs: [inputs.integers(40, 9, dtype="int32")], axis=-1)
+mean.value("uint8", lambda inputs: [inputs.integers(40, 9, low=0, high=256, dtype="uint8")], axis=0)
+mean.value("bool", lambda inputs: [inputs.booleans(40, 9)], axis=0)
 mean.value(
     "where",
-    lambda make: [make.normal(9, 12), make.booleans(9, 12)],
+    lambda inputs: [inputs.normal(9, 12), inputs.booleans(9, 12)],
     prepare=where_given,
     reference=masked(averaged),
     axis=1,
 )
-mean.value("empty-is-nan", lambda make: [make.normal(0, 3)], axis=0)
-mean.value("infinities-and-nan", lambda make: [EDGES], axis=1)
+mean.value("empty-is-nan", lambda inputs: [inputs.normal(0, 3)], axis=0)
+mean.value("infinities-and-nan", lambda inputs: [EDGES], axis=1)
 mean.value(
     "int32-to-float16",
-    lambda make: [make.integers(30, dtype="int32")],
+    lambda inputs: [inputs.integers(30, dtype="int32")],
     dtype="float16",
     prepare=using(dtype="float16"),
 )
-mean.value("jitted", lambda make: [make.normal(64, 128)], prepare=jitted, axis=0)
-mean.value("vmap", lambda make: [make.normal(6, 20)], prepare=in_vmap, reference=lambda x: x.mean(1))
+mean.value("jitted", lambda inputs: [inputs.normal(64, 128)], prepare=jitted, axis=0)
+mean.value("vmap", lambda inputs: [inputs.normal(6, 20)], prepare=in_vmap, reference=lambda x: x.mean(1))
 mean.value(
     "gradient",
-    lambda make: [make.normal(8, 5, 4), (0, 2), make.normal(5)],
+    lambda inputs: [inputs.normal(8, 5, 4), (0, 2), inputs.normal(5)],
     prepare=gradient,
     reference=lambda x, axis, upstream: [x.mean(axis), spread(upstream, x, axis) / 32],
 )
@@ -276,45 +280,47 @@ def variance(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, wh
 
 
 var = Function("jax.numpy.var", variance)
-var.value("float32-256x256", lambda make: [make.normal(256, 256)])
-var.value("float32-rows", lambda make: [make.normal(64, 128)], axis=1)
-var.value("float64-two-axes-kept", lambda make: [make.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True)
-var.value("float16", lambda make: [make.normal(40, 9)], dtype="float16", axis=0)
-var.value("bfloat16", lambda make: [make.normal(40, 9)], dtype="bfloat16", axis=0)
-var.value("complex64-is-real", lambda make: [complex_normal(make, 20, 7)], dtype="complex64", axis=0)
-var.value("int32", lambda make: [make.integers(40, 9, dtype="int32")], axis=-1)
-var.value("bool", lambda make: [make.booleans(40, 9)], axis=0)
-var.value("ddof", lambda make: [make.normal(12, 9)], axis=0, ddof=1)
+var.value("float32-256x256", lambda inputs: [inputs.normal(256, 256)])
+var.value("float32-rows", lambda inputs: [inputs.normal(64, 128)], axis=1)
+var.value(
+    "float64-two-axes-kept", lambda inputs: [inputs.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True
+)
+var.value("float16", lambda inputs: [inputs.normal(40, 9)], dtype="float16", axis=0)
+var.value("bfloat16", lambda inputs: [inputs.normal(40, 9)], dtype="bfloat16", axis=0)
+var.value("complex64-is-real", lambda inputs: [complex_normal(inputs, 20, 7)], dtype="complex64", axis=0)
+var.value("int32", lambda inputs: [inputs.integers(40, 9, dtype="int32")], axis=-1)
+var.value("bool", lambda inputs: [inputs.booleans(40, 9)], axis=0)
+var.value("ddof", lambda inputs: [inputs.normal(12, 9)], axis=0, ddof=1)
 # NumPy divides by zero here.
 var.value(
     "ddof-as-many-as-elements-is-nan",
-    lambda make: [np.array([[1.5, 4.0], [2.5, 2.5]])],
+    lambda inputs: [np.array([[1.5, 4.0], [2.5, 2.5]])],
     reference=lambda x, axis, ddof: np.full(2, np.nan),
     axis=1,
     ddof=2,
 )
 var.value(
     "correction",
-    lambda make: [make.normal(12, 9)],
+    lambda inputs: [inputs.normal(12, 9)],
     reference=lambda x, axis, correction: variance(x, axis, ddof=correction),
     axis=0,
     correction=1,
 )
-var.value("far-from-zero", lambda make: [1000 + 10 * make.normal(40, 9)], axis=0)
+var.value("far-from-zero", lambda inputs: [1000 + 10 * inputs.normal(40, 9)], axis=0)
 var.value(
     "where",
-    lambda make: [make.normal(9, 12), make.booleans(9, 12)],
+    lambda inputs: [inputs.normal(9, 12), inputs.booleans(9, 12)],
     prepare=where_given,
     reference=masked(variance),
     axis=1,
 )
-var.value("one-element-is-zero", lambda make: [make.normal(6, 1)], axis=1)
-var.value("empty-is-nan", lambda make: [make.normal(0, 3)], axis=0)
-var.value("infinities-and-nan", lambda make: [EDGES], axis=1)
-var.value("jitted", lambda make: [make.normal(64, 128)], prepare=jitted, axis=0)
+var.value("one-element-is-zero", lambda inputs: [inputs.normal(6, 1)], axis=1)
+var.value("empty-is-nan", lambda inputs: [inputs.normal(0, 3)], axis=0)
+var.value("infinities-and-nan", lambda inputs: [EDGES], axis=1)
+var.value("jitted", lambda inputs: [inputs.normal(64, 128)], prepare=jitted, axis=0)
 var.value(
     "gradient",
-    lambda make: [make.normal(8, 5), 0, make.normal(5)],
+    lambda inputs: [inputs.normal(8, 5), 0, inputs.normal(5)],
     prepare=gradient,
     reference=lambda x, axis, upstream: [x.var(axis), 2 * (x - x.mean(axis)) / 8 * spread(upstream, x, axis)],
 )

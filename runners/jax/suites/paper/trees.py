@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 from runners.suite.sequences import aligned
 
 
@@ -20,11 +20,11 @@ class Pair(NamedTuple):
 
 def with_function(function: Callable[..., Any], **fixed: Any) -> Prepare:
     """The function to map comes first; a case's arguments are the trees."""
-    return lambda on, *trees, **options: lambda: on.function(function, *trees, **fixed, **options)
+    return lambda context, *trees, **options: lambda: context.function(function, *trees, **fixed, **options)
 
 
-def params(make: Any) -> Any:
-    return {"dense": [make.normal(4, 3), make.normal(3)], "scale": (make.normal(), {"deep": make.normal(2, 2)})}
+def params(inputs: Any) -> Any:
+    return {"dense": [inputs.normal(4, 3), inputs.normal(3)], "scale": (inputs.normal(), {"deep": inputs.normal(2, 2)})}
 
 
 def doubled(tree: Any) -> Any:
@@ -38,11 +38,11 @@ tree_map = Function(
     prepare=with_function(lambda x: 2 * x),
     host_only="it walks Python's containers; what is computed is the mapped function's",
 )
-tree_map.value("nested", lambda make: [params(make)], reference=doubled)
-tree_map.value("one-array", lambda make: [make.normal(64, 128)], reference=lambda x: 2 * x)
+tree_map.value("nested", lambda inputs: [params(inputs)], reference=doubled)
+tree_map.value("one-array", lambda inputs: [inputs.normal(64, 128)], reference=lambda x: 2 * x)
 tree_map.value(
     "two-trees",
-    lambda make: [params(make), params(make)],
+    lambda inputs: [params(inputs), params(inputs)],
     prepare=with_function(lambda x, y: x - 0.1 * y),
     reference=lambda one, other: {
         "dense": [x - 0.1 * y for x, y in aligned(one["dense"], other["dense"])],
@@ -53,46 +53,46 @@ tree_map.value(
     },
 )
 tree_map.value(
-    "python-numbers", lambda make: [{"a": [1, 2.5], "b": ()}], reference=lambda tree: {"a": [2, 5.0], "b": ()}
+    "python-numbers", lambda inputs: [{"a": [1, 2.5], "b": ()}], reference=lambda tree: {"a": [2, 5.0], "b": ()}
 )
 tree_map.value(
-    "none-is-no-leaf", lambda make: [[None, make.normal(5), None]], reference=lambda tree: [None, 2 * tree[1], None]
+    "none-is-no-leaf", lambda inputs: [[None, inputs.normal(5), None]], reference=lambda tree: [None, 2 * tree[1], None]
 )
 tree_map.value(
     "lists-as-leaves",
-    lambda make: [{"a": [make.normal(3), make.normal(3)], "b": [make.normal(4)]}],
+    lambda inputs: [{"a": [inputs.normal(3), inputs.normal(3)], "b": [inputs.normal(4)]}],
     prepare=with_function(lambda each: each[::-1], is_leaf=lambda each: isinstance(each, list)),
     reference=lambda tree: {"a": tree["a"][::-1], "b": tree["b"]},
 )
 
 
-def of_named(on: On, *arrays: Any) -> Callable[[], Any]:
-    return lambda: on.function(lambda x: x + 1, Pair(*arrays))._asdict()
+def of_named(context: Context, *arrays: Any) -> Callable[[], Any]:
+    return lambda: context.function(lambda x: x + 1, Pair(*arrays))._asdict()
 
 
 tree_map.value(
     "named-tuple",
-    lambda make: [make.normal(3), make.normal(4)],
+    lambda inputs: [inputs.normal(3), inputs.normal(4)],
     prepare=of_named,
     reference=lambda left, right: {"left": left + 1, "right": right + 1},
 )
 
 
-def within_jit(on: On, tree: Any) -> Callable[[], Any]:
+def within_jit(context: Context, tree: Any) -> Callable[[], Any]:
     """The containers go in and out of a compiled function; no array is walked."""
-    compiled = jax.jit(lambda given: on.function(lambda x: 2 * x, given))
+    compiled = jax.jit(lambda given: context.function(lambda x: 2 * x, given))
     return lambda: compiled(tree)
 
 
-tree_map.value("jitted", lambda make: [params(make)], prepare=within_jit, reference=doubled)
+tree_map.value("jitted", lambda inputs: [params(inputs)], prepare=within_jit, reference=doubled)
 
 
-def refusal(on: On, *arguments: Any) -> Callable[[], Any]:
+def refusal(context: Context, *arguments: Any) -> Callable[[], Any]:
     """The name of the error with which trees of two structures are refused."""
 
     def call() -> Any:
         try:
-            on.function(lambda *leaves: leaves, *arguments)
+            context.function(lambda *leaves: leaves, *arguments)
         except Exception as error:
             return type(error).__name__
         return None
@@ -106,7 +106,7 @@ def assert_refused(error: Any, *arguments: Any) -> None:
 
 tree_map.behaviour(
     "unlike-trees-are-refused",
-    lambda make: [{"a": make.normal(2), "b": 1.0}, {"a": make.normal(2)}],
+    lambda inputs: [{"a": inputs.normal(2), "b": 1.0}, {"a": inputs.normal(2)}],
     assert_refused,
     prepare=refusal,
 )
@@ -115,15 +115,15 @@ tree_map.behaviour(
 def rebuilt_as(template: Any) -> Prepare:
     """The structure is that of ``template``; a case's arguments are the leaves."""
 
-    def prepare(on: On, *leaves: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *leaves: Any) -> Callable[[], Any]:
         structure = jax.tree_util.tree_structure(template)
-        return lambda: on.function(structure, list(leaves))
+        return lambda: context.function(structure, list(leaves))
 
     return prepare
 
 
-def three(make: Any) -> Any:
-    return [make.normal(4, 3), make.normal(3), make.normal()]
+def three(inputs: Any) -> Any:
+    return [inputs.normal(4, 3), inputs.normal(3), inputs.normal()]
 
 
 tree_unflatten = Function(
@@ -144,23 +144,23 @@ tree_unflatten.value(
 )
 tree_unflatten.value(
     "none-stays",
-    lambda make: [make.normal(4)],
+    lambda inputs: [inputs.normal(4)],
     prepare=rebuilt_as((None, [0, None])),
     reference=lambda x: (None, [x, None]),
 )
 tree_unflatten.value(
     "python-leaves",
-    lambda make: [1, 2.5],
+    lambda inputs: [1, 2.5],
     prepare=rebuilt_as({"x": 0, "y": [0]}),
     reference=lambda x, y: {"x": x, "y": [y]},
 )
 
 
-def kept_type(on: On, *leaves: Any) -> Callable[[], Any]:
+def kept_type(context: Context, *leaves: Any) -> Callable[[], Any]:
     structure = jax.tree_util.tree_structure(Pair(0, [0]))
 
     def call() -> Any:
-        pair = on.function(structure, leaves)
+        pair = context.function(structure, leaves)
         return [type(pair).__name__, pair.left, pair.right]
 
     return call
@@ -168,18 +168,18 @@ def kept_type(on: On, *leaves: Any) -> Callable[[], Any]:
 
 tree_unflatten.value(
     "named-tuple-keeps-its-type",
-    lambda make: [make.normal(3), make.normal(4)],
+    lambda inputs: [inputs.normal(3), inputs.normal(4)],
     prepare=kept_type,
     reference=lambda left, right: ["Pair", left, [right]],
 )
 
 
-def with_leaves(on: On, *leaves: Any) -> Callable[[], Any]:
+def with_leaves(context: Context, *leaves: Any) -> Callable[[], Any]:
     structure = jax.tree_util.tree_structure((0, 0))
 
     def call() -> Any:
         try:
-            on.function(structure, list(leaves))
+            context.function(structure, list(leaves))
         except Exception as error:
             return type(error).__name__
         return None
@@ -194,41 +194,41 @@ def affine(scale: Any, offset: Any, x: Any) -> Any:
     return scale * x + offset
 
 
-def held(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
-    return lambda: on.function(affine, scale, offset)(x)
+def held(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    return lambda: context.function(affine, scale, offset)(x)
 
 
-def held_by_name(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
-    return lambda: on.function(affine, offset=offset, scale=scale)(x=x)
+def held_by_name(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    return lambda: context.function(affine, offset=offset, scale=scale)(x=x)
 
 
-def held_twice(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
-    return lambda: on.function(on.function(affine, scale), offset)(x)
+def held_twice(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+    return lambda: context.function(context.function(affine, scale), offset)(x)
 
 
-def passed_to_jit(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+def passed_to_jit(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
     """A function as an argument of a compiled one: no compilation anew for other values that it holds."""
     compiled = jax.jit(lambda function, x: function(x))
-    return lambda: compiled(on.function(affine, scale, offset), x)
+    return lambda: compiled(context.function(affine, scale, offset), x)
 
 
-def mapped_over(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+def mapped_over(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
     """The held arrays are its leaves: doubled in them, doubled in its result."""
-    return lambda: jax.tree_util.tree_map(lambda each: 2 * each, on.function(affine, scale, offset))(x)
+    return lambda: jax.tree_util.tree_map(lambda each: 2 * each, context.function(affine, scale, offset))(x)
 
 
-def derived(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+def derived(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
     """The derivative by what it holds has its own structure."""
 
     def call() -> Any:
-        function = on.function(affine, scale, offset)
+        function = context.function(affine, scale, offset)
         return list(jax.tree_util.tree_leaves(jax.grad(lambda held: jnp.sum(held(x)))(function)))
 
     return call
 
 
-def triple(make: Any) -> Any:
-    return [make.normal(64, 32), make.normal(64, 32), make.normal(64, 32)]
+def triple(inputs: Any) -> Any:
+    return [inputs.normal(64, 32), inputs.normal(64, 32), inputs.normal(64, 32)]
 
 
 partial = Function(
@@ -261,12 +261,12 @@ partial.behaviour(
     "its-leaves-are-what-it-holds",
     triple,
     assert_leaves,
-    prepare=lambda on, *arrays: lambda: jax.tree_util.tree_leaves(on.function(affine, *arrays[:2])),
+    prepare=lambda context, *arrays: lambda: jax.tree_util.tree_leaves(context.function(affine, *arrays[:2])),
 )
 partial.behaviour("derivative-by-what-it-holds", triple, assert_derivatives, prepare=derived)
 
 
-def compiled_once(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
+def compiled_once(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
     def call() -> Any:
         traced: list[None] = []
 
@@ -276,7 +276,7 @@ def compiled_once(on: On, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
 
         compiled = jax.jit(applied)
         for factor in (1, 2, 3):
-            compiled(on.function(affine, factor * scale, offset), x)
+            compiled(context.function(affine, factor * scale, offset), x)
         return len(traced)
 
     return call

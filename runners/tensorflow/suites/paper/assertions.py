@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 
 NAN, INF = float("nan"), float("inf")
 
 
-def judged(on: On, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
+def judged(context: Context, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
     """The text of the error, or that there was none; ``traced``: from within a ``tf.function``."""
 
     def body(*arrays: Any) -> None:
-        on.function(*arrays, **options)
+        context.function(*arrays, **options)
 
     # Arrays that come as arguments are not known while it is traced: TensorFlow would judge them then and there.
-    within = tf.function(body) if traced or on.target in ("xla", "tpu") else body
-    compare = on.compiled(lambda: within(*arguments))
+    within = tf.function(body) if traced or context.target in ("xla", "tpu") else body
+    compare = context.compiled(lambda: within(*arguments))
 
     def call() -> str:
         try:
@@ -46,23 +46,23 @@ def refused(observed: Any, *_: Any, message: str = "", **__: Any) -> None:
     assert message in observed, f"the message is not told: {observed}"
 
 
-def apart(*shape: int) -> Callable[[Make], Any]:
-    def inputs(make: Make) -> Any:
-        low = make.integers(*shape, low=-40, high=40) / 4
+def apart(*shape: int) -> Callable[[Inputs], Any]:
+    def arguments(inputs: Inputs) -> Any:
+        low = inputs.integers(*shape, low=-40, high=40) / 4
         return [low, low + 0.5]
 
-    return inputs
+    return arguments
 
 
-def one_not_less(*shape: int) -> Callable[[Make], Any]:
+def one_not_less(*shape: int) -> Callable[[Inputs], Any]:
     """Less everywhere but in the last element, where both are equal."""
 
-    def inputs(make: Make) -> Any:
-        low, high = apart(*shape)(make)
+    def arguments(inputs: Inputs) -> Any:
+        low, high = apart(*shape)(inputs)
         high[(-1,) * len(shape)] = low[(-1,) * len(shape)]
         return [low, high]
 
-    return inputs
+    return arguments
 
 
 less = Function("tf.debugging.assert_less", prepare=judged)
@@ -75,37 +75,37 @@ for dtype in ("float64", "float16", "bfloat16"):
 for dtype in ("int32", "int64", "uint8"):
     less.behaviour(
         f"{dtype}-less",
-        lambda make, dtype=dtype: [make.integers(9, low=0, dtype=dtype), np.full(9, 10, dtype)],  # type: ignore[misc]
+        lambda inputs, dtype=dtype: [inputs.integers(9, low=0, dtype=dtype), np.full(9, 10, dtype)],  # type: ignore[misc]
         holds,
         dtype=dtype,
     )
     less.behaviour(
         f"{dtype}-one-equal",
-        lambda make, dtype=dtype: [np.arange(9, dtype=dtype), np.full(9, 8, dtype)],  # type: ignore[misc]
+        lambda inputs, dtype=dtype: [np.arange(9, dtype=dtype), np.full(9, 8, dtype)],  # type: ignore[misc]
         refused,
         dtype=dtype,
     )
-less.behaviour("broadcast", lambda make: [make.uniform(5, 1), make.uniform(4, low=1.0, high=2.0)], holds)
-less.behaviour("broadcast-not-less", lambda make: [np.array([[0.5], [1.5]]), np.array([1.0, 2.0])], refused)
-less.behaviour("against-a-number", lambda make: [make.uniform(12), 1.0], holds)
-less.behaviour("scalars", lambda make: [np.asarray(1.0), np.asarray(1.5)], holds)
-less.behaviour("nothing-is-less-than-nothing", lambda make: [make.normal(0, 3), make.normal(0, 3)], holds)
-less.behaviour("infinities", lambda make: [np.array([-INF, -INF, 1.0]), np.array([0.0, INF, INF])], holds)
-less.behaviour("nan-is-not-less", lambda make: [np.array([0.0, NAN]), np.array([1.0, 1.0])], refused)
-less.behaviour("nothing-is-less-than-nan", lambda make: [np.array([0.0, 1.0]), np.array([1.0, NAN])], refused)
+less.behaviour("broadcast", lambda inputs: [inputs.uniform(5, 1), inputs.uniform(4, low=1.0, high=2.0)], holds)
+less.behaviour("broadcast-not-less", lambda inputs: [np.array([[0.5], [1.5]]), np.array([1.0, 2.0])], refused)
+less.behaviour("against-a-number", lambda inputs: [inputs.uniform(12), 1.0], holds)
+less.behaviour("scalars", lambda inputs: [np.asarray(1.0), np.asarray(1.5)], holds)
+less.behaviour("nothing-is-less-than-nothing", lambda inputs: [inputs.normal(0, 3), inputs.normal(0, 3)], holds)
+less.behaviour("infinities", lambda inputs: [np.array([-INF, -INF, 1.0]), np.array([0.0, INF, INF])], holds)
+less.behaviour("nan-is-not-less", lambda inputs: [np.array([0.0, NAN]), np.array([1.0, 1.0])], refused)
+less.behaviour("nothing-is-less-than-nan", lambda inputs: [np.array([0.0, 1.0]), np.array([1.0, NAN])], refused)
 less.behaviour("message", one_not_less(4), refused, message="the keel is aground")
 less.behaviour("message-in-a-function", one_not_less(4), refused, message="the keel is aground", traced=True)
-less.behaviour("shows-all-of-it", lambda make: [np.arange(9.0), np.full(9, 8.0)], refused, summarize=9, message="")
+less.behaviour("shows-all-of-it", lambda inputs: [np.arange(9.0), np.full(9, 8.0)], refused, summarize=9, message="")
 
 
-def guarding(on: On, low: Any, high: Any) -> Callable[[], Any]:
+def guarding(context: Context, low: Any, high: Any) -> Callable[[], Any]:
     """What depends on the assertion is computed after it."""
 
     def body() -> Any:
-        with tf.control_dependencies([on.function(low, high)]):
+        with tf.control_dependencies([context.function(low, high)]):
             return tf.math.log(high - low)
 
-    return on.compiled(body) if on.target in ("xla", "tpu") else tf.function(body)
+    return context.compiled(body) if context.target in ("xla", "tpu") else tf.function(body)
 
 
 def guarded(observed: Any, low: Any, high: Any) -> None:
@@ -114,7 +114,7 @@ def guarded(observed: Any, low: Any, high: Any) -> None:
 
 less.behaviour(
     "guards-a-logarithm",
-    lambda make: [make.uniform(64, 128), make.uniform(64, 128, low=1.5, high=3.0)],
+    lambda inputs: [inputs.uniform(64, 128), inputs.uniform(64, 128, low=1.5, high=3.0)],
     guarded,
     prepare=guarding,
 )

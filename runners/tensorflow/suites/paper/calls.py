@@ -14,11 +14,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from runners.suite.cases import On, Prepare
+from runners.suite.cases import Context, Prepare
 from runners.tensorflow.suites.paper import graphing
 
 
-def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
     *called, upstream = arguments
     wanted = [each for each in tensors(called) if each.dtype.is_floating or each.dtype.is_complex]
@@ -26,61 +26,61 @@ def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
     def call() -> list[Any]:
         with tf.GradientTape() as tape:
             tape.watch(wanted)
-            result = on.function(*called, **options)
+            result = context.function(*called, **options)
         return [result, *tape.gradient(result, wanted, upstream)]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
-def traced(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def traced(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """As one ``tf.function``, whose arguments are the arrays."""
-    call = tf.function(partial(on.function, **options))
-    return on.compiled(lambda: call(*arguments))
+    call = tf.function(partial(context.function, **options))
+    return context.compiled(lambda: call(*arguments))
 
 
-def of_unknown_shapes(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def of_unknown_shapes(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """A ``tf.function`` traced without the shapes of its arrays, not even their ranks."""
     arrays = tensors(arguments)
 
     def call(*unknown: Any) -> Any:
         following = iter(unknown)
         given = [next(following) if isinstance(each, tf.Tensor) else each for each in arguments]
-        return on.function(*given, **options)
+        return context.function(*given, **options)
 
     shapeless = tf.function(call, input_signature=[tf.TensorSpec(None, each.dtype) for each in arrays])
-    return on.compiled(lambda: shapeless(*arrays))
+    return context.compiled(lambda: shapeless(*arrays))
 
 
-def in_graph(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def in_graph(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """In a graph of its own, fed through placeholders, run by a session; compiled where the device demands it."""
 
-    def build(on: On, *fed: Any, **options: Any) -> Any:
-        return on.compiled(partial(on.function, *fed, **options))()
+    def build(context: Context, *fed: Any, **options: Any) -> Any:
+        return context.compiled(partial(context.function, *fed, **options))()
 
-    return graphing.in_session(build)(on, *arguments, **options)
+    return graphing.in_session(build)(context, *arguments, **options)
 
 
 def using(**fixed: Any) -> Prepare:
     """With further options, for those whose names ``Function.value`` takes itself."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        return on.compiled(partial(on.function, *arguments, **fixed, **options))
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        return context.compiled(partial(context.function, *arguments, **fixed, **options))
 
     return prepare
 
 
-def from_host(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def from_host(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Arrays come from the host's memory, as NumPy has them: the function itself must move them."""
-    return on.compiled(partial(on.function, *map(graphing.host, arguments), **options))
+    return context.compiled(partial(context.function, *map(graphing.host, arguments), **options))
 
 
 def refusing(*errors: type[Exception], **options: Any) -> Prepare:
     """For a behaviour case: the call must raise one of these. ``refused`` is the check that belongs to it."""
 
-    def prepare(on: On, *arguments: Any) -> Callable[[], str]:
+    def prepare(context: Context, *arguments: Any) -> Callable[[], str]:
         def call() -> str:
             try:
-                on.function(*arguments, **options)
+                context.function(*arguments, **options)
             except errors:
                 return "refused"
             return "accepted"

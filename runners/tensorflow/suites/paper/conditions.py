@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import compiled, matching, own_graph, refusal, session_of, stand_ins, v1
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 smart_cond = Function("tf.python.framework.smart_cond")
 
 
-def taken(on: On, x: Any, *, known: Any) -> Callable[[], Any]:
+def taken(context: Context, x: Any, *, known: Any) -> Callable[[], Any]:
     """By a Python value; the other branch is not even built."""
     built: list[str] = []
 
@@ -31,9 +31,9 @@ def taken(on: On, x: Any, *, known: Any) -> Callable[[], Any]:
         return build
 
     def call() -> Any:
-        return on.function.smart_cond(known, branch("true", 2), branch("false", -3))
+        return context.function.smart_cond(known, branch("true", 2), branch("false", -3))
 
-    calling = on.compiled(tf.autograph.experimental.do_not_convert(call))
+    calling = context.compiled(tf.autograph.experimental.do_not_convert(call))
     return lambda: (calling(), sorted(set(built)))
 
 
@@ -44,25 +44,25 @@ def taken_reference(x: Array, *, known: Any) -> Any:
 for name, known in (("true", True), ("false", False), ("one", 1), ("zero", 0)):
     smart_cond.behaviour(
         f"python-{name}",
-        lambda make: [make.normal(64, 64)],
+        lambda inputs: [inputs.normal(64, 64)],
         matching(taken_reference),
         prepare=taken,
         known=known,
     )
 
 
-def by_a_tensor(on: On, x: Any, y: Any) -> Callable[[], Any]:
+def by_a_tensor(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     """In a graph a fed condition becomes an operation, and a constant one does not."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         (start, other), feeds = stand_ins([x, y])
         condition = v1.placeholder(tf.bool, [])
 
         def chosen() -> Any:
-            return on.function.smart_cond(condition, lambda: start * other, lambda: start - other)
+            return context.function.smart_cond(condition, lambda: start * other, lambda: start - other)
 
-        fed = compiled(on, chosen)
+        fed = compiled(context, chosen)
         before = len(graph.get_operations())
-        constant = on.function.smart_cond(tf.constant(True), lambda: start, lambda: start - other)
+        constant = context.function.smart_cond(tf.constant(True), lambda: start, lambda: start - other)
         built = [each.type for each in graph.get_operations()[before:]]
     session = session_of(graph)
 
@@ -75,35 +75,35 @@ def by_a_tensor(on: On, x: Any, y: Any) -> Callable[[], Any]:
 
 smart_cond.behaviour(
     "fed-in-a-graph",
-    lambda make: [make.normal(32, 16), make.normal(16)],
+    lambda inputs: [inputs.normal(32, 16), inputs.normal(16)],
     matching(lambda x, y: ([x * y, x - y], True, ["Const"])),
     prepare=by_a_tensor,
 )
 
 
-def in_a_function(on: On, x: Any) -> Callable[[], Any]:
+def in_a_function(context: Context, x: Any) -> Callable[[], Any]:
     """Traced once, the function takes either branch by what its argument holds."""
 
     def follow(rows: Any) -> Any:
-        return on.function.smart_cond(tf.reduce_sum(rows) > 0, lambda: rows * 2, lambda: rows - 1)
+        return context.function.smart_cond(tf.reduce_sum(rows) > 0, lambda: rows * 2, lambda: rows - 1)
 
     traced = tf.function(follow, autograph=False)
-    return on.compiled(lambda: [traced(x), traced(-x)])
+    return context.compiled(lambda: [traced(x), traced(-x)])
 
 
 smart_cond.behaviour(
     "in-a-function",
-    lambda make: [make.uniform(5, 4, low=0.5)],
+    lambda inputs: [inputs.uniform(5, 4, low=0.5)],
     matching(lambda x: [2 * x, -x - 1]),
     prepare=in_a_function,
 )
 
 
-def constants_and_errors(on: On, x: Any) -> Callable[[], Any]:
+def constants_and_errors(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        module = on.function
+        module = context.function
         known = [module.smart_constant_value(each) for each in (True, False, 1, 0)]
-        with own_graph(on):
+        with own_graph(context):
             of_tensors = [module.smart_constant_value(tf.constant(False)) is not None]
             of_tensors.append(module.smart_constant_value(v1.placeholder(tf.bool, [])) is None)
         errors = [
@@ -119,7 +119,7 @@ def constants_and_errors(on: On, x: Any) -> Callable[[], Any]:
 
 smart_cond.behaviour(
     "constants-cases-and-errors",
-    lambda make: [make.normal(6)],
+    lambda inputs: [inputs.normal(6)],
     matching(lambda x: ([True, False, True, False], [True, True], ["TypeError"] * 3, 3 * x)),
     prepare=constants_and_errors,
 )
@@ -132,11 +132,11 @@ assert_equal = Function("tf.test.TestCase.assert_equal", alias_of="tf.test.TestC
 def asserting(*pairs: Callable[..., tuple[Any, Any]]) -> Prepare:
     """For each pair that is made of the arrays: what the assertion raises."""
 
-    def prepare(on: On, *arrays: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
         tester = tf.test.TestCase()
 
         def outcome(pair: Callable[..., tuple[Any, Any]]) -> str:
-            return refusal(lambda: on.function(tester, *pair(*arrays)))
+            return refusal(lambda: context.function(tester, *pair(*arrays)))
 
         return lambda: ([outcome(each) for each in pairs], *arrays)
 
@@ -149,7 +149,7 @@ def raising(*expected: str) -> Callable[..., None]:
 
 assert_equal.behaviour(
     "computed-scalars",
-    lambda make: [make.normal(64, 64)],
+    lambda inputs: [inputs.normal(64, 64)],
     raising("nothing", "AssertionError", "nothing"),
     prepare=asserting(
         lambda x: (tf.reduce_max(x), -tf.reduce_min(-x)),
@@ -159,7 +159,7 @@ assert_equal.behaviour(
 )
 assert_equal.behaviour(
     "int64-scalars",
-    lambda make: [make.integers(30)],
+    lambda inputs: [inputs.integers(30)],
     raising("nothing", "AssertionError"),
     dtype="int64",
     prepare=asserting(
@@ -169,7 +169,7 @@ assert_equal.behaviour(
 )
 assert_equal.behaviour(
     "shapes-and-dtypes",
-    lambda make: [make.normal(4, 5)],
+    lambda inputs: [inputs.normal(4, 5)],
     raising("nothing", "nothing", "AssertionError", "nothing", "AssertionError"),
     prepare=asserting(
         lambda x: ((4, 5), x.shape),
@@ -181,7 +181,7 @@ assert_equal.behaviour(
 )
 assert_equal.behaviour(
     "lists-of-computed-values",
-    lambda make: [make.integers(6)],
+    lambda inputs: [inputs.integers(6)],
     raising("nothing", "AssertionError"),
     dtype="int64",
     prepare=asserting(
@@ -191,7 +191,7 @@ assert_equal.behaviour(
 )
 assert_equal.behaviour(
     "text-from-a-tensor",
-    lambda make: [make.normal(2)],
+    lambda inputs: [inputs.normal(2)],
     raising("nothing", "AssertionError"),
     prepare=asserting(
         lambda x: (x.dtype.name, "float32"),
@@ -200,7 +200,7 @@ assert_equal.behaviour(
 )
 assert_equal.behaviour(
     "whole-arrays-have-no-one-truth",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     raising("ValueError", "AssertionError"),
     prepare=asserting(lambda x: (x, x), lambda x: (x.shape, [4])),
 )

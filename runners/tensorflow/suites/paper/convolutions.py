@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make
+from runners.suite.cases import Function, Inputs
 from runners.suite.checks import Tolerance
 from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
@@ -129,12 +129,12 @@ def volume(
 ) -> None:
     """An input of ``shape`` and a kernel, both axis by axis, channels last (in, then out)."""
 
-    def inputs(make: Make) -> Any:
-        return [make.normal(*shape), make.normal(*kernel) / math.sqrt(math.prod(kernel[:-1]))]
+    def arguments(inputs: Inputs) -> Any:
+        return [inputs.normal(*shape), inputs.normal(*kernel) / math.sqrt(math.prod(kernel[:-1]))]
 
     conv3d.value(
         name,
-        inputs,
+        arguments,
         dtype=dtype,
         tolerance=TOLERANCES[dtype],
         strides=(1, *by, 1),
@@ -175,7 +175,7 @@ volume("in-graph", (2, 5, 6, 4, 3), (2, 3, 2, 3, 4), padding="VALID", prepare=in
 def volume_gradient(name: str, out: tuple[int, ...], by: tuple[int, int, int], padding: str, dtype: str) -> None:
     conv3d.value(
         name,
-        lambda make: [make.normal(2, 4, 5, 6, 3), make.normal(2, 3, 2, 3, 4) / 6, make.normal(*out)],
+        lambda inputs: [inputs.normal(2, 4, 5, 6, 3), inputs.normal(2, 3, 2, 3, 4) / 6, inputs.normal(*out)],
         dtype=dtype,
         tolerance=TOLERANCES[dtype],
         reference=convolved_backward,
@@ -192,7 +192,7 @@ volume_gradient("gradient-strided-valid", (2, 2, 2, 2, 4), (2, 2, 3), "VALID", "
 for name, kernel in {"channels-that-differ": (2, 2, 2, 2, 4), "a-kernel-of-four-axes": (2, 2, 3, 4)}.items():
     conv3d.behaviour(
         f"refuses-{name}",
-        lambda make, kernel=kernel: [make.normal(1, 4, 4, 4, 3), make.normal(*kernel)],  # type: ignore[misc]
+        lambda inputs, kernel=kernel: [inputs.normal(1, 4, 4, 4, 3), inputs.normal(*kernel)],  # type: ignore[misc]
         refused,
         prepare=refusing(ValueError, tf.errors.InvalidArgumentError, strides=(1,) * 5, padding="SAME"),
     )
@@ -233,10 +233,10 @@ def image(
 ) -> None:
     """Kernels have the channels of what comes out before those of what goes in."""
 
-    def inputs(make: Make) -> Any:
-        return [make.normal(*shape), make.normal(*kernel) / math.sqrt(math.prod(kernel[:2]) * kernel[-1]), out]
+    def arguments(inputs: Inputs) -> Any:
+        return [inputs.normal(*shape), inputs.normal(*kernel) / math.sqrt(math.prod(kernel[:2]) * kernel[-1]), out]
 
-    conv2d_transpose.value(name, inputs, dtype=dtype, tolerance=TOLERANCES[dtype], **options)
+    conv2d_transpose.value(name, arguments, dtype=dtype, tolerance=TOLERANCES[dtype], **options)
 
 
 image("float32-doubled", (4, 16, 16, 16), (3, 3, 8, 16), [4, 32, 32, 8], strides=2)
@@ -258,7 +258,12 @@ image("in-graph", (2, 4, 5, 3), (3, 3, 2, 3), [2, 8, 10, 2], strides=2, prepare=
 for dtype in ("float32", "float64"):
     conv2d_transpose.value(
         f"gradient-{dtype}",
-        lambda make: [make.normal(2, 4, 5, 3), make.normal(3, 3, 2, 3) / 5, [2, 8, 10, 2], make.normal(2, 8, 10, 2)],
+        lambda inputs: [
+            inputs.normal(2, 4, 5, 3),
+            inputs.normal(3, 3, 2, 3) / 5,
+            [2, 8, 10, 2],
+            inputs.normal(2, 8, 10, 2),
+        ],
         dtype=dtype,
         tolerance=TOLERANCES[dtype],
         reference=enlarged_backward,
@@ -267,7 +272,7 @@ for dtype in ("float32", "float64"):
     )
 conv2d_transpose.behaviour(
     "refuses-a-size-that-does-not-fit",
-    lambda make: [make.normal(1, 4, 4, 3), make.normal(3, 3, 2, 3), [1, 11, 8, 2]],
+    lambda inputs: [inputs.normal(1, 4, 4, 3), inputs.normal(3, 3, 2, 3), [1, 11, 8, 2]],
     refused,
     prepare=refusing(ValueError, tf.errors.OpError, strides=2),
 )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On, Prepare
+from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.suite.checks import EXACT, Expected
 
 Array = np.ndarray[Any, Any]
@@ -34,18 +34,18 @@ def these(elements: Iterable[Any], more: bool = False) -> dict[str, Any]:
     return {"elements": list(elements), "more": np.asarray(more)}
 
 
-def refused(*builds: Callable[[On], Any]) -> Prepare:
+def refused(*builds: Callable[[Context], Any]) -> Prepare:
     """Each pipeline is built and read, and must not come to its first element: what it raised."""
 
-    def prepare(on: On, *_: Any, **__: Any) -> Callable[[], Any]:
-        return lambda: [_error(build, on) for build in builds]
+    def prepare(context: Context, *_: Any, **__: Any) -> Callable[[], Any]:
+        return lambda: [_error(build, context) for build in builds]
 
     return prepare
 
 
-def _error(build: Callable[[On], Any], on: On) -> str:
+def _error(build: Callable[[Context], Any], context: Context) -> str:
     try:
-        next(iter(build(on)))
+        next(iter(build(context)))
     except (ValueError, TypeError, tf.errors.InvalidArgumentError) as error:
         return type(error).__name__
     return "no error"
@@ -58,9 +58,9 @@ def expect(*names: str) -> Callable[..., None]:
     return check
 
 
-def sharded(on: On, *columns: Any, elements: int, num_shards: int, index: int) -> Callable[[], Any]:
+def sharded(context: Context, *columns: Any, elements: int, num_shards: int, index: int) -> Callable[[], Any]:
     source = columns[0] if len(columns) == 1 else columns
-    return on.compiled(lambda: read(on.function(Slices(source), num_shards, index), elements))
+    return context.compiled(lambda: read(context.function(Slices(source), num_shards, index), elements))
 
 
 def every(*columns: Array, num_shards: int, index: int, **_: Any) -> Any:
@@ -73,8 +73,8 @@ def every(*columns: Array, num_shards: int, index: int, **_: Any) -> Any:
 shard = Function("tf.data.Dataset.shard", every, sharded)
 
 
-def one_column(*shape: int) -> Callable[[Make], Any]:
-    return lambda make: [make.normal(*shape)]
+def one_column(*shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.normal(*shape)]
 
 
 shard.value("float32-rows", one_column(256, 128), tolerance=EXACT, elements=64, num_shards=4, index=1)
@@ -82,11 +82,11 @@ shard.value("first-of-two", one_column(9, 3), tolerance=EXACT, elements=5, num_s
 shard.value("last-of-three", one_column(11, 3), tolerance=EXACT, elements=3, num_shards=3, index=2)
 shard.value("float64", one_column(10, 4), dtype="float64", tolerance=EXACT, elements=3, num_shards=3, index=1)
 shard.value("bfloat16", one_column(10, 4), dtype="bfloat16", tolerance=EXACT, elements=3, num_shards=4, index=1)
-shard.value("int64-scalars", lambda make: [make.integers(20)], dtype="int64", elements=4, num_shards=5, index=4)
-shard.value("bool", lambda make: [make.booleans(8, 5)], dtype="bool", elements=4, num_shards=2, index=1)
+shard.value("int64-scalars", lambda inputs: [inputs.integers(20)], dtype="int64", elements=4, num_shards=5, index=4)
+shard.value("bool", lambda inputs: [inputs.booleans(8, 5)], dtype="bool", elements=4, num_shards=2, index=1)
 shard.value(
     "strings",
-    lambda make: [np.array([b"bay", b"cape", b"reef", b"shoal", b"isle"])],
+    lambda inputs: [np.array([b"bay", b"cape", b"reef", b"shoal", b"isle"])],
     reference=lambda names, **_: these([Expected(each, "string") for each in names[1::2]]),
     elements=2,
     num_shards=2,
@@ -94,7 +94,7 @@ shard.value(
 )
 shard.value(
     "pairs",
-    lambda make: [make.normal(7, 3), make.integers(7)],
+    lambda inputs: [inputs.normal(7, 3), inputs.integers(7)],
     tolerance=EXACT,
     elements=3,
     num_shards=3,
@@ -105,8 +105,10 @@ shard.value("more-shards-than-rows", one_column(4, 3), tolerance=EXACT, elements
 shard.value("nothing-left", one_column(4, 3), tolerance=EXACT, elements=0, num_shards=9, index=5)
 
 
-def batched_after(on: On, rows: Any, *, elements: int, num_shards: int, index: int, size: int) -> Callable[[], Any]:
-    return on.compiled(lambda: read(on.function(Slices(rows), num_shards, index).batch(size), elements))
+def batched_after(
+    context: Context, rows: Any, *, elements: int, num_shards: int, index: int, size: int
+) -> Callable[[], Any]:
+    return context.compiled(lambda: read(context.function(Slices(rows), num_shards, index).batch(size), elements))
 
 
 shard.value(
@@ -126,25 +128,27 @@ shard.value(
     "of-a-shard",
     one_column(24, 3),
     reference=lambda rows, **_: these(rows[1::2][2::3]),
-    prepare=lambda on, rows, *, elements: on.compiled(
-        lambda: read(on.function(on.function(Slices(rows), 2, 1), 3, 2), elements)
+    prepare=lambda context, rows, *, elements: context.compiled(
+        lambda: read(context.function(context.function(Slices(rows), 2, 1), 3, 2), elements)
     ),
     tolerance=EXACT,
     elements=4,
 )
 shard.value(
     "endless",
-    lambda make: [make.integers(3)],
+    lambda inputs: [inputs.integers(3)],
     dtype="int64",
     reference=lambda rows, *, elements: these(np.tile(rows, elements)[1::2][:elements], more=True),
-    prepare=lambda on, rows, *, elements: on.compiled(lambda: read(on.function(Slices(rows).repeat(), 2, 1), elements)),
+    prepare=lambda context, rows, *, elements: context.compiled(
+        lambda: read(context.function(Slices(rows).repeat(), 2, 1), elements)
+    ),
     elements=7,
 )
 
 
-def counted(on: On, rows: Any, *, num_shards: int) -> Callable[[], Any]:
-    return on.compiled(
-        lambda: [on.function(Slices(rows), num_shards, each).cardinality() for each in range(num_shards)]
+def counted(context: Context, rows: Any, *, num_shards: int) -> Callable[[], Any]:
+    return context.compiled(
+        lambda: [context.function(Slices(rows), num_shards, each).cardinality() for each in range(num_shards)]
     )
 
 
@@ -157,46 +161,50 @@ shard.value(
 )
 shard.behaviour(
     "refuses-no-such-shard",
-    lambda make: [],
+    lambda inputs: [],
     expect(*["InvalidArgumentError"] * 4),
     prepare=refused(
-        lambda on: on.function(tf.data.Dataset.range(4), 2, 2),
-        lambda on: on.function(tf.data.Dataset.range(4), -2, 0),
-        lambda on: on.function(tf.data.Dataset.range(4), 0, 0),
-        lambda on: on.function(tf.data.Dataset.range(4), 2, -1),
+        lambda context: context.function(tf.data.Dataset.range(4), 2, 2),
+        lambda context: context.function(tf.data.Dataset.range(4), -2, 0),
+        lambda context: context.function(tf.data.Dataset.range(4), 0, 0),
+        lambda context: context.function(tf.data.Dataset.range(4), 2, -1),
     ),
 )
 
 
-def listed(on: On, *members: Any, elements: int) -> Callable[[], Any]:
-    return on.compiled(lambda: read(on.function(list(members)), elements))
+def listed(context: Context, *members: Any, elements: int) -> Callable[[], Any]:
+    return context.compiled(lambda: read(context.function(list(members)), elements))
 
 
 from_list = Function("tf.data.experimental.from_list", lambda *members, **_: these(members), listed)
 
 
-def several(count: int, *shape: int) -> Callable[[Make], Any]:
-    return lambda make: [make.normal(*shape) for _ in range(count)]
+def several(count: int, *shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.normal(*shape) for _ in range(count)]
 
 
 from_list.value("float32-16-of-64x128", several(16, 64, 128), tolerance=EXACT, elements=16)
 from_list.value("float64", several(3, 4, 5), dtype="float64", tolerance=EXACT, elements=3)
 from_list.value("float16", several(3, 7), dtype="float16", tolerance=EXACT, elements=3)
 from_list.value("bfloat16", several(3, 7), dtype="bfloat16", tolerance=EXACT, elements=3)
-from_list.value("int32", lambda make: [make.integers(6, dtype="int32") for _ in range(4)], dtype="int32", elements=4)
-from_list.value("bool", lambda make: [make.booleans(6) for _ in range(4)], dtype="bool", elements=4)
+from_list.value(
+    "int32", lambda inputs: [inputs.integers(6, dtype="int32") for _ in range(4)], dtype="int32", elements=4
+)
+from_list.value("bool", lambda inputs: [inputs.booleans(6) for _ in range(4)], dtype="bool", elements=4)
 from_list.value("one-member", several(1, 3), tolerance=EXACT, elements=1)
-from_list.value("other-shapes", lambda make: [make.normal(length) for length in (3, 0, 5)], tolerance=EXACT, elements=3)
+from_list.value(
+    "other-shapes", lambda inputs: [inputs.normal(length) for length in (3, 0, 5)], tolerance=EXACT, elements=3
+)
 from_list.value("scalars", several(5), tolerance=EXACT, elements=5)
 from_list.value(
     "tuples-and-dictionaries",
-    lambda make: [(make.normal(2), {"label": make.integers(3)}) for _ in range(3)],
+    lambda inputs: [(inputs.normal(2), {"label": inputs.integers(3)}) for _ in range(3)],
     tolerance=EXACT,
     elements=3,
 )
 from_list.value(
     "strings",
-    lambda make: ["bay", "cape", "reef"],
+    lambda inputs: ["bay", "cape", "reef"],
     reference=lambda *names, **_: these([Expected(np.asarray(each.encode()), "string") for each in names]),
     elements=3,
 )
@@ -206,19 +214,19 @@ from_list.value(
     reference=lambda *members, elements: these(
         [np.stack(members[start : start + 4]) * 2 for start in range(0, len(members), 4)]
     ),
-    prepare=lambda on, *members, elements: on.compiled(
-        lambda: read(on.function(list(members)).map(lambda each: each * 2).batch(4), elements)
+    prepare=lambda context, *members, elements: context.compiled(
+        lambda: read(context.function(list(members)).map(lambda each: each * 2).batch(4), elements)
     ),
     elements=2,
 )
 from_list.behaviour(
     "refuses-nothing-tuples-and-unlike-members",
-    lambda make: [],
+    lambda inputs: [],
     expect("ValueError", "ValueError", "ValueError"),
     prepare=refused(
-        lambda on: on.function([]),
-        lambda on: on.function((1.0, 2.0)),
-        lambda on: on.function([(1.0, 2.0), (1.0, 2.0, 3.0)]),
+        lambda context: context.function([]),
+        lambda context: context.function((1.0, 2.0)),
+        lambda context: context.function([(1.0, 2.0), (1.0, 2.0, 3.0)]),
     ),
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On, Prepare
+from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.suite.checks import Tolerance
 from runners.suite.optional import optional
 from runners.tensorflow.suites.paper.graphing import refusal, v1
@@ -27,9 +27,9 @@ HALF = Tolerance(4e-3, 4e-3)
 def eagerly(call: Callable[..., Any]) -> Prepare:
     """``call(function, *arguments, **options)``, compiled where the device demands it."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        plain = tf.autograph.experimental.do_not_convert(lambda: call(on.function, *arguments, **options))
-        return on.compiled(plain)
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        plain = tf.autograph.experimental.do_not_convert(lambda: call(context.function, *arguments, **options))
+        return context.compiled(plain)
 
     return prepare
 
@@ -46,9 +46,9 @@ def with_gradients(call: Callable[..., Any]) -> Prepare:
     return eagerly(taped)
 
 
-def located(*shape: int) -> Callable[[Make], Any]:
+def located(*shape: int) -> Callable[[Inputs], Any]:
     """Values, locations and scales of one shape."""
-    return lambda make: [make.normal(*shape) * 2, make.normal(*shape), make.uniform(*shape, low=0.5, high=2.0)]
+    return lambda inputs: [inputs.normal(*shape) * 2, inputs.normal(*shape), inputs.uniform(*shape, low=0.5, high=2.0)]
 
 
 def laplace_tail(function: Any, x: Any, loc: Any, scale: Any) -> Any:
@@ -73,16 +73,18 @@ tail = Function(
 tail.value("float32-128x128", located(128, 128))
 tail.value("float64", located(5, 7), dtype="float64")
 tail.value("float16", located(5, 7), dtype="float16", tolerance=HALF)
-tail.value("one-scale-for-all", lambda make: [make.normal(6, 5), make.normal(5), np.asarray(0.75)])
-tail.value("far-right-is-linear", lambda make: [make.uniform(50, low=50, high=5000), np.zeros(50), np.ones(50)])
+tail.value("one-scale-for-all", lambda inputs: [inputs.normal(6, 5), inputs.normal(5), np.asarray(0.75)])
+tail.value("far-right-is-linear", lambda inputs: [inputs.uniform(50, low=50, high=5000), np.zeros(50), np.ones(50)])
 tail.value(
     "far-left-keeps-its-digits",
-    lambda make: [-make.uniform(20, low=15, high=60), np.zeros(20), np.ones(20)],
+    lambda inputs: [-inputs.uniform(20, low=15, high=60), np.zeros(20), np.ones(20)],
     tolerance=Tolerance(1e-4, 0.0),
 )
-tail.value("infinities-and-nan", lambda make: [np.array([np.inf, -np.inf, np.nan, 0.0]), np.zeros(4), np.full(4, 2.0)])
-tail.value("at-the-median", lambda make: [np.full(3, 1.5), np.full(3, 1.5), np.array([0.5, 1.0, 9.0])])
-tail.value("no-elements", lambda make: [np.zeros((0, 3)), np.zeros(3), np.ones(3)])
+tail.value(
+    "infinities-and-nan", lambda inputs: [np.array([np.inf, -np.inf, np.nan, 0.0]), np.zeros(4), np.full(4, 2.0)]
+)
+tail.value("at-the-median", lambda inputs: [np.full(3, 1.5), np.full(3, 1.5), np.array([0.5, 1.0, 9.0])])
+tail.value("no-elements", lambda inputs: [np.zeros((0, 3)), np.zeros(3), np.ones(3)])
 tail.value("gradient", located(6, 8), prepare=with_gradients(laplace_tail), reference=laplace_slopes)
 
 
@@ -109,8 +111,8 @@ def cumulative(x: Any, loc: Any, scale: Any) -> Any:
     return special.ndtr((x - loc) / scale)
 
 
-def parameters(make: Make) -> Any:
-    return [make.normal(6, 5), make.uniform(6, 5, low=0.5, high=2.0)]
+def parameters(inputs: Inputs) -> Any:
+    return [inputs.normal(6, 5), inputs.uniform(6, 5, low=0.5, high=2.0)]
 
 
 normal = Function("tf.compat.v1.distributions.Normal", log_density)
@@ -121,17 +123,17 @@ normal.value(
 )
 normal.value(
     "log-density-broadcast",
-    lambda make: [make.normal(7, 1, 5), make.normal(4, 1), np.asarray(1.5)],
+    lambda inputs: [inputs.normal(7, 1, 5), inputs.normal(4, 1), np.asarray(1.5)],
     prepare=eagerly(normal_of("log_prob")),
 )
 normal.value(
     "log-density-infinities-and-nan",
-    lambda make: [np.array([np.inf, -np.inf, np.nan, 0.0]), np.full(4, 0.5), np.ones(4)],
+    lambda inputs: [np.array([np.inf, -np.inf, np.nan, 0.0]), np.full(4, 0.5), np.ones(4)],
     prepare=eagerly(normal_of("log_prob")),
 )
 normal.value(
     "log-density-no-elements",
-    lambda make: [np.zeros((0, 3)), np.zeros(3), np.ones(3)],
+    lambda inputs: [np.zeros((0, 3)), np.zeros(3), np.ones(3)],
     prepare=eagerly(normal_of("log_prob")),
 )
 normal.value(
@@ -146,19 +148,23 @@ normal.value(
 normal.value("cumulative", located(33, 17), prepare=eagerly(normal_of("cdf")), reference=cumulative)
 normal.value(
     "log-cumulative-far-left",
-    lambda make: [-make.uniform(40, low=1, high=60), np.zeros(40), np.ones(40)],
+    lambda inputs: [-inputs.uniform(40, low=1, high=60), np.zeros(40), np.ones(40)],
     prepare=eagerly(normal_of("log_cdf")),
     reference=lambda x, loc, scale: special.log_ndtr((x - loc) / scale),
 )
 normal.value(
     "log-survival-far-right",
-    lambda make: [make.uniform(40, low=1, high=60), np.zeros(40), np.ones(40)],
+    lambda inputs: [inputs.uniform(40, low=1, high=60), np.zeros(40), np.ones(40)],
     prepare=eagerly(normal_of("log_survival_function")),
     reference=lambda x, loc, scale: special.log_ndtr((loc - x) / scale),
 )
 normal.value(
     "quantile",
-    lambda make: [make.uniform(33, 17, low=0.01, high=0.99), make.normal(17), make.uniform(17, low=0.5, high=2.0)],
+    lambda inputs: [
+        inputs.uniform(33, 17, low=0.01, high=0.99),
+        inputs.normal(17),
+        inputs.uniform(17, low=0.5, high=2.0),
+    ],
     prepare=eagerly(normal_of("quantile")),
     reference=lambda p, loc, scale: loc + scale * special.ndtri(p),
 )
@@ -170,7 +176,7 @@ for name, reference in {
 }.items():
     normal.value(
         name,
-        lambda make: [make.normal(6, 1), make.uniform(5, low=0.5, high=2.0)],
+        lambda inputs: [inputs.normal(6, 1), inputs.uniform(5, low=0.5, high=2.0)],
         prepare=eagerly(normal_itself(name)),
         reference=reference,
     )
@@ -182,7 +188,7 @@ normal.value(
 )
 normal.value(
     "batch-and-event-shape",
-    lambda make: [make.normal(6, 1), make.uniform(5, low=0.5, high=2.0)],
+    lambda inputs: [inputs.normal(6, 1), inputs.uniform(5, low=0.5, high=2.0)],
     dtype="float64",
     prepare=eagerly(lambda function, loc, scale: _shapes(function(loc, scale))),
     reference=lambda loc, scale: [np.array([6, 5], "int32"), np.zeros(0, "int32")],
@@ -199,7 +205,7 @@ def divergence(function: Any, loc: Any, scale: Any, other_loc: Any, other_scale:
 
 normal.value(
     "divergence-of-two",
-    lambda make: [*parameters(make), *parameters(make)],
+    lambda inputs: [*parameters(inputs), *parameters(inputs)],
     prepare=eagerly(divergence),
     reference=lambda loc, scale, other_loc, other_scale: (
         np.log(other_scale / scale) + (scale**2 + (loc - other_loc) ** 2) / (2 * other_scale**2) - 0.5
@@ -207,9 +213,9 @@ normal.value(
 )
 
 
-def drawn(on: On, loc: Any, scale: Any, *, count: int) -> Callable[[], Any]:
-    sample = tf.autograph.experimental.do_not_convert(lambda: on.function(loc, scale).sample([count]))
-    return on.compiled(sample)
+def drawn(context: Context, loc: Any, scale: Any, *, count: int) -> Callable[[], Any]:
+    sample = tf.autograph.experimental.do_not_convert(lambda: context.function(loc, scale).sample([count]))
+    return context.compiled(sample)
 
 
 def check_drawn(observed: Any, loc: Array, scale: Array, *, count: int) -> None:
@@ -223,7 +229,7 @@ def check_drawn(observed: Any, loc: Array, scale: Array, *, count: int) -> None:
         assert abs(column.mean() - loc[place]) < 6 * scale[place] / np.sqrt(count), f"{place}: mean {column.mean()}"
 
 
-def spread(make: Make) -> Any:
+def spread(inputs: Inputs) -> Any:
     return [np.array([-3.0, 0.0, 5.0]), np.array([0.5, 1.0, 4.0])]
 
 
@@ -240,14 +246,14 @@ normal.statistics("samples-float64", spread, check_dtype("float64"), prepare=dra
 normal.statistics("samples-float16", spread, check_dtype("float16"), prepare=drawn, dtype="float16", count=2_000)
 
 
-def drawn_twice(on: On, loc: Any, scale: Any) -> Callable[[], Any]:
+def drawn_twice(context: Context, loc: Any, scale: Any) -> Callable[[], Any]:
     """By one global seed and one operation's seed, and by another seed."""
 
     def seeded(seed: int) -> Any:
         # Setting the seed starts eager operations anew; within a compiled whole it would have no say.
         tf.random.set_seed(5)
-        plain = tf.autograph.experimental.do_not_convert(lambda: on.function(loc, scale).sample([64], seed=seed))
-        return on.compiled(plain)()
+        plain = tf.autograph.experimental.do_not_convert(lambda: context.function(loc, scale).sample([64], seed=seed))
+        return context.compiled(plain)()
 
     return lambda: [seeded(1), seeded(1), seeded(2)]
 
@@ -279,12 +285,12 @@ def _slopes_of_sample(function: Any, loc: Any, scale: Any) -> Any:
     return [by_loc, by_scale * scale / (sample - loc)]
 
 
-def mistaken(on: On, loc: Any, scale: Any) -> Callable[[], Any]:
+def mistaken(context: Context, loc: Any, scale: Any) -> Callable[[], Any]:
     def call() -> Any:
         return {
-            "scale below zero": refusal(lambda: on.function(loc, -scale, validate_args=True)),
-            "two dtypes": refusal(lambda: on.function(loc, tf.cast(scale, tf.float64))),
-            "right": refusal(lambda: on.function(loc, scale, validate_args=True)),
+            "scale below zero": refusal(lambda: context.function(loc, -scale, validate_args=True)),
+            "two dtypes": refusal(lambda: context.function(loc, tf.cast(scale, tf.float64))),
+            "right": refusal(lambda: context.function(loc, scale, validate_args=True)),
         }
 
     return call
@@ -316,22 +322,22 @@ survival = Function("tf.compat.v1.distributions.Normal.survival_function", survi
 survival.value("float32-128x128", located(128, 128))
 survival.value("float64", located(5, 7), dtype="float64")
 survival.value("three-axes", located(3, 4, 5))
-survival.value("one-scale-for-all", lambda make: [make.normal(6, 5), make.normal(5), np.asarray(0.75)])
+survival.value("one-scale-for-all", lambda inputs: [inputs.normal(6, 5), inputs.normal(5), np.asarray(0.75)])
 survival.value(
     "far-right-keeps-its-digits",
-    lambda make: [make.uniform(40, low=2, high=8), np.zeros(40), np.ones(40)],
+    lambda inputs: [inputs.uniform(40, low=2, high=8), np.zeros(40), np.ones(40)],
     tolerance=Tolerance(1e-4, 0.0),
 )
 survival.value(
-    "infinities-and-nan", lambda make: [np.array([np.inf, -np.inf, np.nan, 0.0]), np.zeros(4), np.full(4, 2.0)]
+    "infinities-and-nan", lambda inputs: [np.array([np.inf, -np.inf, np.nan, 0.0]), np.zeros(4), np.full(4, 2.0)]
 )
-survival.value("no-elements", lambda make: [np.zeros((0, 3)), np.zeros(3), np.ones(3)])
+survival.value("no-elements", lambda inputs: [np.zeros((0, 3)), np.zeros(3), np.ones(3)])
 survival.value("gradient", located(6, 8), prepare=with_gradients(normal_survival), reference=survived_slopes)
 
 
-def shaped(on: On, shape: Any) -> Callable[[], Any]:
+def shaped(context: Context, shape: Any) -> Callable[[], Any]:
     """The shape comes from the device, as a tensor."""
-    return on.compiled(tf.autograph.experimental.do_not_convert(lambda: on.function(shape)))
+    return context.compiled(tf.autograph.experimental.do_not_convert(lambda: context.function(shape)))
 
 
 def shapes(shape: Any) -> Any:
@@ -339,21 +345,21 @@ def shapes(shape: Any) -> Any:
 
 
 param_shapes = Function("tf.compat.v1.distributions.Normal.param_shapes", shapes, prepare=shaped)
-param_shapes.value("of-a-matrix", lambda make: [np.array([100, 30], "int32")], dtype="int32")
-param_shapes.value("of-a-vector", lambda make: [np.array([7], "int32")], dtype="int32")
-param_shapes.value("of-five-axes", lambda make: [np.array([2, 0, 3, 1, 4], "int32")], dtype="int32")
-param_shapes.value("from-a-list", lambda make: [[4, 6]], dtype="int32")
+param_shapes.value("of-a-matrix", lambda inputs: [np.array([100, 30], "int32")], dtype="int32")
+param_shapes.value("of-a-vector", lambda inputs: [np.array([7], "int32")], dtype="int32")
+param_shapes.value("of-five-axes", lambda inputs: [np.array([2, 0, 3, 1, 4], "int32")], dtype="int32")
+param_shapes.value("from-a-list", lambda inputs: [[4, 6]], dtype="int32")
 
 
-def used_as_parameters(on: On, shape: Any) -> Callable[[], Any]:
+def used_as_parameters(context: Context, shape: Any) -> Callable[[], Any]:
     """Parameters made in those shapes give samples of the shape that was asked for."""
 
     def call() -> Any:
-        wanted = on.function([5, 6])
+        wanted = context.function([5, 6])
         made = v1.distributions.Normal(tf.zeros(wanted["loc"]) + shape, tf.ones(wanted["scale"]))
         return made.mean(), made.sample()
 
-    return on.compiled(tf.autograph.experimental.do_not_convert(call))
+    return context.compiled(tf.autograph.experimental.do_not_convert(call))
 
 
 def check_used(observed: Any, shape: Any) -> None:
@@ -363,7 +369,7 @@ def check_used(observed: Any, shape: Any) -> None:
 
 
 param_shapes.behaviour(
-    "parameters-of-those-shapes", lambda make: [make.normal(6)], check_used, prepare=used_as_parameters
+    "parameters-of-those-shapes", lambda inputs: [inputs.normal(6)], check_used, prepare=used_as_parameters
 )
 
 FUNCTIONS: list[Function] = [tail, normal, survival, param_shapes]

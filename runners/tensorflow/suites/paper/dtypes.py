@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 
 Check = Callable[..., None]
 NUMERIC = (
@@ -17,9 +17,9 @@ NUMERIC = (
 )
 
 
-def told(on: On, *, given: Mapping[str, Any]) -> Callable[[], Any]:
+def told(context: Context, *, given: Mapping[str, Any]) -> Callable[[], Any]:
     """What it says of the type that it finds for each."""
-    return lambda: {key: facts(on.function(value)) for key, value in given.items()}
+    return lambda: {key: facts(context.function(value)) for key, value in given.items()}
 
 
 def facts(dtype: Any) -> dict[str, Any]:
@@ -88,8 +88,8 @@ as_dtype.behaviour(
 )
 
 
-def names_of(on: On, *, given: Sequence[Any]) -> Callable[[], Any]:
-    return lambda: [on.function(each).name for each in given]
+def names_of(context: Context, *, given: Sequence[Any]) -> Callable[[], Any]:
+    return lambda: [context.function(each).name for each in given]
 
 
 WITHOUT = ("bfloat16", "string", "resource", "variant", "qint8", "quint8", "qint32")
@@ -105,8 +105,8 @@ as_dtype.behaviour(
 )
 
 
-def bounds(on: On, *, names: Sequence[str]) -> Callable[[], Any]:
-    return lambda: [[on.function(each).min, on.function(each).max] for each in names]
+def bounds(context: Context, *, names: Sequence[str]) -> Callable[[], Any]:
+    return lambda: [[context.function(each).min, context.function(each).max] for each in names]
 
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -119,9 +119,9 @@ as_dtype.behaviour(
 )
 
 
-def relations(on: On) -> Callable[[], Any]:
+def relations(context: Context) -> Callable[[], Any]:
     def call() -> dict[str, bool]:
-        kind = on.function
+        kind = context.function
         return {
             "the same object": kind("float32") is kind(np.float32) is tf.float32,
             "real of complex": kind("complex64").real_dtype == tf.float32,
@@ -142,12 +142,12 @@ def check_relations(observed: Any) -> None:
 as_dtype.behaviour("relations", no_inputs, check_relations, prepare=relations)
 
 
-def unknown(on: On, *, given: Sequence[Any]) -> Callable[[], Any]:
+def unknown(context: Context, *, given: Sequence[Any]) -> Callable[[], Any]:
     def call() -> list[str]:
         found = []
         for each in given:
             try:
-                found.append(on.function(each).name)
+                found.append(context.function(each).name)
             except TypeError:
                 found.append("TypeError")
         return found

@@ -33,52 +33,52 @@ def upper_gamma_backward(a: Any, x: Any, upstream: Any) -> Any:
 igammac = Function("tf.math.igammac", upper_gamma)
 igammac.value(
     "float32-64x128",
-    lambda make: [make.uniform(64, 128, low=0.2, high=8), make.uniform(64, 128, high=10)],
+    lambda inputs: [inputs.uniform(64, 128, low=0.2, high=8), inputs.uniform(64, 128, high=10)],
     tolerance=ITERATED,
 )
 igammac.value(
     "float64",
-    lambda make: [make.uniform(20, 30, low=0.2, high=20), make.uniform(20, 30, high=20)],
+    lambda inputs: [inputs.uniform(20, 30, low=0.2, high=20), inputs.uniform(20, 30, high=20)],
     dtype="float64",
 )
 igammac.value(
     "broadcast",
-    lambda make: [make.uniform(12, 1, low=0.2, high=8), make.uniform(15, high=8)],
+    lambda inputs: [inputs.uniform(12, 1, low=0.2, high=8), inputs.uniform(15, high=8)],
     tolerance=ITERATED,
 )
-igammac.value("scalars", lambda make: [np.asarray(2.5), np.asarray(1.25)], tolerance=ITERATED)
+igammac.value("scalars", lambda inputs: [np.asarray(2.5), np.asarray(1.25)], tolerance=ITERATED)
 igammac.value(
     "large",
-    lambda make: [make.uniform(40, low=200, high=400), make.uniform(40, low=200, high=400)],
+    lambda inputs: [inputs.uniform(40, low=200, high=400), inputs.uniform(40, low=200, high=400)],
     # Powers of some hundreds: their logarithms lose two digits more.
     tolerance=Tolerance(2e-3, 1e-4),
 )
-igammac.value("zero-and-infinity", lambda make: [np.array([0.5, 2.0, 3.0]), np.array([0.0, 0.0, INF])])
+igammac.value("zero-and-infinity", lambda inputs: [np.array([0.5, 2.0, 3.0]), np.array([0.0, 0.0, INF])])
 igammac.value(
     "nan",
-    lambda make: [np.array([NAN, 1.0, 2.0]), np.array([1.0, NAN, 3.0])],
+    lambda inputs: [np.array([NAN, 1.0, 2.0]), np.array([1.0, NAN, 3.0])],
     tolerance=ITERATED,
 )
-igammac.value("empty", lambda make: [make.uniform(0, 4), make.uniform(0, 4)])
+igammac.value("empty", lambda inputs: [inputs.uniform(0, 4), inputs.uniform(0, 4)])
 igammac.value(
     "traced",
-    lambda make: [make.uniform(12, low=0.2, high=8), make.uniform(12, high=8)],
+    lambda inputs: [inputs.uniform(12, low=0.2, high=8), inputs.uniform(12, high=8)],
     prepare=traced,
     tolerance=ITERATED,
 )
 igammac.value(
     "in-graph",
-    lambda make: [make.uniform(12, low=0.2, high=8), make.uniform(12, high=8)],
+    lambda inputs: [inputs.uniform(12, low=0.2, high=8), inputs.uniform(12, high=8)],
     prepare=in_graph,
     tolerance=ITERATED,
 )
 for dtype in ("float32", "float64"):
     igammac.value(
         f"gradient-{dtype}",
-        lambda make: [
-            make.uniform(40, low=0.5, high=6),
-            make.uniform(40, low=0.5, high=6),
-            make.uniform(40, low=1, high=2),
+        lambda inputs: [
+            inputs.uniform(40, low=0.5, high=6),
+            inputs.uniform(40, low=0.5, high=6),
+            inputs.uniform(40, low=1, high=2),
         ],
         dtype=dtype,
         # The derivative by the first argument is a series of its own; its reference is a difference.
@@ -103,51 +103,60 @@ def clipped_backward(a: Any, a_min: Any, a_max: Any, upstream: Any) -> Any:
 
 # The name of a module, as the study printed it, that was never public; today's is below.
 gone = Function("tf.python.ops.numpy_ops.clip", clipped)
-gone.value("float32-64x128", lambda make: [make.normal(64, 128), -0.5, 0.75], tolerance=EXACT)
-gone.value("no-lower-limit", lambda make: [make.normal(33, 17), None, 0.25], tolerance=EXACT)
+gone.value("float32-64x128", lambda inputs: [inputs.normal(64, 128), -0.5, 0.75], tolerance=EXACT)
+gone.value("no-lower-limit", lambda inputs: [inputs.normal(33, 17), None, 0.25], tolerance=EXACT)
 
 clip = Function("tf.experimental.numpy.clip", clipped)
-clip.value("float32-256x256", lambda make: [make.normal(256, 256), -0.5, 0.75], tolerance=EXACT)
+clip.value("float32-256x256", lambda inputs: [inputs.normal(256, 256), -0.5, 0.75], tolerance=EXACT)
 for dtype in ("float64", "float16"):
-    clip.value(dtype, lambda make: [make.normal(9, 20), -0.5, 0.75], dtype=dtype, tolerance=EXACT)
+    clip.value(dtype, lambda inputs: [inputs.normal(9, 20), -0.5, 0.75], dtype=dtype, tolerance=EXACT)
 for dtype in ("int32", "int64"):
     clip.value(
         dtype,
-        lambda make, dtype=dtype: [  # type: ignore[misc]
-            make.integers(9, 20, dtype=dtype),
+        lambda inputs, dtype=dtype: [  # type: ignore[misc]
+            inputs.integers(9, 20, dtype=dtype),
             np.asarray(-3, dtype),
             np.asarray(4, dtype),
         ],
         dtype=dtype,
     )
-clip.value("bfloat16", lambda make: [make.normal(9, 20), -0.5, 0.75], dtype="bfloat16", tolerance=EXACT)
-clip.value("no-lower-limit", lambda make: [make.normal(33, 17), None, 0.25], tolerance=EXACT)
-clip.value("no-upper-limit", lambda make: [make.normal(33, 17), -0.25, None], tolerance=EXACT)
+clip.value("bfloat16", lambda inputs: [inputs.normal(9, 20), -0.5, 0.75], dtype="bfloat16", tolerance=EXACT)
+clip.value("no-lower-limit", lambda inputs: [inputs.normal(33, 17), None, 0.25], tolerance=EXACT)
+clip.value("no-upper-limit", lambda inputs: [inputs.normal(33, 17), -0.25, None], tolerance=EXACT)
 clip.value(
-    "limits-of-each-row", lambda make: [make.normal(9, 20), -make.uniform(9, 1), make.uniform(9, 1)], tolerance=EXACT
+    "limits-of-each-row",
+    lambda inputs: [inputs.normal(9, 20), -inputs.uniform(9, 1), inputs.uniform(9, 1)],
+    tolerance=EXACT,
 )
 clip.value(
-    "limits-of-each-column", lambda make: [make.normal(9, 20), -make.uniform(20), make.uniform(20)], tolerance=EXACT
+    "limits-of-each-column",
+    lambda inputs: [inputs.normal(9, 20), -inputs.uniform(20), inputs.uniform(20)],
+    tolerance=EXACT,
 )
-clip.value("infinities", lambda make: [np.array([-INF, INF, 0.25, -3.0]), -1.0, 1.0], tolerance=EXACT)
-clip.value("scalar", lambda make: [np.asarray(3.5), -1.0, 1.5])
-clip.value("empty", lambda make: [make.normal(0, 4), -1.0, 1.0])
+clip.value("infinities", lambda inputs: [np.array([-INF, INF, 0.25, -3.0]), -1.0, 1.0], tolerance=EXACT)
+clip.value("scalar", lambda inputs: [np.asarray(3.5), -1.0, 1.5])
+clip.value("empty", lambda inputs: [inputs.normal(0, 4), -1.0, 1.0])
 clip.value(
-    "traced", lambda make: [make.normal(9, 20), -make.uniform(20), make.uniform(20)], prepare=traced, tolerance=EXACT
+    "traced",
+    lambda inputs: [inputs.normal(9, 20), -inputs.uniform(20), inputs.uniform(20)],
+    prepare=traced,
+    tolerance=EXACT,
 )
 clip.value(
     "of-unknown-shapes",
-    lambda make: [make.normal(9, 20), -make.uniform(20), make.uniform(20)],
+    lambda inputs: [inputs.normal(9, 20), -inputs.uniform(20), inputs.uniform(20)],
     prepare=of_unknown_shapes,
     tolerance=EXACT,
 )
 clip.value(
     "gradient",
-    lambda make: [make.normal(9, 20), -0.5, 0.75, make.normal(9, 20)],
+    lambda inputs: [inputs.normal(9, 20), -0.5, 0.75, inputs.normal(9, 20)],
     reference=clipped_backward,
     prepare=gradient,
     tolerance=EXACT,
 )
-clip.behaviour("refuses-no-limits", lambda make: [make.normal(3), None, None], refused, prepare=refusing(ValueError))
+clip.behaviour(
+    "refuses-no-limits", lambda inputs: [inputs.normal(3), None, None], refused, prepare=refusing(ValueError)
+)
 
 FUNCTIONS: list[Function] = [igammac, gone, clip]

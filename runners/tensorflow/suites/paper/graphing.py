@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Check, On, Prepare
+from runners.suite.cases import Check, Context, Prepare
 from runners.suite.checks import TOLERANCES, Tolerance, compare
 from runners.tensorflow.placement import fetched, unsoftened
 
@@ -22,9 +22,9 @@ v1 = tf.compat.v1
 
 
 @contextmanager
-def own_graph(on: On) -> Iterator[Any]:
+def own_graph(context: Context) -> Iterator[Any]:
     """A new graph, entered; what is built meanwhile stands on the device."""
-    with tf.Graph().as_default() as graph, tf.device(on.device):
+    with tf.Graph().as_default() as graph, tf.device(context.device):
         yield graph
 
 
@@ -38,9 +38,9 @@ def host(tensor: Any) -> Any:
     return tensor.numpy() if isinstance(tensor, tf.Tensor) else tensor
 
 
-def compiled(on: On, build: Callable[[], Any]) -> Any:
+def compiled(context: Context, build: Callable[[], Any]) -> Any:
     """What ``build`` makes, as one compiled operation where the device demands it; no Python is converted for it."""
-    return on.compiled(tf.autograph.experimental.do_not_convert(build))()
+    return context.compiled(tf.autograph.experimental.do_not_convert(build))()
 
 
 def stand_ins(arguments: Any) -> tuple[list[Any], dict[Any, Any]]:
@@ -69,10 +69,10 @@ def initialised(graph: Any, feeds: Any = None) -> Any:
 def in_session(build: Callable[..., Any]) -> Prepare:
     """``build(on, *tensors, **options)`` makes the graph and returns its fetches; what is timed runs them."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        with own_graph(on) as graph:
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        with own_graph(context) as graph:
             tensors, feeds = stand_ins(arguments)
-            fetches = build(on, *tensors, **options)
+            fetches = build(context, *tensors, **options)
         session = initialised(graph, feeds)
         return lambda: fetched(session.run(fetches, feeds), fetches)
 

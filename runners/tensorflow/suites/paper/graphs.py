@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import initialised, own_graph, refusal, same, session_of, stand_ins, v1
 
@@ -21,12 +21,12 @@ Array = np.ndarray[Any, Any]
 as_default = Function("tf.Graph.as_default")
 
 
-def built_within(on: On, x: Any, w: Any) -> Callable[[], Any]:
+def built_within(context: Context, x: Any, w: Any) -> Callable[[], Any]:
     """What is built within belongs to that graph, and is computed by it."""
 
     def call() -> Any:
         graph = tf.Graph()
-        with on.function(graph) as entered, tf.device(on.device):
+        with context.function(graph) as entered, tf.device(context.device):
             (start, weights), feeds = stand_ins([x, w])
             end = tf.nn.relu(tf.matmul(start, weights))
             owned = entered is graph and tf.compat.v1.get_default_graph() is graph and end.graph is graph
@@ -46,20 +46,20 @@ def check_built(observed: Any, x: Array, w: Array) -> None:
 
 as_default.behaviour(
     "built-and-run-128x64",
-    lambda make: [make.normal(128, 64) / 8, make.normal(64, 32)],
+    lambda inputs: [inputs.normal(128, 64) / 8, inputs.normal(64, 32)],
     check_built,
     prepare=built_within,
 )
 
 
-def two_apart(on: On, x: Any) -> Callable[[], Any]:
+def two_apart(context: Context, x: Any) -> Callable[[], Any]:
     """Two graphs hold variables of the same name, and know nothing of each other."""
 
     def call() -> Any:
         results = []
         for factor in (2.0, -3.0):
             graph = tf.Graph()
-            with on.function(graph), tf.device(on.device):
+            with context.function(graph), tf.device(context.device):
                 (start,), feeds = stand_ins([x])
                 scale = v1.get_variable("scale", initializer=tf.constant(factor), use_resource=True)
                 end = start * scale
@@ -76,22 +76,22 @@ def check_apart(observed: Any, x: Array) -> None:
     same(other, -3 * x)
 
 
-as_default.behaviour("two-graphs-are-apart", lambda make: [make.normal(16, 9)], check_apart, prepare=two_apart)
+as_default.behaviour("two-graphs-are-apart", lambda inputs: [inputs.normal(16, 9)], check_apart, prepare=two_apart)
 
 
-def nested(on: On, x: Any) -> Callable[[], Any]:
+def nested(context: Context, x: Any) -> Callable[[], Any]:
     """The graph from before is back at the end, also after an error; eager execution is off within, and back."""
 
     def call() -> Any:
         outer, inner = tf.Graph(), tf.Graph()
         found = [tf.executing_eagerly()]
-        with on.function(outer):
+        with context.function(outer):
             found.append(not tf.executing_eagerly())
-            with on.function(inner):
+            with context.function(inner):
                 found.append(v1.get_default_graph() is inner)
             found.append(v1.get_default_graph() is outer)
             try:
-                with on.function(inner):
+                with context.function(inner):
                     raise KeyError
             except KeyError:
                 found.append(v1.get_default_graph() is outer)
@@ -107,10 +107,10 @@ def check_nested(observed: Any, x: Array) -> None:
     same(values, x * 2)
 
 
-as_default.behaviour("nested-and-left", lambda make: [make.normal(5)], check_nested, prepare=nested)
+as_default.behaviour("nested-and-left", lambda inputs: [inputs.normal(5)], check_nested, prepare=nested)
 
 
-def in_another_thread(on: On, x: Any) -> Callable[[], Any]:
+def in_another_thread(context: Context, x: Any) -> Callable[[], Any]:
     """The default is the thread's own; the graph itself can be filled from several, one after the other."""
 
     def call() -> Any:
@@ -118,10 +118,10 @@ def in_another_thread(on: On, x: Any) -> Callable[[], Any]:
 
         def fill() -> None:
             elsewhere.append(v1.get_default_graph() is graph)
-            with on.function(graph), tf.device(on.device):
+            with context.function(graph), tf.device(context.device):
                 elsewhere.append(tf.multiply(start, 3, name="there"))
 
-        with on.function(graph), tf.device(on.device):
+        with context.function(graph), tf.device(context.device):
             (start,), feeds = stand_ins([x])
             thread = threading.Thread(target=fill)
             thread.start()
@@ -139,7 +139,9 @@ def check_thread(observed: Any, x: Array) -> None:
     same(values, 3 * x)
 
 
-as_default.behaviour("thread-has-its-own", lambda make: [make.normal(6, 2)], check_thread, prepare=in_another_thread)
+as_default.behaviour(
+    "thread-has-its-own", lambda inputs: [inputs.normal(6, 2)], check_thread, prepare=in_another_thread
+)
 
 
 get_collection = Function("tf.compat.v1.get_collection", host_only="it reads a list that the graph keeps in Python")
@@ -148,11 +150,11 @@ get_collection = Function("tf.compat.v1.get_collection", host_only="it reads a l
 def collecting(build: Callable[..., Any]) -> Callable[..., Any]:
     """``build(get_collection, x)`` within a graph; its variables are initialised and its tensors run."""
 
-    def prepare(on: On, x: Any) -> Callable[[], Any]:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> Any:
-            with own_graph(on) as graph:
+            with own_graph(context) as graph:
                 (start,), feeds = stand_ins([x])
-                told, found = build(on.function, start)
+                told, found = build(context.function, start)
             with initialised(graph) as session:
                 return told, fetched(session.run(found, feeds), found)
 
@@ -242,16 +244,16 @@ for name, build, check in (
     ("scope-filters-by-prefix", by_scope, check_scope),
     ("result-is-a-copy", copied, check_copied),
 ):
-    get_collection.behaviour(name, lambda make: [make.normal(4)], check, prepare=collecting(build))
+    get_collection.behaviour(name, lambda inputs: [inputs.normal(4)], check, prepare=collecting(build))
 
 
-def graph_by_graph(on: On, x: Any) -> Callable[[], Any]:
+def graph_by_graph(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        with own_graph(on):
+        with own_graph(context):
             v1.add_to_collection("ours", "here")
-            with own_graph(on):
-                inner = on.function("ours")
-            return inner, on.function("ours")
+            with own_graph(context):
+                inner = context.function("ours")
+            return inner, context.function("ours")
 
     return call
 
@@ -261,7 +263,9 @@ def check_graphs(observed: Any, x: Array) -> None:
     assert (list(inner), list(outer)) == ([], ["here"]), observed
 
 
-get_collection.behaviour("each-graph-has-its-own", lambda make: [make.normal(2)], check_graphs, prepare=graph_by_graph)
+get_collection.behaviour(
+    "each-graph-has-its-own", lambda inputs: [inputs.normal(2)], check_graphs, prepare=graph_by_graph
+)
 
 
 get_shape = Function(
@@ -269,22 +273,22 @@ get_shape = Function(
 )
 
 
-def eager_shape(on: On, x: Any) -> Callable[[], Any]:
-    return lambda: on.function(x).as_list()
+def eager_shape(context: Context, x: Any) -> Callable[[], Any]:
+    return lambda: context.function(x).as_list()
 
 
 def shape_of(x: Array) -> list[int]:
     return list(x.shape)
 
 
-get_shape.value("float32-64x128", lambda make: [make.normal(64, 128)], reference=shape_of, prepare=eager_shape)
-get_shape.value("int64-no-elements", lambda make: [make.integers(3, 0, 2)], reference=shape_of, prepare=eager_shape)
-get_shape.value("five-axes", lambda make: [make.normal(1, 2, 3, 2, 1)], reference=shape_of, prepare=eager_shape)
+get_shape.value("float32-64x128", lambda inputs: [inputs.normal(64, 128)], reference=shape_of, prepare=eager_shape)
+get_shape.value("int64-no-elements", lambda inputs: [inputs.integers(3, 0, 2)], reference=shape_of, prepare=eager_shape)
+get_shape.value("five-axes", lambda inputs: [inputs.normal(1, 2, 3, 2, 1)], reference=shape_of, prepare=eager_shape)
 
 
-def scalar_shape(on: On, x: Any) -> Callable[[], Any]:
+def scalar_shape(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        shape = on.function(x)
+        shape = context.function(x)
         return {"rank": shape.rank, "elements": shape.num_elements(), "equals ()": shape == ()}
 
     return call
@@ -294,26 +298,26 @@ def check_scalar(observed: Any, x: Any) -> None:
     assert observed == {"rank": 0, "elements": 1, "equals ()": True}, observed
 
 
-get_shape.behaviour("scalar", lambda make: [np.asarray(2.5)], check_scalar, prepare=scalar_shape)
+get_shape.behaviour("scalar", lambda inputs: [np.asarray(2.5)], check_scalar, prepare=scalar_shape)
 
 
-def inferred(on: On, x: Any) -> Callable[[], Any]:
+def inferred(context: Context, x: Any) -> Callable[[], Any]:
     """Within a graph the shape is inferred, as far as it can be known."""
 
     def call() -> Any:
-        with own_graph(on):
+        with own_graph(context):
             known = v1.placeholder(tf.float32, [3, 4])
             partly = v1.placeholder(tf.float32, [None, 4])
             unknown = v1.placeholder(tf.float32)
             shapes = {
-                "matmul": on.function(tf.matmul(partly, known, transpose_b=True)).as_list(),
-                "joined": on.function(tf.concat([known, known], 1)).as_list(),
-                "mean": on.function(tf.reduce_mean(partly, 0)).as_list(),
-                "sum of unknown": on.function(unknown + 1).rank,
-                "list of unknown": refusal(on.function(unknown).as_list),
+                "matmul": context.function(tf.matmul(partly, known, transpose_b=True)).as_list(),
+                "joined": context.function(tf.concat([known, known], 1)).as_list(),
+                "mean": context.function(tf.reduce_mean(partly, 0)).as_list(),
+                "sum of unknown": context.function(unknown + 1).rank,
+                "list of unknown": refusal(context.function(unknown).as_list),
             }
             unknown.set_shape([None, 7])
-            return {**shapes, "set later": on.function(unknown).as_list()}
+            return {**shapes, "set later": context.function(unknown).as_list()}
 
     return call
 
@@ -329,28 +333,28 @@ def check_inferred(observed: Any, x: Any) -> None:
     }, observed
 
 
-get_shape.behaviour("inferred-in-a-graph", lambda make: [make.normal(2)], check_inferred, prepare=inferred)
+get_shape.behaviour("inferred-in-a-graph", lambda inputs: [inputs.normal(2)], check_inferred, prepare=inferred)
 
 
-def inferred_while_traced(on: On, x: Any) -> Callable[[], Any]:
+def inferred_while_traced(context: Context, x: Any) -> Callable[[], Any]:
     """A ``tf.function`` sees the shape of its signature, not the one that it was called with."""
 
     def call() -> Any:
         seen = []
 
         def doubled(rows: Any) -> Any:
-            seen.append(on.function(rows).as_list())
+            seen.append(context.function(rows).as_list())
             return rows * 2
 
         traced = tf.function(doubled, input_signature=[tf.TensorSpec([None, 6], x.dtype)])
-        return [on.function(traced(x)).as_list(), *seen]
+        return [context.function(traced(x)).as_list(), *seen]
 
     return call
 
 
 get_shape.value(
     "in-a-function",
-    lambda make: [make.normal(5, 6)],
+    lambda inputs: [inputs.normal(5, 6)],
     reference=lambda x: [[5, 6], [None, 6]],
     prepare=inferred_while_traced,
 )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.tensorflow.placement import unsoftened
 from runners.tensorflow.suites.paper.graphing import (
     initialised,
@@ -33,15 +33,15 @@ Array = np.ndarray[Any, Any]
 
 def drive(session: Any, hook: Any, fetches: Any, feeds: Any, steps: int) -> list[bool]:
     """What a monitored session does with a hook; whether the hook asked it to stop, after each step."""
-    context = v1.train.SessionRunContext(v1.train.SessionRunArgs(fetches), session)
+    run_context = v1.train.SessionRunContext(v1.train.SessionRunArgs(fetches), session)
     stopping = []
     for _ in range(steps):
-        asked = hook.before_run(context)
+        asked = hook.before_run(run_context)
         wanted = {"own": fetches, "asked": asked.fetches} if asked else {"own": fetches}
         results = session.run(wanted, feeds)
         values = v1.train.SessionRunValues(results=results.get("asked"), options=None, run_metadata=None)
-        hook.after_run(context, values)
-        stopping.append(context.stop_requested)
+        hook.after_run(run_context, values)
+        stopping.append(run_context.stop_requested)
     hook.end(session)
     return stopping
 
@@ -74,12 +74,12 @@ def kept(folder: str) -> dict[int, Any]:
     return found
 
 
-def saving(on: On, x: Any, *, steps: int, every: int) -> Callable[[], Any]:
+def saving(context: Context, x: Any, *, steps: int, every: int) -> Callable[[], Any]:
     def call() -> Any:
-        with checkpoints() as folder, own_graph(on) as graph:
+        with checkpoints() as folder, own_graph(context) as graph:
             (start,), feeds = stand_ins([x])
             _, update = counting(start)
-            hook = on.function(folder, save_steps=every, saver=v1.train.Saver(max_to_keep=None))
+            hook = context.function(folder, save_steps=every, saver=v1.train.Saver(max_to_keep=None))
             hook.begin()
             with initialised(graph, feeds) as session:
                 hook.after_create_session(session, None)
@@ -98,18 +98,18 @@ def saved(x: Array, *, steps: int, every: int) -> Any:
 def saver_hook_of(name: str) -> Function:
     function = Function(name)
     function.behaviour(
-        "every-two-steps", lambda make: [make.normal(16, 8)], matching(saved), prepare=saving, steps=5, every=2
+        "every-two-steps", lambda inputs: [inputs.normal(16, 8)], matching(saved), prepare=saving, steps=5, every=2
     )
     return function
 
 
 old_saver_hook = saver_hook_of("tf.estimator.CheckpointSaverHook")
 saver_hook = saver_hook_of("tf.compat.v1.train.CheckpointSaverHook")
-saver_hook.behaviour("every-step", lambda make: [make.normal(3)], matching(saved), prepare=saving, steps=2, every=1)
-saver_hook.behaviour("seldom", lambda make: [make.normal(3)], matching(saved), prepare=saving, steps=3, every=100)
+saver_hook.behaviour("every-step", lambda inputs: [inputs.normal(3)], matching(saved), prepare=saving, steps=2, every=1)
+saver_hook.behaviour("seldom", lambda inputs: [inputs.normal(3)], matching(saved), prepare=saving, steps=3, every=100)
 saver_hook.behaviour(
     "float64",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     matching(saved, "float64"),
     dtype="float64",
     prepare=saving,
@@ -139,13 +139,13 @@ class Listener(v1.train.CheckpointSaverListener):  # type: ignore[misc]
         self.told.append(["end", int(global_step_value)])
 
 
-def listened(on: On, x: Any) -> Callable[[], Any]:
+def listened(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
         listener = Listener(last=2)
-        with checkpoints() as folder, own_graph(on) as graph:
+        with checkpoints() as folder, own_graph(context) as graph:
             (start,), feeds = stand_ins([x])
             _, update = counting(start)
-            hook = on.function(
+            hook = context.function(
                 folder, save_steps=2, saver=v1.train.Saver(), listeners=[listener], checkpoint_basename="other"
             )
             hook.begin()
@@ -160,7 +160,7 @@ def listened(on: On, x: Any) -> Callable[[], Any]:
 
 saver_hook.behaviour(
     "listeners",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     matching(
         lambda x: (
             [
@@ -177,14 +177,16 @@ saver_hook.behaviour(
 )
 
 
-def monitored(on: On, x: Any) -> Callable[[], Any]:
+def monitored(context: Context, x: Any) -> Callable[[], Any]:
     """By the session that is made for hooks; a second one goes on from the checkpoint of the first."""
 
     def trained(folder: str) -> None:
-        with own_graph(on):
+        with own_graph(context):
             _, update = counting(tf.constant(x.numpy()))
             creator = v1.train.ChiefSessionCreator(checkpoint_dir=folder, config=unsoftened())
-            hooks = [on.function(folder, save_steps=2, saver=v1.train.Saver(max_to_keep=None), save_graph_def=False)]
+            hooks = [
+                context.function(folder, save_steps=2, saver=v1.train.Saver(max_to_keep=None), save_graph_def=False)
+            ]
             with v1.train.MonitoredSession(creator, hooks) as session:
                 for _ in range(3):
                     session.run(update)
@@ -200,24 +202,24 @@ def monitored(on: On, x: Any) -> Callable[[], Any]:
 
 saver_hook.behaviour(
     "training-goes-on-from-it",
-    lambda make: [make.normal(5)],
+    lambda inputs: [inputs.normal(5)],
     matching(lambda x: {step: [step, (step * x).tolist()] for step in (0, 2, 3, 5, 6)}),
     prepare=monitored,
 )
 
 
-def misused(on: On, x: Any) -> Callable[[], Any]:
+def misused(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        with checkpoints() as folder, own_graph(on) as graph:
+        with checkpoints() as folder, own_graph(context) as graph:
             (start,), feeds = stand_ins([x])
             _, update = counting(start)
-            without = on.function(folder, save_steps=1)
+            without = context.function(folder, save_steps=1)
             without.begin()
             with initialised(graph, feeds) as session:
                 names = [
-                    refusal(lambda: on.function(folder)),
-                    refusal(lambda: on.function(folder, save_secs=1, save_steps=1)),
-                    refusal(lambda: on.function(folder, save_steps=1, saver="one", scaffold="other")),
+                    refusal(lambda: context.function(folder)),
+                    refusal(lambda: context.function(folder, save_secs=1, save_steps=1)),
+                    refusal(lambda: context.function(folder, save_steps=1, saver="one", scaffold="other")),
                     refusal(lambda: without.after_create_session(session, None)),
                 ]
                 return names, int(session.run(update, feeds))
@@ -227,13 +229,13 @@ def misused(on: On, x: Any) -> Callable[[], Any]:
 
 saver_hook.behaviour(
     "errors",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     matching(lambda x: (["ValueError"] * 3 + ["RuntimeError"], 1)),
     prepare=misused,
 )
 
 
-def logging_tensors(on: On, x: Any, *, steps: int, **options: Any) -> Callable[[], Any]:
+def logging_tensors(context: Context, x: Any, *, steps: int, **options: Any) -> Callable[[], Any]:
     """What the hook hands to its formatter, as plain numbers."""
 
     def call() -> Any:
@@ -243,19 +245,19 @@ def logging_tensors(on: On, x: Any, *, steps: int, **options: Any) -> Callable[[
             seen.append({key: each.tolist() for key, each in values.items()})
             return "seen"
 
-        with own_graph(on) as graph:
+        with own_graph(context) as graph:
             (start,), feeds = stand_ins([x])
             total, update = counting(start)
-            hook = on.function({"total": total, "sum": tf.reduce_sum(start * 2)}, formatter=formatter, **options)
+            hook = context.function({"total": total, "sum": tf.reduce_sum(start * 2)}, formatter=formatter, **options)
             hook.begin()
             with initialised(graph, feeds) as session:
                 # Asked before each step and not with it, so that the total is that of before.
                 for _ in range(steps):
-                    context = v1.train.SessionRunContext(v1.train.SessionRunArgs(update), session)
-                    asked = hook.before_run(context)
+                    run_context = v1.train.SessionRunContext(v1.train.SessionRunArgs(update), session)
+                    asked = hook.before_run(run_context)
                     results = session.run(asked.fetches, feeds) if asked else None
                     session.run(update, feeds)
-                    hook.after_run(context, v1.train.SessionRunValues(results, None, None))
+                    hook.after_run(run_context, v1.train.SessionRunValues(results, None, None))
         return seen
 
     return call
@@ -270,7 +272,7 @@ def logging_hook_of(name: str) -> Function:
     function = Function(name)
     function.behaviour(
         "every-two-steps",
-        lambda make: [make.uniform(16, 8)],
+        lambda inputs: [inputs.uniform(16, 8)],
         matching(logged),
         prepare=logging_tensors,
         steps=5,
@@ -282,11 +284,11 @@ def logging_hook_of(name: str) -> Function:
 old_logging_hook = logging_hook_of("tf.estimator.LoggingTensorHook")
 logging_hook = logging_hook_of("tf.compat.v1.train.LoggingTensorHook")
 logging_hook.behaviour(
-    "every-step", lambda make: [make.uniform(4)], matching(logged), prepare=logging_tensors, steps=3, every_n_iter=1
+    "every-step", lambda inputs: [inputs.uniform(4)], matching(logged), prepare=logging_tensors, steps=3, every_n_iter=1
 )
 logging_hook.behaviour(
     "float64",
-    lambda make: [make.uniform(4)],
+    lambda inputs: [inputs.uniform(4)],
     matching(logged, "float64"),
     dtype="float64",
     prepare=logging_tensors,
@@ -320,17 +322,17 @@ def log() -> Iterator[list[str]]:
         logger.setLevel(level)
 
 
-def in_the_log(on: On, x: Any) -> Callable[[], Any]:
+def in_the_log(context: Context, x: Any) -> Callable[[], Any]:
     """By names, in the order that they are given in; at the end only, if so wanted."""
 
     def call() -> Any:
-        with own_graph(on) as graph, log() as lines:
+        with own_graph(context) as graph, log() as lines:
             step = v1.train.create_global_step()
             update = v1.assign_add(step, 1)
             tf.constant(7, name="seven")
             tf.constant([1.5, 2.0], name="pair")
-            often = on.function(["seven:0", "pair:0"], every_n_iter=2)
-            last = on.function(["seven"], at_end=True)
+            often = context.function(["seven:0", "pair:0"], every_n_iter=2)
+            last = context.function(["seven"], at_end=True)
             for hook in (often, last):
                 hook.begin()
             with initialised(graph) as session:
@@ -344,20 +346,20 @@ def in_the_log(on: On, x: Any) -> Callable[[], Any]:
 
 logging_hook.behaviour(
     "in-the-log",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     matching(lambda x: (["seven:0 = 7, pair:0 = [1.5 2. ]"] * 2 + ["seven = 7"], 2, 2 * x)),
     prepare=in_the_log,
 )
 
 
-def logging_misused(on: On, x: Any) -> Callable[[], Any]:
+def logging_misused(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        with own_graph(on):
-            nowhere = on.function(["nowhere:0"], every_n_iter=1)
+        with own_graph(context):
+            nowhere = context.function(["nowhere:0"], every_n_iter=1)
             names = [
-                refusal(lambda: on.function({}, every_n_iter=None)),
-                refusal(lambda: on.function({}, every_n_iter=1, every_n_secs=1)),
-                refusal(lambda: on.function({}, every_n_iter=0)),
+                refusal(lambda: context.function({}, every_n_iter=None)),
+                refusal(lambda: context.function({}, every_n_iter=1, every_n_secs=1)),
+                refusal(lambda: context.function({}, every_n_iter=0)),
                 refusal(nowhere.begin),
             ]
         return names, x * 2
@@ -367,7 +369,7 @@ def logging_misused(on: On, x: Any) -> Callable[[], Any]:
 
 logging_hook.behaviour(
     "errors",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     matching(lambda x: (["ValueError", "ValueError", "ValueError", "KeyError"], 2 * x)),
     prepare=logging_misused,
 )

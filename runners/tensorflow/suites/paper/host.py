@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 from runners.suite.checks import EXACT, Expected
 from runners.suite.optional import optional
 
@@ -24,13 +24,13 @@ Array = np.ndarray[Any, Any]
 def within(body: Callable[..., Any], results: Any, *, traced: bool = False) -> Prepare:
     """``body`` gets NumPy arrays; ``results`` are the dtypes of what it returns. ``traced``: in a ``tf.function``."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         def leave(*arrays: Any) -> Any:
-            return on.function(body, arrays, results, **options)
+            return context.function(body, arrays, results, **options)
 
         # As arguments: what a graph knows beforehand it may compute beforehand.
         chosen = tf.function(leave) if traced else leave
-        return on.compiled(lambda: chosen(*arguments))
+        return context.compiled(lambda: chosen(*arguments))
 
     return prepare
 
@@ -42,20 +42,20 @@ def doubled_rows(x: Any) -> Any:
 numpy_function = Function("tf.numpy_function")
 numpy_function.value(
     "float32-sinh-64x128",
-    lambda make: [make.normal(64, 128)],
+    lambda inputs: [inputs.normal(64, 128)],
     # By its definition; NumPy's own is what is called.
     reference=lambda x: (np.exp(x) - np.exp(-x)) / 2,
     prepare=within(np.sinh, tf.float32),
 )
 numpy_function.value(
     "in-a-function",
-    lambda make: [make.normal(64, 128)],
+    lambda inputs: [inputs.normal(64, 128)],
     reference=lambda x: (np.exp(x) - np.exp(-x)) / 2,
     prepare=within(np.sinh, tf.float32, traced=True),
 )
 numpy_function.value(
     "float64-scipy",
-    lambda make: [make.uniform(8, 9, low=0.5, high=6.0)],
+    lambda inputs: [inputs.uniform(8, 9, low=0.5, high=6.0)],
     dtype="float64",
     # The recurrence of the gamma function.
     reference=lambda x: special.gamma(x) * x,
@@ -63,72 +63,72 @@ numpy_function.value(
 )
 numpy_function.value(
     "float16-to-another-shape",
-    lambda make: [make.normal(5, 3)],
+    lambda inputs: [inputs.normal(5, 3)],
     dtype="float16",
     reference=lambda x: np.stack([x, x], 1).reshape(10, 3) + 1,
     prepare=within(doubled_rows, tf.float16, traced=True),
 )
 numpy_function.value(
     "int32-sorted",
-    lambda make: [make.rng.permutation(50).astype("int32")],
+    lambda inputs: [inputs.rng.permutation(50).astype("int32")],
     dtype="int32",
     reference=lambda x: np.arange(50, dtype="int32"),
     prepare=within(np.sort, tf.int32, traced=True),
 )
 numpy_function.value(
     "complex64",
-    lambda make: [make.normal(6, 7) + 1j * make.normal(6, 7)],
+    lambda inputs: [inputs.normal(6, 7) + 1j * inputs.normal(6, 7)],
     dtype="complex64",
     reference=lambda x: x.real - 1j * x.imag,
     prepare=within(np.conj, tf.complex64, traced=True),
 )
 numpy_function.value(
     "two-in-two-out",
-    lambda make: [make.normal(9, 4), make.normal(9, 4)],
+    lambda inputs: [inputs.normal(9, 4), inputs.normal(9, 4)],
     reference=lambda x, y: [np.where(x < y, y, x), np.logical_or(x < 0, y < 0)],
     prepare=within(lambda x, y: (np.maximum(x, y), np.minimum(x, y) < 0), [tf.float32, tf.bool], traced=True),
     tolerance=EXACT,
 )
 numpy_function.value(
     "strings",
-    lambda make: [np.array([b"bay", b"cape", b"reef"])],
+    lambda inputs: [np.array([b"bay", b"cape", b"reef"])],
     reference=lambda names: Expected(np.array([b"BAY", b"CAPE", b"REEF"]), "string"),
     prepare=within(lambda names: np.array([each.upper() for each in names], object), tf.string, traced=True),
 )
 numpy_function.value(
     "not-stateful",
-    lambda make: [make.uniform(12)],
+    lambda inputs: [inputs.uniform(12)],
     reference=lambda x, **_: x * x,
     prepare=within(np.square, tf.float32, traced=True),
     stateful=False,
 )
 numpy_function.value(
     "empty",
-    lambda make: [make.normal(0, 3)],
+    lambda inputs: [inputs.normal(0, 3)],
     reference=lambda x: np.zeros((0, 3)),
     prepare=within(np.sinh, tf.float32, traced=True),
 )
 
 
-def decorated(on: On, x: Any) -> Callable[[], Any]:
-    @on.function(Tout=tf.float32)  # type: ignore[untyped-decorator]
+def decorated(context: Context, x: Any) -> Callable[[], Any]:
+    @context.function(Tout=tf.float32)  # type: ignore[untyped-decorator]
     def cube(values: Any) -> Any:
         return values**3
 
-    return on.compiled(lambda: cube(x))
+    return context.compiled(lambda: cube(x))
 
 
 numpy_function.value(
     "as-a-decorator",
-    lambda make: [make.uniform(7, low=1.0, high=2.0)],
+    lambda inputs: [inputs.uniform(7, low=1.0, high=2.0)],
     reference=lambda x: x * x * x,
     prepare=decorated,
 )
 
 
-def mapped(on: On, rows: Any) -> Callable[[], Any]:
+def mapped(context: Context, rows: Any) -> Callable[[], Any]:
     def call() -> Any:
-        rooted = tf.data.Dataset.from_tensor_slices(rows).map(lambda row: on.function(np.sqrt, [row], tf.float32))
+        rooted = tf.data.Dataset.from_tensor_slices(rows).map(lambda row: context.function(np.sqrt, [row], tf.float32))
         return list(rooted)
 
     return call
@@ -136,17 +136,17 @@ def mapped(on: On, rows: Any) -> Callable[[], Any]:
 
 numpy_function.value(
     "over-a-data-set",
-    lambda make: [make.uniform(5, 4, low=1.0, high=9.0)],
+    lambda inputs: [inputs.uniform(5, 4, low=1.0, high=9.0)],
     reference=lambda rows: list(np.exp(np.log(rows) / 2)),
     prepare=mapped,
 )
 
 
-def raising(on: On, x: Any) -> Callable[[], Any]:
+def raising(context: Context, x: Any) -> Callable[[], Any]:
     def body(values: Any) -> Any:
         raise ValueError("aground at " + str(values.shape))
 
-    whole = tf.function(lambda: on.function(body, [x], tf.float32))
+    whole = tf.function(lambda: context.function(body, [x], tf.float32))
 
     def call() -> str:
         try:
@@ -162,7 +162,7 @@ def check_raising(observed: Any, *_: Any) -> None:
     assert "aground at (3, 2)" in observed, f"the error of the body is not told: {observed}"
 
 
-numpy_function.behaviour("an-error-of-its-body", lambda make: [make.normal(3, 2)], check_raising, prepare=raising)
+numpy_function.behaviour("an-error-of-its-body", lambda inputs: [inputs.normal(3, 2)], check_raising, prepare=raising)
 
 
 def no_inputs(_: Any) -> Any:
@@ -172,8 +172,8 @@ def no_inputs(_: Any) -> Any:
 WHY = "it divides one whole number by another, in Python"
 
 
-def replicas_of(on: On, *, replicas: int, batch: int) -> Callable[[], Any]:
-    return partial(on.function, tf.distribute.InputContext(num_replicas_in_sync=replicas), batch)
+def replicas_of(context: Context, *, replicas: int, batch: int) -> Callable[[], Any]:
+    return partial(context.function, tf.distribute.InputContext(num_replicas_in_sync=replicas), batch)
 
 
 gone = Function("tf.distribute.Strategy.get_per_replica_batch_size", host_only=WHY)
@@ -181,7 +181,7 @@ gone.value(
     "one-replica",
     no_inputs,
     reference=lambda *, batch: batch,
-    prepare=lambda on, *, batch: lambda: on.function(tf.distribute.OneDeviceStrategy(on.device), batch),
+    prepare=lambda context, *, batch: lambda: context.function(tf.distribute.OneDeviceStrategy(context.device), batch),
     batch=96,
 )
 
@@ -197,13 +197,13 @@ batch_size.value("one-to-each", no_inputs, replicas=6, batch=6)
 batch_size.value("nothing", no_inputs, replicas=4, batch=0)
 
 
-def from_a_strategy(on: On, *, batch: int) -> Callable[[], Any]:
+def from_a_strategy(context: Context, *, batch: int) -> Callable[[], Any]:
     """The context that a strategy hands to whoever makes its data set."""
-    strategy = tf.distribute.OneDeviceStrategy(on.device)
+    strategy = tf.distribute.OneDeviceStrategy(context.device)
     found: list[Any] = []
 
-    def data(context: Any) -> Any:
-        found.append([on.function(context, batch), context.num_replicas_in_sync])
+    def data(input_context: Any) -> Any:
+        found.append([context.function(input_context, batch), input_context.num_replicas_in_sync])
         return tf.data.Dataset.range(batch).batch(batch)
 
     def call() -> Any:
@@ -217,10 +217,10 @@ def from_a_strategy(on: On, *, batch: int) -> Callable[[], Any]:
 batch_size.value("of-a-strategy", no_inputs, reference=lambda *, batch: [batch, 1], prepare=from_a_strategy, batch=48)
 
 
-def indivisible(on: On, *, replicas: int, batch: int) -> Callable[[], Any]:
+def indivisible(context: Context, *, replicas: int, batch: int) -> Callable[[], Any]:
     def call() -> str:
         try:
-            replicas_of(on, replicas=replicas, batch=batch)()
+            replicas_of(context, replicas=replicas, batch=batch)()
         except ValueError as error:
             return str(error)
         return "no error"

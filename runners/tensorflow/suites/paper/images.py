@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, TOLERANCES
 from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
@@ -26,29 +26,29 @@ def brightened(image: Array, delta: float) -> Any:
 
 
 brightness = Function("tf.image.adjust_brightness", brightened)
-brightness.value("float32-batch-of-64x64", lambda make: [make.uniform(4, 64, 64, 3), 0.1])
-brightness.value("darker", lambda make: [make.uniform(12, 13, 3), -0.35])
-brightness.value("float32-beyond-one-is-kept", lambda make: [make.uniform(8, 9, 3), 1.5])
-brightness.value("float16", lambda make: [make.uniform(8, 9, 3), 0.25], dtype="float16")
-brightness.value("bfloat16", lambda make: [make.uniform(8, 9, 3), 0.25], dtype="bfloat16")
+brightness.value("float32-batch-of-64x64", lambda inputs: [inputs.uniform(4, 64, 64, 3), 0.1])
+brightness.value("darker", lambda inputs: [inputs.uniform(12, 13, 3), -0.35])
+brightness.value("float32-beyond-one-is-kept", lambda inputs: [inputs.uniform(8, 9, 3), 1.5])
+brightness.value("float16", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], dtype="float16")
+brightness.value("bfloat16", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], dtype="bfloat16")
 # A float64 image is computed with in float32.
 brightness.value(
-    "float64", lambda make: [make.uniform(8, 9, 3), 0.25], dtype="float64", tolerance=TOLERANCES["float32"]
+    "float64", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], dtype="float64", tolerance=TOLERANCES["float32"]
 )
 for name, delta in {"brighter": 0.203, "darker": -0.203}.items():
     brightness.value(
         f"uint8-{name}-saturates",
-        lambda make, delta=delta: [make.integers(64, 64, 3, low=0, high=256, dtype="uint8"), delta],  # type: ignore[misc]
+        lambda inputs, delta=delta: [inputs.integers(64, 64, 3, low=0, high=256, dtype="uint8"), delta],  # type: ignore[misc]
         dtype="uint8",
     )
-brightness.value("empty", lambda make: [make.uniform(0, 9, 3), 0.25])
-brightness.value("delta-on-device", lambda make: [make.uniform(8, 9, 3), np.asarray(0.125)])
-brightness.value("traced", lambda make: [make.uniform(8, 9, 3), 0.25], prepare=traced)
-brightness.value("of-unknown-shape", lambda make: [make.uniform(8, 9, 3), 0.25], prepare=of_unknown_shapes)
-brightness.value("in-graph", lambda make: [make.uniform(8, 9, 3), 0.25], prepare=in_graph)
+brightness.value("empty", lambda inputs: [inputs.uniform(0, 9, 3), 0.25])
+brightness.value("delta-on-device", lambda inputs: [inputs.uniform(8, 9, 3), np.asarray(0.125)])
+brightness.value("traced", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], prepare=traced)
+brightness.value("of-unknown-shape", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], prepare=of_unknown_shapes)
+brightness.value("in-graph", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], prepare=in_graph)
 brightness.value(
     "gradient-is-the-upstream",
-    lambda make: [make.uniform(8, 9, 3), np.asarray(0.25), make.normal(8, 9, 3)],
+    lambda inputs: [inputs.uniform(8, 9, 3), np.asarray(0.25), inputs.normal(8, 9, 3)],
     reference=lambda image, delta, upstream: [image + delta, upstream, np.asarray(upstream.sum())],
     prepare=gradient,
 )
@@ -80,18 +80,21 @@ def boxed(images: Array, boxes: Array, colors: Any) -> Array:
     return result
 
 
-def boxes(make: Make, images: int, count: int) -> Array:
+def boxes(inputs: Inputs, images: int, count: int) -> Array:
     """Inside the image, and with corners at the middle of pixels, where no rounding can move them."""
-    low, high = make.uniform(images, count, 2, low=0.02, high=0.45), make.uniform(images, count, 2, low=0.55, high=0.98)
+    low, high = (
+        inputs.uniform(images, count, 2, low=0.02, high=0.45),
+        inputs.uniform(images, count, 2, low=0.55, high=0.98),
+    )
     return np.concatenate([low, high], -1)
 
 
-def drawn(count: int, *shape: int, colors: int | None = None) -> Callable[[Make], Any]:
-    def inputs(make: Make) -> Any:
-        table = None if colors is None else make.uniform(colors, shape[-1])
-        return [make.uniform(*shape), boxes(make, shape[0], count), table]
+def drawn(count: int, *shape: int, colors: int | None = None) -> Callable[[Inputs], Any]:
+    def arguments(inputs: Inputs) -> Any:
+        table = None if colors is None else inputs.uniform(colors, shape[-1])
+        return [inputs.uniform(*shape), boxes(inputs, shape[0], count), table]
 
-    return inputs
+    return arguments
 
 
 draw = Function("tf.image.draw_bounding_boxes", boxed)
@@ -102,33 +105,33 @@ draw.value("colours-are-used-again", drawn(7, 1, 40, 40, 3, colors=2), tolerance
 draw.value("one-channel", drawn(2, 2, 20, 30, 1, colors=2), tolerance=EXACT)
 
 
-def with_float32_boxes(on: On, images: Any, corners: Any, colors: Any) -> Callable[[], Any]:
+def with_float32_boxes(context: Context, images: Any, corners: Any, colors: Any) -> Callable[[], Any]:
     """Boxes and colours are float32 whatever the image is."""
     given = tf.cast(corners, tf.float32), tf.cast(colors, tf.float32)
-    return on.compiled(lambda: on.function(images, *given))
+    return context.compiled(lambda: context.function(images, *given))
 
 
 draw.value("float16", drawn(2, 2, 20, 30, 3, colors=2), dtype="float16", tolerance=EXACT, prepare=with_float32_boxes)
 draw.value("no-boxes", drawn(0, 2, 9, 8, 3, colors=1), reference=lambda images, *_: images, tolerance=EXACT)
 draw.value(
     "sides-outside-are-left-out",
-    lambda make: [
-        make.uniform(1, 21, 31, 3),
+    lambda inputs: [
+        inputs.uniform(1, 21, 31, 3),
         np.array([[[-0.3, 0.21, 0.52, 0.83], [0.31, 0.42, 1.4, 1.3]]]),
-        make.uniform(2, 3),
+        inputs.uniform(2, 3),
     ],
     tolerance=EXACT,
 )
 draw.value(
     "whole-image",
-    lambda make: [make.uniform(1, 9, 8, 3), np.array([[[0.0, 0.0, 1.0, 1.0]]]), make.uniform(1, 3)],
+    lambda inputs: [inputs.uniform(1, 9, 8, 3), np.array([[[0.0, 0.0, 1.0, 1.0]]]), inputs.uniform(1, 3)],
     tolerance=EXACT,
 )
 draw.value("traced", drawn(2, 2, 20, 30, 3, colors=2), tolerance=EXACT, prepare=traced)
 draw.value("in-graph", drawn(2, 2, 20, 30, 3, colors=2), tolerance=EXACT, prepare=in_graph)
 draw.behaviour(
     "refuses-boxes-of-three-numbers",
-    lambda make: [make.uniform(1, 9, 8, 3), make.uniform(1, 2, 3), make.uniform(1, 3)],
+    lambda inputs: [inputs.uniform(1, 9, 8, 3), inputs.uniform(1, 2, 3), inputs.uniform(1, 3)],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
 )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Check, Function, On, Prepare
+from runners.suite.cases import Check, Context, Function, Prepare
 from runners.suite.checks import Expected
 from runners.suite.optional import optional
 from runners.suite.sequences import aligned
@@ -37,11 +37,11 @@ initializer = Function("tf.compat.v1.global_variables_initializer")
 def initialising(build: Callable[..., Any]) -> Prepare:
     """``build(*tensors)`` makes variables; the operation under test is run, then their values are read."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        with own_graph(on) as graph:
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        with own_graph(context) as graph:
             tensors, feeds = stand_ins(arguments)
             reads = [each.read_value() for each in build(*tensors, **options)]
-            start = on.function()
+            start = context.function()
         session = session_of(graph)
 
         def call() -> Any:
@@ -71,17 +71,17 @@ def check_filled(kind: str) -> Check:
 
 for kind in ("float32", "float64", "float16", "bfloat16", "complex64", "int32", "int64"):
     initializer.behaviour(
-        f"{kind}-constants", lambda make: [], check_filled(kind), prepare=initialising(filled(kind)), dtype=kind
+        f"{kind}-constants", lambda inputs: [], check_filled(kind), prepare=initialising(filled(kind)), dtype=kind
     )
 initializer.behaviour(
     "from-a-feed-256x256",
-    lambda make: [make.normal(256, 256)],
+    lambda inputs: [inputs.normal(256, 256)],
     matching(lambda x: [x, x * 2]),
     prepare=initialising(lambda x: [new_variable("one", x), new_variable("other", x * 2)]),
 )
 initializer.behaviour(
     "identity-matrix",
-    lambda make: [],
+    lambda inputs: [],
     matching(lambda: [2 * np.eye(5, 7)]),
     prepare=initialising(lambda: [new_variable("eye", tf.keras.initializers.Identity(2.0), 5, 7)]),
 )
@@ -99,7 +99,9 @@ def check_chained(observed: Any, x: Array) -> None:
     assert len(np.unique(first.values)) == 8, "numbers repeat"
 
 
-initializer.behaviour("one-from-another", lambda make: [make.normal(8)], check_chained, prepare=initialising(chained))
+initializer.behaviour(
+    "one-from-another", lambda inputs: [inputs.normal(8)], check_chained, prepare=initialising(chained)
+)
 
 
 def drawn() -> Any:
@@ -126,7 +128,7 @@ def check_drawn(observed: Any) -> None:
         assert distance < 0.028, f"{distance:.4f} from what was to be drawn"
 
 
-initializer.statistics("random-values", lambda make: [], check_drawn, prepare=initialising(drawn))
+initializer.statistics("random-values", lambda inputs: [], check_drawn, prepare=initialising(drawn))
 
 
 def orthogonal() -> Any:
@@ -143,19 +145,19 @@ def check_orthogonal(observed: Any) -> None:
     assert abs(observed[0].values - np.eye(16)).max() > 0.1, "the identity was drawn"
 
 
-initializer.statistics("orthogonal-matrices", lambda make: [], check_orthogonal, prepare=initialising(orthogonal))
+initializer.statistics("orthogonal-matrices", lambda inputs: [], check_orthogonal, prepare=initialising(orthogonal))
 
 
-def before_and_again(on: On, x: Any) -> Callable[[], Any]:
+def before_and_again(context: Context, x: Any) -> Callable[[], Any]:
     """Before it variables cannot be read; run again, they get their first values back; local ones it leaves."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         held = new_variable("held", tf.zeros_initializer(), 6)
         local = new_variable(
             "local", tf.zeros_initializer(), 6, collections=[v1.GraphKeys.LOCAL_VARIABLES], trainable=False
         )
         added = v1.assign_add(held, start)
-        reset = on.function()
+        reset = context.function()
         read = held.read_value()
 
     def call() -> Any:
@@ -171,27 +173,27 @@ def before_and_again(on: On, x: Any) -> Callable[[], Any]:
 
 initializer.behaviour(
     "before-and-again",
-    lambda make: [make.normal(6)],
+    lambda inputs: [inputs.normal(6)],
     matching(lambda x: ("FailedPreconditionError", x, np.zeros(6), "FailedPreconditionError")),
     prepare=before_and_again,
 )
 
 
-def without_variables(on: On, x: Any) -> Callable[[], Any]:
+def without_variables(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        with own_graph(on) as graph:
-            none = on.function()
+        with own_graph(context) as graph:
+            none = context.function()
             named = [none.type, none.name]
         with session_of(graph) as session:
             nothing = session.run(none)
-        return named, nothing, type(on.function()).__name__, x * 2
+        return named, nothing, type(context.function()).__name__, x * 2
 
     return call
 
 
 initializer.behaviour(
     "no-variables-and-eager",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     matching(lambda x: (["NoOp", "init"], None, "NoneType", 2 * x)),
     prepare=without_variables,
 )
@@ -203,11 +205,11 @@ is_initialized = Function("tf.compat.v1.is_variable_initialized")
 def asked(resource: bool) -> Prepare:
     """Of three variables the second alone has its value."""
 
-    def prepare(on: On, x: Any) -> Callable[[], Any]:
-        with own_graph(on) as graph:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
+        with own_graph(context) as graph:
             (start,), feeds = stand_ins([x])
             held = [v1.get_variable(name, initializer=start, use_resource=resource) for name in ("a", "b", "c")]
-            asked = [on.function(each) for each in held]
+            asked = [context.function(each) for each in held]
             sums = held[1] + start
             first = held[1].initializer
         session = session_of(graph)
@@ -221,11 +223,11 @@ def one_of_three(x: Array) -> Any:
     return [*(np.asarray(each) for each in (False, True, False)), 2 * x]
 
 
-def all_of_them(on: On, x: Any) -> Callable[[], Any]:
-    with own_graph(on) as graph:
+def all_of_them(context: Context, x: Any) -> Callable[[], Any]:
+    with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         held = v1.get_variable("held", initializer=start, use_resource=True)
-        known = on.function(held)
+        known = context.function(held)
     first = held.initializer
 
     def call() -> Any:
@@ -238,31 +240,31 @@ def all_of_them(on: On, x: Any) -> Callable[[], Any]:
 
 
 is_initialized.value(
-    "one-of-three", lambda make: [make.normal(64, 64)], reference=one_of_three, prepare=asked(resource=True)
+    "one-of-three", lambda inputs: [inputs.normal(64, 64)], reference=one_of_three, prepare=asked(resource=True)
 )
 is_initialized.value(
-    "references-of-old", lambda make: [make.normal(4, 3)], reference=one_of_three, prepare=asked(resource=False)
+    "references-of-old", lambda inputs: [inputs.normal(4, 3)], reference=one_of_three, prepare=asked(resource=False)
 )
 is_initialized.value(
-    "int64", lambda make: [make.integers(4)], dtype="int64", reference=one_of_three, prepare=asked(resource=True)
+    "int64", lambda inputs: [inputs.integers(4)], dtype="int64", reference=one_of_three, prepare=asked(resource=True)
 )
 is_initialized.value(
     "before-and-after",
-    lambda make: [make.normal(8)],
+    lambda inputs: [inputs.normal(8)],
     reference=lambda x: [np.asarray(False), np.asarray(True)],
     prepare=all_of_them,
 )
 is_initialized.value(
     "eager",
-    lambda make: [make.normal(8)],
+    lambda inputs: [inputs.normal(8)],
     reference=lambda x: Expected(True, "bool"),
-    prepare=lambda on, x: _of_an_eager_one(on, x),
+    prepare=lambda context, x: _of_an_eager_one(context, x),
 )
 
 
-def _of_an_eager_one(on: On, x: Any) -> Callable[[], Any]:
+def _of_an_eager_one(context: Context, x: Any) -> Callable[[], Any]:
     held = tf.Variable(x)
-    return lambda: on.function(held)
+    return lambda: context.function(held)
 
 
 FUNCTIONS: list[Function] = [initializer, is_initialized]

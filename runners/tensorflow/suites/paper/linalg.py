@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, TOLERANCES, Tolerance
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
 
@@ -43,8 +43,8 @@ def diagonal_backward(x: Array, diagonal: Array, upstream: Array, k: int = 0) ->
     return [with_diagonal(x, diagonal, k), kept, taken]
 
 
-def matrix_and(diagonal: tuple[int, ...], *shape: int) -> Callable[[Make], Any]:
-    return lambda make: [make.normal(*shape), make.normal(*diagonal)]
+def matrix_and(diagonal: tuple[int, ...], *shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.normal(*shape), inputs.normal(*diagonal)]
 
 
 set_diag = Function("tf.linalg.set_diag", with_diagonal)
@@ -62,24 +62,24 @@ for align in ("LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"):
 for dtype in ("float64", "float16", "bfloat16"):
     set_diag.value(dtype, matrix_and((5,), 5, 6), dtype=dtype, tolerance=EXACT)
 set_diag.value(
-    "complex64", lambda make: [make.normal(4, 4) + 1j, make.normal(4) - 2j], dtype="complex64", tolerance=EXACT
+    "complex64", lambda inputs: [inputs.normal(4, 4) + 1j, inputs.normal(4) - 2j], dtype="complex64", tolerance=EXACT
 )
-set_diag.value("int32", lambda make: [make.integers(5, 5, dtype="int32"), np.arange(20, 25, dtype="int32")])
-set_diag.value("bool", lambda make: [np.zeros((5, 6), bool), np.ones(5, bool)], dtype="bool")
+set_diag.value("int32", lambda inputs: [inputs.integers(5, 5, dtype="int32"), np.arange(20, 25, dtype="int32")])
+set_diag.value("bool", lambda inputs: [np.zeros((5, 6), bool), np.ones(5, bool)], dtype="bool")
 set_diag.value("no-matrices", matrix_and((0, 4), 0, 4, 4))
 set_diag.value("traced", matrix_and((5,), 5, 6), tolerance=EXACT, prepare=traced)
 set_diag.value("of-unknown-shapes", matrix_and((2, 5), 2, 5, 6), tolerance=EXACT, prepare=of_unknown_shapes)
 set_diag.value("in-graph", matrix_and((5,), 5, 6), tolerance=EXACT, prepare=in_graph)
 set_diag.value(
     "gradient",
-    lambda make: [make.normal(3, 5, 6), make.normal(3, 5), make.normal(3, 5, 6)],
+    lambda inputs: [inputs.normal(3, 5, 6), inputs.normal(3, 5), inputs.normal(3, 5, 6)],
     reference=diagonal_backward,
     prepare=gradient,
     tolerance=EXACT,
 )
 set_diag.value(
     "gradient-above",
-    lambda make: [make.normal(5, 6), make.normal(4), make.normal(5, 6)],
+    lambda inputs: [inputs.normal(5, 6), inputs.normal(4), inputs.normal(5, 6)],
     dtype="float64",
     reference=diagonal_backward,
     prepare=gradient,
@@ -104,11 +104,11 @@ def singular_values(x: Array, **_: Any) -> Any:
     return np.sqrt(np.maximum(np.linalg.eigvalsh(gram), 0))[..., ::-1]
 
 
-def put_together(on: On, x: Any, **options: Any) -> Callable[[], Any]:
+def put_together(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
     """Singular vectors are free in their signs; what they promise is their product and that each set is orthonormal."""
 
     def call() -> Any:
-        s, u, v = on.function(x, **options)
+        s, u, v = context.function(x, **options)
         count = s.shape[-1]
         scaled = u[..., :count] * tf.cast(s, u.dtype)[..., None, :]
         return [
@@ -118,7 +118,7 @@ def put_together(on: On, x: Any, **options: Any) -> Callable[[], Any]:
             tf.matmul(v, v, adjoint_a=True),
         ]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def parts(x: Array, full_matrices: bool = False) -> Any:
@@ -133,13 +133,13 @@ svd = Function("tf.linalg.svd", parts, put_together)
 
 
 def factored(name: str, *shape: int, dtype: str = "float32", **options: Any) -> None:
-    def inputs(make: Make) -> Any:
+    def arguments(inputs: Inputs) -> Any:
         if dtype.startswith("complex"):
-            return [make.normal(*shape) + 1j * make.normal(*shape)]
-        return [make.normal(*shape)]
+            return [inputs.normal(*shape) + 1j * inputs.normal(*shape)]
+        return [inputs.normal(*shape)]
 
     tolerance = TOLERANCES["float64"] if dtype in ("float64", "complex128") else FACTORED
-    svd.value(name, inputs, dtype=dtype, tolerance=tolerance, **options)
+    svd.value(name, arguments, dtype=dtype, tolerance=tolerance, **options)
 
 
 factored("float32-64x64", 64, 64)
@@ -154,14 +154,14 @@ factored("complex128", 6, 9, dtype="complex128")
 factored("one-by-one", 1, 1)
 
 
-def only_values(on: On, x: Any) -> Callable[[], Any]:
-    return on.compiled(lambda: on.function(x, compute_uv=False))
+def only_values(context: Context, x: Any) -> Callable[[], Any]:
+    return context.compiled(lambda: context.function(x, compute_uv=False))
 
 
 for dtype in ("float32", "float64"):
     svd.value(
         f"values-only-{dtype}",
-        lambda make: [make.normal(5, 24, 16)],
+        lambda inputs: [inputs.normal(5, 24, 16)],
         dtype=dtype,
         tolerance=FACTORED if dtype == "float32" else TOLERANCES["float64"],
         reference=singular_values,
@@ -169,23 +169,25 @@ for dtype in ("float32", "float64"):
     )
 svd.value(
     "rank-one",
-    lambda make: [np.outer(make.uniform(8, low=1, high=2), make.uniform(6, low=1, high=2))],
+    lambda inputs: [np.outer(inputs.uniform(8, low=1, high=2), inputs.uniform(6, low=1, high=2))],
     # Zeros come back as large as the rounding of the largest value.
     tolerance=FACTORED,
     reference=lambda x: np.array([np.linalg.norm(x), 0, 0, 0, 0, 0]),
     prepare=only_values,
 )
-svd.value("no-matrices", lambda make: [make.normal(0, 4, 3)], reference=lambda x: np.zeros((0, 3)), prepare=only_values)
+svd.value(
+    "no-matrices", lambda inputs: [inputs.normal(0, 4, 3)], reference=lambda x: np.zeros((0, 3)), prepare=only_values
+)
 
 
-def values_backward(on: On, x: Any, upstream: Any) -> Callable[[], Any]:
+def values_backward(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tf.GradientTape() as tape:
             tape.watch(x)
-            s, u, v = on.function(x)
+            s, u, v = context.function(x)
         return [s, tf.matmul(u * s, v, transpose_b=True), tape.gradient(s, x, upstream)]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def values_backward_reference(x: Array, upstream: Array) -> Any:
@@ -196,7 +198,7 @@ def values_backward_reference(x: Array, upstream: Array) -> Any:
 for dtype in ("float32", "float64"):
     svd.value(
         f"gradient-of-values-{dtype}",
-        lambda make: [make.normal(8, 6), make.normal(6)],
+        lambda inputs: [inputs.normal(8, 6), inputs.normal(6)],
         dtype=dtype,
         tolerance=Tolerance(1e-3, 1e-3) if dtype == "float32" else TOLERANCES["float64"],
         reference=values_backward_reference,

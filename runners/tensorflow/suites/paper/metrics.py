@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import TOLERANCES, Expected
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import own_graph, refusal, same, session_of, stand_ins, v1
@@ -18,11 +18,11 @@ from runners.tensorflow.suites.paper.graphing import own_graph, refusal, same, s
 Array = np.ndarray[Any, Any]
 
 
-def updated_twice(on: On, labels: Any, predictions: Any, *weights: Any) -> Callable[[], Any]:
+def updated_twice(context: Context, labels: Any, predictions: Any, *weights: Any) -> Callable[[], Any]:
     """Value before any batch, update by one, update by the same with predictions turned round, value."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         (given, guessed, *weighing), feeds = stand_ins([labels, predictions, *weights])
-        value, update = on.function(given, guessed, *weighing)
+        value, update = context.function(given, guessed, *weighing)
         start = v1.local_variables_initializer()
     session = session_of(graph)
     turned = {**feeds, guessed: feeds[guessed][::-1]}
@@ -48,8 +48,8 @@ def right_share(labels: Array, predictions: Array, weights: Any = 1.0) -> Any:
     return [Expected(each, "float32") for each in [*shares, shares[-1]]]
 
 
-def classes(*shape: int, dtype: str = "int64", kinds: int = 3) -> Callable[[Make], Any]:
-    return lambda make: [make.integers(*shape, low=0, high=kinds, dtype=dtype) for _ in range(2)]
+def classes(*shape: int, dtype: str = "int64", kinds: int = 3) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.integers(*shape, low=0, high=kinds, dtype=dtype) for _ in range(2)]
 
 
 SHARE = TOLERANCES["float32"]
@@ -59,39 +59,49 @@ accuracy = Function("tf.compat.v1.metrics.accuracy", right_share, prepare=update
 accuracy.value("int64-4096", classes(4096), dtype="int64", tolerance=SHARE)
 accuracy.value("int32", classes(50, dtype="int32"), dtype="int32", tolerance=SHARE)
 accuracy.value("uint8", classes(50, dtype="uint8"), dtype="uint8", tolerance=SHARE)
-accuracy.value("bool", lambda make: [make.booleans(60), make.booleans(60)], dtype="bool", tolerance=SHARE)
-accuracy.value("float32-labels", lambda make: [np.floor(make.uniform(40, high=3)), np.floor(make.uniform(40, high=3))])
+accuracy.value("bool", lambda inputs: [inputs.booleans(60), inputs.booleans(60)], dtype="bool", tolerance=SHARE)
+accuracy.value(
+    "float32-labels", lambda inputs: [np.floor(inputs.uniform(40, high=3)), np.floor(inputs.uniform(40, high=3))]
+)
 accuracy.value("matrix", classes(12, 7), dtype="int64", tolerance=SHARE)
 accuracy.value("one-column", classes(33, 1), dtype="int64", tolerance=SHARE)
-accuracy.value("one-example", lambda make: [np.array([2]), np.array([2])], dtype="int64", tolerance=SHARE)
+accuracy.value("one-example", lambda inputs: [np.array([2]), np.array([2])], dtype="int64", tolerance=SHARE)
 accuracy.value(
     "weighted",
-    lambda make: [*classes(64)(make), make.uniform(64, low=0.25, high=2.0)],
+    lambda inputs: [*classes(64)(inputs), inputs.uniform(64, low=0.25, high=2.0)],
 )
 accuracy.value(
     "weights-mask",
-    lambda make: [*classes(64)(make), make.booleans(64).astype("float32")],
+    lambda inputs: [*classes(64)(inputs), inputs.booleans(64).astype("float32")],
 )
-accuracy.value("one-weight-a-row", lambda make: [*classes(9, 5)(make), make.uniform(9, 1, low=0.25, high=2.0)])
-accuracy.value("one-weight-for-all", lambda make: [*classes(20)(make), np.asarray(0.5)])
-accuracy.value("all-weights-zero", lambda make: [*classes(6)(make), np.zeros(6)])
+accuracy.value("one-weight-a-row", lambda inputs: [*classes(9, 5)(inputs), inputs.uniform(9, 1, low=0.25, high=2.0)])
+accuracy.value("one-weight-for-all", lambda inputs: [*classes(20)(inputs), np.asarray(0.5)])
+accuracy.value("all-weights-zero", lambda inputs: [*classes(6)(inputs), np.zeros(6)])
 accuracy.value("no-examples", classes(0), dtype="int64", tolerance=SHARE)
 
 
-def collected(on: On, labels: Any, predictions: Any) -> Callable[[], Any]:
+def collected(context: Context, labels: Any, predictions: Any) -> Callable[[], Any]:
     """The variables are local, the two tensors go to the collections that were named, and errors are told."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         (given, guessed), feeds = stand_ins([labels, predictions])
-        value, update = on.function(given, guessed, metrics_collections=["values"], updates_collections=["updates"])
+        value, update = context.function(
+            given, guessed, metrics_collections=["values"], updates_collections=["updates"]
+        )
         found = [graph.get_collection("values") == [value], graph.get_collection("updates") == [update]]
         counts = [len(v1.local_variables()), len(v1.global_variables())]
         start = v1.local_variables_initializer()
-        short = refusal(lambda: on.function(given, guessed[:2]))
+        short = refusal(lambda: context.function(given, guessed[:2]))
     session = session_of(graph)
 
     def call() -> Any:
         session.run(start)
-        return found, counts, short, refusal(lambda: on.function(labels, predictions)), _run(session, update, feeds)
+        return (
+            found,
+            counts,
+            short,
+            refusal(lambda: context.function(labels, predictions)),
+            _run(session, update, feeds),
+        )
 
     return call
 
@@ -110,7 +120,7 @@ def check_collected(observed: Any, labels: Array, predictions: Array) -> None:
 
 
 accuracy.behaviour(
-    "collections-and-errors", lambda make: [*classes(10)(make)], check_collected, prepare=collected, dtype="int64"
+    "collections-and-errors", lambda inputs: [*classes(10)(inputs)], check_collected, prepare=collected, dtype="int64"
 )
 
 FUNCTIONS: list[Function] = [accuracy]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
 from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import refused, refusing
@@ -22,10 +22,12 @@ Array = np.ndarray[Any, Any]
 Variable = tf.keras.Variable
 
 
-def stepped(on: On, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any) -> Callable[[], Any]:
+def stepped(
+    context: Context, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
+) -> Callable[[], Any]:
     """One step for each entry of ``gradients``; the variables are the optimizer's before the clock runs."""
     variables = [Variable(each, dtype=each.dtype.name) for each in values]
-    optimizer = on.function(**options)
+    optimizer = context.function(**options)
     optimizer.build(variables)
 
     def call() -> Any:
@@ -33,13 +35,13 @@ def stepped(on: On, values: Sequence[Any], gradients: Sequence[Sequence[Any]], *
             optimizer.apply_gradients(aligned(of_step, variables))
         return [tf.convert_to_tensor(each) for each in variables]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
-def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Make], Any]:
-    return lambda make: (
-        [make.normal(*shape) for shape in shapes],
-        [[make.normal(*shape) for shape in shapes] for _ in range(count)],
+def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Inputs], Any]:
+    return lambda inputs: (
+        [inputs.normal(*shape) for shape in shapes],
+        [[inputs.normal(*shape) for shape in shapes] for _ in range(count)],
     )
 
 
@@ -110,16 +112,18 @@ adadelta.value("all-gradients-cut-together", training((6, 5), (5,), count=2), gl
 adadelta.value("scalar", training(()), **LARGE)
 adadelta.value(
     "no-gradient-no-step",
-    lambda make: ([make.normal(4)], [[np.zeros(4)]] * 2),
+    lambda inputs: ([inputs.normal(4)], [[np.zeros(4)]] * 2),
     reference=lambda values, gradients, **_: values,
     **LARGE,
 )
 
 
-def resumed(on: On, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any) -> Callable[[], Any]:
+def resumed(
+    context: Context, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
+) -> Callable[[], Any]:
     """Each step by a new optimizer, which takes up what the last one had kept."""
     variables = [Variable(each, dtype=each.dtype.name) for each in values]
-    optimizers = [on.function(**options) for _ in gradients]
+    optimizers = [context.function(**options) for _ in gradients]
     for each in optimizers:
         each.build(variables)
 
@@ -131,15 +135,15 @@ def resumed(on: On, values: Sequence[Any], gradients: Sequence[Sequence[Any]], *
             optimizers[number].apply_gradients(aligned(of_step, variables))
         return [tf.convert_to_tensor(each) for each in variables]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 adadelta.value("resumed", training((6, 5), count=3), prepare=resumed, **LARGE)
 
 
-def minimised(on: On, start: Any, target: Any, *, steps: int, **options: Any) -> Callable[[], Any]:
+def minimised(context: Context, start: Any, target: Any, *, steps: int, **options: Any) -> Callable[[], Any]:
     variable = Variable(start)
-    optimizer = on.function(**options)
+    optimizer = context.function(**options)
     optimizer.build([variable])
 
     def call() -> Any:
@@ -149,7 +153,7 @@ def minimised(on: On, start: Any, target: Any, *, steps: int, **options: Any) ->
             optimizer.apply_gradients([(tape.gradient(loss, variable.value), variable)])
         return [tf.convert_to_tensor(variable), optimizer.iterations.value]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def minimised_reference(start: Array, target: Array, *, steps: int, **options: Any) -> Any:
@@ -162,7 +166,7 @@ def minimised_reference(start: Array, target: Array, *, steps: int, **options: A
 
 adadelta.value(
     "on-a-tape",
-    lambda make: [make.normal(8), make.normal(8)],
+    lambda inputs: [inputs.normal(8), inputs.normal(8)],
     reference=minimised_reference,
     prepare=minimised,
     tolerance=Tolerance(1e-4, 1e-4),
@@ -173,7 +177,7 @@ adadelta.value(
 
 adadelta.behaviour(
     "refuses-two-ways-to-cut",
-    lambda make: [],
+    lambda inputs: [],
     refused,
     prepare=refusing(ValueError, clipnorm=1.0, clipvalue=1.0),
 )

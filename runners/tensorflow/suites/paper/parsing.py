@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, Expected
 from runners.suite.sequences import aligned
 
@@ -34,9 +34,9 @@ def message(context: Mapping[str, Any], frames: Mapping[str, Any]) -> Array:
     return np.array(example.SerializeToString(), dtype=object)
 
 
-def parsed(on: On, serialised: Any, *_: Any, **features: Any) -> Callable[[], Any]:
+def parsed(context: Context, serialised: Any, *_: Any, **features: Any) -> Callable[[], Any]:
     """The values that went into the message are the reference's alone."""
-    return on.compiled(lambda: on.function(serialised, **features))
+    return context.compiled(lambda: context.function(serialised, **features))
 
 
 def sparse(rows: Sequence[Any]) -> dict[str, Array]:
@@ -58,8 +58,8 @@ parse = Function("tf.io.parse_single_sequence_example", prepare=parsed)
 FLOATS, WHOLE, BYTES = tf.float32, tf.int64, tf.string
 
 
-def video(make: Make) -> Any:
-    frames, label = make.normal(128, 64), make.integers(3)
+def video(inputs: Inputs) -> Any:
+    frames, label = inputs.normal(128, 64), inputs.integers(3)
     return [message({"label": label}, {"frames": frames}), frames, label]
 
 
@@ -73,8 +73,8 @@ parse.value(
 )
 
 
-def matrices(make: Make) -> Any:
-    frames = make.normal(4, 2, 3)
+def matrices(inputs: Inputs) -> Any:
+    frames = inputs.normal(4, 2, 3)
     return [message({}, {"frames": frames}), frames]
 
 
@@ -87,9 +87,9 @@ parse.value(
 )
 
 
-def uneven(make: Make) -> Any:
-    rows, lengths = make.normal(5, 4), np.array([2, 0, 4, 1, 3])
-    tags = make.integers(6)
+def uneven(inputs: Inputs) -> Any:
+    rows, lengths = inputs.normal(5, 4), np.array([2, 0, 4, 1, 3])
+    tags = inputs.integers(6)
     return [message({"tags": tags}, {"rows": cut(rows, lengths)}), rows, lengths, tags]
 
 
@@ -122,7 +122,7 @@ parse.value(
 )
 parse.value(
     "strings",
-    lambda make: [message({"name": [b"Palma"]}, {"words": [[b"a", b"bay"], [b"the", b"cape\0"]]})],
+    lambda inputs: [message({"name": [b"Palma"]}, {"words": [[b"a", b"bay"], [b"the", b"cape\0"]]})],
     reference=lambda serialised, **_: (
         {"name": Expected(np.asarray(b"Palma"), "string")},
         {"words": Expected(np.array([[b"a", b"bay"], [b"the", b"cape\0"]], object), "string")},
@@ -132,8 +132,8 @@ parse.value(
 )
 
 
-def some(make: Make) -> Any:
-    present = make.normal(2)
+def some(inputs: Inputs) -> Any:
+    present = inputs.normal(2)
     return [message({"present": present, "unasked": np.ones(1)}, {}), present]
 
 
@@ -152,7 +152,7 @@ parse.value(
 )
 parse.value(
     "missing-list-is-empty",
-    lambda make: [message({}, {"other": np.ones((1, 1))})],
+    lambda inputs: [message({}, {"other": np.ones((1, 1))})],
     reference=lambda serialised, **_: (
         {},
         {
@@ -171,12 +171,12 @@ parse.value(
 )
 
 
-def failing(on: On, *messages: Any, **features: Any) -> Callable[[], Any]:
+def failing(context: Context, *messages: Any, **features: Any) -> Callable[[], Any]:
     def call() -> list[str]:
         found = []
         for each in messages:
             try:
-                parsed(on, each, example_name="the log", **features)()
+                parsed(context, each, example_name="the log", **features)()
             except tf.errors.InvalidArgumentError as error:
                 if "XLA" in error.message:
                     # Not the message is refused, but to compile anything that parses it.
@@ -200,7 +200,7 @@ def check_failing(observed: Any, *_: Any, **__: Any) -> None:
 
 parse.behaviour(
     "refuses-missing-mistyped-and-broken",
-    lambda make: [
+    lambda inputs: [
         message({"other": np.ones(1)}, {}),
         message({"depth": np.ones(1, "int64")}, {}),
         np.array(b"\xff no message \xff", dtype=object),

@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 
 Array = np.ndarray[Any, Any]
 
 
-def printed(on: On, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
+def printed(context: Context, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
     """What stands in a file that it printed to; ``traced``: from within a ``tf.function``."""
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name, "printed")
 
     def body() -> None:
-        on.function(*arguments, output_stream=f"file://{path}", **options)
+        context.function(*arguments, output_stream=f"file://{path}", **options)
 
-    print_it = on.compiled(tf.function(body) if traced else body)
+    print_it = context.compiled(tf.function(body) if traced else body)
 
     def call(_kept: Any = folder) -> str:
         path.write_text("")
@@ -54,9 +54,9 @@ def expect(text: Callable[..., str]) -> Callable[..., None]:
     return check
 
 
-def quarters(*shape: int) -> Callable[[Make], Any]:
+def quarters(*shape: int) -> Callable[[Inputs], Any]:
     """Numbers of few digits, so that there is one way to write them."""
-    return lambda make: [make.integers(*shape, low=-400, high=400) / 4]
+    return lambda inputs: [inputs.integers(*shape, low=-400, high=400) / 4]
 
 
 show = Function("tf.print", prepare=printed)
@@ -66,27 +66,27 @@ show.behaviour("all-of-it", quarters(9, 11), expect(lambda x: shown(x, -1) + "\n
 show.behaviour("one-of-each-end", quarters(4, 3, 5), expect(lambda x: shown(x, 1) + "\n"), summarize=1)
 show.behaviour("scalar", quarters(), expect(lambda x: shown(x) + "\n"))
 for dtype in ("float64", "float16", "bfloat16"):
-    show.behaviour(dtype, lambda make: [make.integers(5) / 4], expect(lambda x: shown(x) + "\n"), dtype=dtype)
-show.behaviour("int32", lambda make: [make.integers(20, dtype="int32")], expect(lambda x: shown(x) + "\n"))
-show.behaviour("bool", lambda make: [make.booleans(6)], expect(lambda x: shown(x) + "\n"))
+    show.behaviour(dtype, lambda inputs: [inputs.integers(5) / 4], expect(lambda x: shown(x) + "\n"), dtype=dtype)
+show.behaviour("int32", lambda inputs: [inputs.integers(20, dtype="int32")], expect(lambda x: shown(x) + "\n"))
+show.behaviour("bool", lambda inputs: [inputs.booleans(6)], expect(lambda x: shown(x) + "\n"))
 show.behaviour(
     "words-and-arrays",
-    lambda make: ["depth:", make.integers(3), "at", make.integers(2, 2)],
+    lambda inputs: ["depth:", inputs.integers(3), "at", inputs.integers(2, 2)],
     expect(lambda one, x, two, y: f"{one} {shown(x)} {two} {shown(y)}\n"),
 )
 show.behaviour(
     "separator-and-end",
-    lambda make: [make.integers(2), make.integers(3)],
+    lambda inputs: [inputs.integers(2), inputs.integers(3)],
     expect(lambda x, y: f"{shown(x)} | {shown(y)};"),
     sep=" | ",
     end=";",
 )
 show.behaviour(
     "dictionary",
-    lambda make: [{"b": make.integers(2), "a": make.integers(3)}],
+    lambda inputs: [{"b": inputs.integers(2), "a": inputs.integers(3)}],
     expect(lambda both: f"{{'a': {shown(both['a'])}, 'b': {shown(both['b'])}}}\n"),
 )
-show.behaviour("string", lambda make: [np.array(b"land ho")], expect(lambda text: "land ho\n"))
+show.behaviour("string", lambda inputs: [np.array(b"land ho")], expect(lambda text: "land ho\n"))
 
 
 @contextmanager
@@ -103,13 +103,13 @@ def caught(descriptor: int) -> Iterator[Any]:
 
 
 def streamed(name: str) -> Callable[..., Callable[[], Any]]:
-    def prepare(on: On, x: Any) -> Callable[[], Any]:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
         options = {} if name == "stderr" else {"output_stream": getattr(sys, name)}
 
         def body() -> None:
-            on.function("fathoms:", x, **options)
+            context.function("fathoms:", x, **options)
 
-        print_it = on.compiled(body)
+        print_it = context.compiled(body)
 
         def call() -> str:
             with caught({"stdout": 1, "stderr": 2}[name]) as file:
@@ -126,16 +126,16 @@ def check_streamed(observed: Any, x: Array) -> None:
     assert f"fathoms: {shown(x)}\n" in observed, f"the stream holds {observed[:200]!r}"
 
 
-show.behaviour("standard-error", lambda make: [make.integers(5)], check_streamed, prepare=streamed("stderr"))
-show.behaviour("standard-output", lambda make: [make.integers(5)], check_streamed, prepare=streamed("stdout"))
+show.behaviour("standard-error", lambda inputs: [inputs.integers(5)], check_streamed, prepare=streamed("stderr"))
+show.behaviour("standard-output", lambda inputs: [inputs.integers(5)], check_streamed, prepare=streamed("stdout"))
 
 
 # tf.summary.flush: what a writer holds is in its file when the call returns.
 
 
-def flushed(on: On, *, how: str) -> Callable[[], Any]:
+def flushed(context: Context, *, how: str) -> Callable[[], Any]:
     def flush(writer: Any) -> None:
-        on.function(*([] if how == "default" else [writer]))
+        context.function(*([] if how == "default" else [writer]))
 
     def call() -> tuple[bool, bool]:
         with tempfile.TemporaryDirectory() as folder:
@@ -167,20 +167,20 @@ flush = Function(
     host_only="it writes a file; the writer and what it holds are kept on the host, wherever the values came from",
 )
 for how in ("given", "default", "traced"):
-    flush.behaviour(f"writer-{how}", lambda make: [], check_flushed, how=how)
+    flush.behaviour(f"writer-{how}", lambda inputs: [], check_flushed, how=how)
 
 
 def check_nothing(observed: Any) -> None:
     assert observed is None, f"without a writer it returned {observed!r}"
 
 
-flush.behaviour("no-writer", lambda make: [], check_nothing, prepare=lambda on: on.function)
+flush.behaviour("no-writer", lambda inputs: [], check_nothing, prepare=lambda context: context.function)
 
 
-def misused(on: On) -> Callable[[], Any]:
+def misused(context: Context) -> Callable[[], Any]:
     def call() -> str:
         try:
-            on.function("no writer")
+            context.function("no writer")
         except ValueError as error:
             return str(error)
         return "no error"
@@ -192,6 +192,6 @@ def check_misused(observed: Any) -> None:
     assert "no writer" in observed, f"a text for a writer: {observed}"
 
 
-flush.behaviour("refuses-what-is-no-writer", lambda make: [], check_misused, prepare=misused)
+flush.behaviour("refuses-what-is-no-writer", lambda inputs: [], check_misused, prepare=misused)
 
 FUNCTIONS: list[Function] = [show, flush]

@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, Expected
 from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.datasets import Array, Slices, expect, read, refused, these
 
 
-def ragged(on: On, rows: Any, lengths: Any, *, elements: int, batch_size: int, **options: Any) -> Callable[[], Any]:
+def ragged(
+    context: Context, rows: Any, lengths: Any, *, elements: int, batch_size: int, **options: Any
+) -> Callable[[], Any]:
     """Elements are rows, each cut to its length."""
 
     def call() -> Any:
         dataset = Slices((rows, lengths)).map(lambda row, length: row[:length])
-        return read(dataset.apply(on.function(batch_size, **options)), elements)
+        return read(dataset.apply(context.function(batch_size, **options)), elements)
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def ragged_reference(
@@ -40,19 +42,19 @@ def ragged_reference(
     return these(batches)
 
 
-def cut_rows(count: int, *shape: int) -> Callable[[Make], Any]:
+def cut_rows(count: int, *shape: int) -> Callable[[Inputs], Any]:
     """Some of no length and some of all of it."""
 
-    def inputs(make: Make) -> Any:
-        lengths = make.integers(count, low=0, high=shape[0] + 1)
+    def arguments(inputs: Inputs) -> Any:
+        lengths = inputs.integers(count, low=0, high=shape[0] + 1)
         lengths[:2] = shape[0], 0
-        return [make.normal(count, *shape), lengths]
+        return [inputs.normal(count, *shape), lengths]
 
-    return inputs
+    return arguments
 
 
-def cut(made: Callable[[Make], Any], lengths: Sequence[int]) -> Callable[[Make], Any]:
-    return lambda make: [made(make), np.array(lengths)]
+def cut(made: Callable[[Inputs], Any], lengths: Sequence[int]) -> Callable[[Inputs], Any]:
+    return lambda inputs: [made(inputs), np.array(lengths)]
 
 
 ragged_batch = Function("tf.data.experimental.dense_to_ragged_batch", ragged_reference, ragged)
@@ -65,13 +67,13 @@ ragged_batch.value("batch-larger-than-all", cut_rows(5, 6), tolerance=EXACT, ele
 ragged_batch.value("one-a-batch", cut_rows(3, 4), tolerance=EXACT, elements=3, batch_size=1)
 ragged_batch.value("matrices-of-any-height", cut_rows(6, 5, 3), tolerance=EXACT, elements=2, batch_size=3)
 ragged_batch.value(
-    "all-empty", cut(lambda make: make.normal(4, 3), [0, 0, 0, 0]), tolerance=EXACT, elements=2, batch_size=2
+    "all-empty", cut(lambda inputs: inputs.normal(4, 3), [0, 0, 0, 0]), tolerance=EXACT, elements=2, batch_size=2
 )
 for dtype in ("float64", "float16", "bfloat16"):
     ragged_batch.value(dtype, cut_rows(6, 5), dtype=dtype, tolerance=EXACT, elements=2, batch_size=3)
 ragged_batch.value(
     "complex64",
-    cut(lambda make: make.normal(4, 3) + 1j * make.normal(4, 3), [3, 1, 0, 2]),
+    cut(lambda inputs: inputs.normal(4, 3) + 1j * inputs.normal(4, 3), [3, 1, 0, 2]),
     dtype="complex64",
     tolerance=EXACT,
     elements=2,
@@ -80,23 +82,25 @@ ragged_batch.value(
 for dtype in ("int32", "int64", "uint8"):
     ragged_batch.value(
         dtype,
-        cut(lambda make, dtype=dtype: make.integers(4, 3, low=0, dtype=dtype), [1, 3, 2, 0]),  # type: ignore[misc]
+        cut(lambda inputs, dtype=dtype: inputs.integers(4, 3, low=0, dtype=dtype), [1, 3, 2, 0]),  # type: ignore[misc]
         dtype=dtype,
         elements=2,
         batch_size=2,
     )
-ragged_batch.value("bool", cut(lambda make: make.booleans(4, 3), [1, 3, 2, 0]), dtype="bool", elements=2, batch_size=2)
+ragged_batch.value(
+    "bool", cut(lambda inputs: inputs.booleans(4, 3), [1, 3, 2, 0]), dtype="bool", elements=2, batch_size=2
+)
 ragged_batch.value(
     "strings",
-    cut(lambda make: np.array([[b"bay", b"cape"], [b"reef", b"shoal"], [b"isle", b"sound"]]), [2, 1, 0]),
+    cut(lambda inputs: np.array([[b"bay", b"cape"], [b"reef", b"shoal"], [b"isle", b"sound"]]), [2, 1, 0]),
     elements=2,
     batch_size=2,
 )
 
 
-def split_in_int32(on: On, *arrays: Any, **options: Any) -> Callable[[], Any]:
+def split_in_int32(context: Context, *arrays: Any, **options: Any) -> Callable[[], Any]:
     del options["splits"]
-    return ragged(on, *arrays, row_splits_dtype=tf.int32, **options)
+    return ragged(context, *arrays, row_splits_dtype=tf.int32, **options)
 
 
 ragged_batch.value(
@@ -111,13 +115,13 @@ ragged_batch.value(
 
 
 def ragged_twice(
-    on: On, blocks: Any, heights: Any, widths: Any, *, elements: int, batch_size: int
+    context: Context, blocks: Any, heights: Any, widths: Any, *, elements: int, batch_size: int
 ) -> Callable[[], Any]:
     def call() -> Any:
         dataset = Slices((blocks, heights, widths)).map(lambda block, height, width: block[:height, :width])
-        return read(dataset.apply(on.function(batch_size)), elements)
+        return read(dataset.apply(context.function(batch_size)), elements)
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def ragged_twice_reference(blocks: Array, heights: Array, widths: Array, *, batch_size: int, **_: Any) -> Any:
@@ -133,7 +137,7 @@ def ragged_twice_reference(blocks: Array, heights: Array, widths: Array, *, batc
 
 ragged_batch.value(
     "two-ragged-axes",
-    lambda make: [make.normal(4, 5, 6), np.array([5, 2, 0, 3]), np.array([1, 6, 4, 3])],
+    lambda inputs: [inputs.normal(4, 5, 6), np.array([5, 2, 0, 3]), np.array([1, 6, 4, 3])],
     reference=ragged_twice_reference,
     prepare=ragged_twice,
     tolerance=EXACT,
@@ -142,14 +146,14 @@ ragged_batch.value(
 )
 
 
-def named_parts(on: On, rows: Any, lengths: Any, *, elements: int, batch_size: int) -> Callable[[], Any]:
+def named_parts(context: Context, rows: Any, lengths: Any, *, elements: int, batch_size: int) -> Callable[[], Any]:
     """Elements are dictionaries; what has one known shape is batched densely."""
 
     def call() -> Any:
         dataset = Slices((rows, lengths)).map(lambda row, length: {"cut": row[:length], "whole": row, "length": length})
-        return read(dataset.apply(on.function(batch_size)), elements)
+        return read(dataset.apply(context.function(batch_size)), elements)
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def named_reference(rows: Array, lengths: Array, *, batch_size: int, elements: int) -> Any:
@@ -174,11 +178,12 @@ ragged_batch.value(
         np.array([row[:length].sum() for row, length in aligned(rows[here], lengths[here])])
         for here in (slice(batch_size * each, batch_size * (each + 1)) for each in range(elements))
     ],
-    prepare=lambda on, rows, lengths, *, elements, batch_size: on.compiled(
+    prepare=lambda context, rows, lengths, *, elements, batch_size: context.compiled(
         lambda: [
             tf.reduce_sum(each, axis=1)
             for each in read(
-                Slices((rows, lengths)).map(lambda row, length: row[:length]).apply(on.function(batch_size)), elements
+                Slices((rows, lengths)).map(lambda row, length: row[:length]).apply(context.function(batch_size)),
+                elements,
             )["elements"]
         ]
     ),
@@ -187,9 +192,9 @@ ragged_batch.value(
 )
 ragged_batch.behaviour(
     "refuses-batches-of-nothing",
-    lambda make: [],
+    lambda inputs: [],
     expect("InvalidArgumentError"),
-    prepare=refused(lambda on: tf.data.Dataset.range(4).apply(on.function(0))),
+    prepare=refused(lambda context: tf.data.Dataset.range(4).apply(context.function(0))),
 )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.eager import context
+from tensorflow.python.eager import context as eager_context
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.optional import optional
 from runners.tensorflow.suites.paper.calls import refused, refusing, traced, using
 
@@ -59,31 +59,31 @@ def of_dtype(dtype: str) -> Callable[..., None]:
 
 
 gamma = Function("tf.random.gamma")
-gamma.statistics("float32-100x200", lambda make: [[100, 200], 2.5], gamma_drawn)
-gamma.statistics("below-one", lambda make: [[20_000], 0.4], gamma_drawn)
-gamma.statistics("one-is-exponential", lambda make: [[20_000], 1.0], gamma_drawn)
-gamma.statistics("large", lambda make: [[20_000], 150.0], gamma_drawn)
-gamma.statistics("with-a-rate", lambda make: [[20_000], 3.0, 0.25], gamma_drawn)
-gamma.statistics("alpha-of-each-column", lambda make: [[8_000], np.array([0.5, 1.0, 4.0])], gamma_drawn)
+gamma.statistics("float32-100x200", lambda inputs: [[100, 200], 2.5], gamma_drawn)
+gamma.statistics("below-one", lambda inputs: [[20_000], 0.4], gamma_drawn)
+gamma.statistics("one-is-exponential", lambda inputs: [[20_000], 1.0], gamma_drawn)
+gamma.statistics("large", lambda inputs: [[20_000], 150.0], gamma_drawn)
+gamma.statistics("with-a-rate", lambda inputs: [[20_000], 3.0, 0.25], gamma_drawn)
+gamma.statistics("alpha-of-each-column", lambda inputs: [[8_000], np.array([0.5, 1.0, 4.0])], gamma_drawn)
 gamma.statistics(
     "alpha-and-rate-broadcast",
-    lambda make: [[40, 200], np.array([[0.75], [3.0]]), np.array([0.5, 1.0, 4.0])],
+    lambda inputs: [[40, 200], np.array([[0.75], [3.0]]), np.array([0.5, 1.0, 4.0])],
     gamma_drawn,
 )
 gamma.statistics(
     "one-of-each",
-    lambda make: [[], np.full(20_000, 2.0)],
+    lambda inputs: [[], np.full(20_000, 2.0)],
     lambda observed, *_: distributed(drawn(observed, (20_000,), "float32"), stats.gamma(2.0)),
 )
 gamma.statistics(
     "float64",
-    lambda make: [[20_000], 2.5],
+    lambda inputs: [[20_000], 2.5],
     of_dtype("float64"),
     prepare=using(dtype=tf.float64),
 )
 gamma.statistics(
     "float64-tensors",
-    lambda make: [[20_000], np.asarray(1.5)],
+    lambda inputs: [[20_000], np.asarray(1.5)],
     of_dtype("float64"),
     dtype="float64",
     prepare=using(dtype=tf.float64),
@@ -98,28 +98,28 @@ def half_drawn(observed: Any, shape: Any, alpha: float) -> None:
     assert abs(values.var() - alpha) < margin, f"the variance is {values.var():.5g}"
 
 
-gamma.statistics("float16", lambda make: [[20_000], 2.0], half_drawn, prepare=using(dtype=tf.float16))
+gamma.statistics("float16", lambda inputs: [[20_000], 2.0], half_drawn, prepare=using(dtype=tf.float16))
 gamma.statistics(
     "traced",
-    lambda make: [[20_000], np.asarray(2.5)],
+    lambda inputs: [[20_000], np.asarray(2.5)],
     gamma_drawn,
     prepare=traced,
 )
 gamma.behaviour(
-    "none", lambda make: [[0], np.array([1.0, 2.0])], lambda observed, *_: drawn(observed, (0, 2), "float32")
+    "none", lambda inputs: [[0], np.array([1.0, 2.0])], lambda observed, *_: drawn(observed, (0, 2), "float32")
 )
 
 
-def from_seeds(on: On, *arguments: Any, seeds: Sequence[int], **options: Any) -> Callable[[], Any]:
+def from_seeds(context: Context, *arguments: Any, seeds: Sequence[int], **options: Any) -> Callable[[], Any]:
     """Draws after each of these seeds was set; the seed that was set before is set again."""
 
     def call() -> Any:
-        before = context.global_seed()
+        before = eager_context.global_seed()
         try:
             results = []
             for seed in seeds:
                 tf.random.set_seed(seed)
-                results.append(on.compiled(lambda: on.function(*arguments, **options))())
+                results.append(context.compiled(lambda: context.function(*arguments, **options))())
             return results
         finally:
             tf.random.set_seed(before)
@@ -133,8 +133,8 @@ def repeated(observed: Any, *_: Any, **__: Any) -> None:
     assert not np.array_equal(one, third), "another seed drew the same numbers"
 
 
-def two_draws(on: On, *arguments: Any) -> Callable[[], Any]:
-    return on.compiled(lambda: [on.function(*arguments), on.function(*arguments)])
+def two_draws(context: Context, *arguments: Any) -> Callable[[], Any]:
+    return context.compiled(lambda: [context.function(*arguments), context.function(*arguments)])
 
 
 def unlike(observed: Any, *_: Any) -> None:
@@ -144,29 +144,29 @@ def unlike(observed: Any, *_: Any) -> None:
 
 
 gamma.statistics(
-    "same-seed-repeats", lambda make: [[50], np.asarray(2.0)], repeated, prepare=from_seeds, seeds=(7, 7, 8)
+    "same-seed-repeats", lambda inputs: [[50], np.asarray(2.0)], repeated, prepare=from_seeds, seeds=(7, 7, 8)
 )
 gamma.statistics(
     "same-seed-of-its-own-repeats",
-    lambda make: [[50], np.asarray(2.0)],
+    lambda inputs: [[50], np.asarray(2.0)],
     repeated,
     prepare=from_seeds,
     seeds=(7, 7, 8),
     seed=5,
 )
-gamma.statistics("two-draws-differ", lambda make: [[5_000], np.asarray(2.0)], unlike, prepare=two_draws)
+gamma.statistics("two-draws-differ", lambda inputs: [[5_000], np.asarray(2.0)], unlike, prepare=two_draws)
 
 
-def by_rate(on: On, alpha: Any, beta: Any) -> Callable[[], Any]:
+def by_rate(context: Context, alpha: Any, beta: Any) -> Callable[[], Any]:
     """A draw is one of rate one, divided by the rate: so is known what its derivative must be."""
 
     def call() -> Any:
         with tf.GradientTape() as tape:
             tape.watch([alpha, beta])
-            result = on.function([2_000], alpha, beta)
+            result = context.function([2_000], alpha, beta)
         return [result, *tape.gradient(result, [alpha, beta])]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def by_rate_right(observed: Any, alpha: Any, beta: Any) -> None:
@@ -176,10 +176,12 @@ def by_rate_right(observed: Any, alpha: Any, beta: Any) -> None:
     np.testing.assert_allclose(by_alpha / len(values), 1 / beta, rtol=0.15)
 
 
-gamma.statistics("gradient", lambda make: [np.array([1.5, 4.0]), np.array([0.5, 2.0])], by_rate_right, prepare=by_rate)
+gamma.statistics(
+    "gradient", lambda inputs: [np.array([1.5, 4.0]), np.array([0.5, 2.0])], by_rate_right, prepare=by_rate
+)
 gamma.behaviour(
     "refuses-whole-numbers",
-    lambda make: [[3], 2],
+    lambda inputs: [[3], 2],
     refused,
     prepare=refusing(TypeError, ValueError, tf.errors.OpError, dtype=tf.int32),
 )
@@ -190,13 +192,13 @@ def normal_drawn(observed: Any, size: Any) -> None:
 
 
 normal = Function("tf.experimental.numpy.random.standard_normal")
-normal.statistics("100x200", lambda make: [[100, 200]], normal_drawn)
-normal.statistics("three-axes", lambda make: [(20, 30, 40)], normal_drawn)
-normal.statistics("number", lambda make: [20_000], normal_drawn)
-normal.statistics("traced", lambda make: [(20_000,)], normal_drawn, prepare=traced)
-normal.statistics("same-seed-repeats", lambda make: [(50,)], repeated, prepare=from_seeds, seeds=(7, 7, 8))
-normal.statistics("two-draws-differ", lambda make: [(5_000,)], unlike, prepare=two_draws)
-normal.behaviour("none", lambda make: [(0, 4)], lambda observed, _: drawn(observed, (0, 4), "float64"))
-normal.behaviour("scalar", lambda make: [], lambda observed: drawn(observed, (), "float64"))
+normal.statistics("100x200", lambda inputs: [[100, 200]], normal_drawn)
+normal.statistics("three-axes", lambda inputs: [(20, 30, 40)], normal_drawn)
+normal.statistics("number", lambda inputs: [20_000], normal_drawn)
+normal.statistics("traced", lambda inputs: [(20_000,)], normal_drawn, prepare=traced)
+normal.statistics("same-seed-repeats", lambda inputs: [(50,)], repeated, prepare=from_seeds, seeds=(7, 7, 8))
+normal.statistics("two-draws-differ", lambda inputs: [(5_000,)], unlike, prepare=two_draws)
+normal.behaviour("none", lambda inputs: [(0, 4)], lambda observed, _: drawn(observed, (0, 4), "float64"))
+normal.behaviour("scalar", lambda inputs: [], lambda observed: drawn(observed, (), "float64"))
 
 FUNCTIONS: list[Function] = [gamma, normal]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.checks import Tolerance
 from runners.suite.optional import optional
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
@@ -33,57 +33,61 @@ def spread(x: Any, upstream: Any, axis: int) -> Any:
 
 
 mean = Function("tf.math.reduce_mean", averaged)
-mean.value("float32-256x256", lambda make: [make.uniform(256, 256)])
-mean.value("float32-rows", lambda make: [make.normal(64, 128)], axis=1)
-mean.value("float32-first-axis", lambda make: [make.normal(128, 64)], axis=0)
-mean.value("float32-negative-axis", lambda make: [make.normal(4, 5, 60)], axis=-1)
-mean.value("float32-middle-axis-kept", lambda make: [make.normal(6, 70, 8)], axis=1, keepdims=True)
-mean.value("float32-two-axes", lambda make: [make.normal(6, 7, 8)], axis=(0, 2))
-mean.value("float32-all-axes-named", lambda make: [make.uniform(6, 7, 8)], axis=(0, 1, 2))
-mean.value("float32-all-kept", lambda make: [make.uniform(6, 7, 8)], keepdims=True)
-mean.value("float32-no-axis-named", lambda make: [make.normal(5, 6)], axis=())
-mean.value("five-axes", lambda make: [make.normal(3, 4, 2, 5, 6)], axis=(1, -1))
-mean.value("float64-two-axes-kept", lambda make: [make.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True)
-mean.value("float64-all", lambda make: [make.normal(40, 50)], dtype="float64")
+mean.value("float32-256x256", lambda inputs: [inputs.uniform(256, 256)])
+mean.value("float32-rows", lambda inputs: [inputs.normal(64, 128)], axis=1)
+mean.value("float32-first-axis", lambda inputs: [inputs.normal(128, 64)], axis=0)
+mean.value("float32-negative-axis", lambda inputs: [inputs.normal(4, 5, 60)], axis=-1)
+mean.value("float32-middle-axis-kept", lambda inputs: [inputs.normal(6, 70, 8)], axis=1, keepdims=True)
+mean.value("float32-two-axes", lambda inputs: [inputs.normal(6, 7, 8)], axis=(0, 2))
+mean.value("float32-all-axes-named", lambda inputs: [inputs.uniform(6, 7, 8)], axis=(0, 1, 2))
+mean.value("float32-all-kept", lambda inputs: [inputs.uniform(6, 7, 8)], keepdims=True)
+mean.value("float32-no-axis-named", lambda inputs: [inputs.normal(5, 6)], axis=())
+mean.value("five-axes", lambda inputs: [inputs.normal(3, 4, 2, 5, 6)], axis=(1, -1))
+mean.value(
+    "float64-two-axes-kept", lambda inputs: [inputs.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True
+)
+mean.value("float64-all", lambda inputs: [inputs.normal(40, 50)], dtype="float64")
 mean.value(
     "float16-last-axis",
-    lambda make: [make.uniform(16, 100, low=2, high=3)],
+    lambda inputs: [inputs.uniform(16, 100, low=2, high=3)],
     dtype="float16",
     tolerance=SUMMED_IN_HALF,
     axis=-1,
 )
 mean.value(
     "bfloat16-first-axis",
-    lambda make: [make.uniform(64, 32, low=2, high=3)],
+    lambda inputs: [inputs.uniform(64, 32, low=2, high=3)],
     dtype="bfloat16",
     tolerance=Tolerance(1.2e-2, 0.0),
     axis=0,
 )
-mean.value("complex64", lambda make: [make.normal(9, 20) + 1j * make.normal(9, 20)], dtype="complex64", axis=0)
-mean.value("complex128", lambda make: [make.normal(9, 20) + 1j * make.normal(9, 20)], dtype="complex128", axis=1)
+mean.value("complex64", lambda inputs: [inputs.normal(9, 20) + 1j * inputs.normal(9, 20)], dtype="complex64", axis=0)
+mean.value("complex128", lambda inputs: [inputs.normal(9, 20) + 1j * inputs.normal(9, 20)], dtype="complex128", axis=1)
 for integers in ("int32", "int64", "int16", "int8"):
     mean.value(
         f"{integers}-truncates",
-        lambda make, integers=integers: [make.integers(6, 7, low=-9, high=10, dtype=integers)],  # type: ignore[misc]
+        lambda inputs, integers=integers: [inputs.integers(6, 7, low=-9, high=10, dtype=integers)],  # type: ignore[misc]
         dtype=integers,
         axis=1,
     )
-mean.value("uint8", lambda make: [make.integers(6, 5, low=0, high=40, dtype="uint8")], dtype="uint8", axis=1)
-mean.value("one-element-axis", lambda make: [make.normal(7, 1)], axis=1)
-mean.value("scalar", lambda make: [make.normal()])
-mean.value("nan-and-infinities", lambda make: [np.array([[1, NAN], [INF, 2], [INF, -INF], [-INF, 0]])], axis=1)
-mean.value("empty-is-nan", lambda make: [make.normal(0, 4)], axis=0, reference=lambda x, axis: np.full(4, NAN))
-mean.value("no-rows-left", lambda make: [make.normal(0, 4)], axis=1, reference=lambda x, axis: np.zeros(0))
-mean.value("traced", lambda make: [make.normal(32, 33)], axis=0, prepare=traced)
-mean.value("of-unknown-shapes", lambda make: [make.normal(12, 13, 14)], axis=(0, 2), prepare=of_unknown_shapes)
-mean.value("in-graph", lambda make: [make.normal(32, 33)], axis=1, prepare=in_graph)
+mean.value("uint8", lambda inputs: [inputs.integers(6, 5, low=0, high=40, dtype="uint8")], dtype="uint8", axis=1)
+mean.value("one-element-axis", lambda inputs: [inputs.normal(7, 1)], axis=1)
+mean.value("scalar", lambda inputs: [inputs.normal()])
+mean.value("nan-and-infinities", lambda inputs: [np.array([[1, NAN], [INF, 2], [INF, -INF], [-INF, 0]])], axis=1)
+mean.value("empty-is-nan", lambda inputs: [inputs.normal(0, 4)], axis=0, reference=lambda x, axis: np.full(4, NAN))
+mean.value("no-rows-left", lambda inputs: [inputs.normal(0, 4)], axis=1, reference=lambda x, axis: np.zeros(0))
+mean.value("traced", lambda inputs: [inputs.normal(32, 33)], axis=0, prepare=traced)
+mean.value("of-unknown-shapes", lambda inputs: [inputs.normal(12, 13, 14)], axis=(0, 2), prepare=of_unknown_shapes)
+mean.value("in-graph", lambda inputs: [inputs.normal(32, 33)], axis=1, prepare=in_graph)
 mean.value(
-    "axis-on-device", lambda make: [make.normal(12, 13), np.array([0], "int32")], reference=lambda x, _: x.mean(0)
+    "axis-on-device", lambda inputs: [inputs.normal(12, 13), np.array([0], "int32")], reference=lambda x, _: x.mean(0)
 )
-mean.value("gradient", lambda make: [make.normal(8, 9), make.normal(8)], axis=1, prepare=gradient, reference=spread)
+mean.value(
+    "gradient", lambda inputs: [inputs.normal(8, 9), inputs.normal(8)], axis=1, prepare=gradient, reference=spread
+)
 mean.value(
     "gradient-float64",
-    lambda make: [make.normal(5, 6, 7), make.normal(5, 7)],
+    lambda inputs: [inputs.normal(5, 6, 7), inputs.normal(5, 7)],
     dtype="float64",
     axis=1,
     prepare=gradient,
@@ -91,7 +95,7 @@ mean.value(
 )
 mean.value(
     "gradient-complex64",
-    lambda make: [make.normal(4, 5) + 1j * make.normal(4, 5), make.normal(4) + 1j * make.normal(4)],
+    lambda inputs: [inputs.normal(4, 5) + 1j * inputs.normal(4, 5), inputs.normal(4) + 1j * inputs.normal(4)],
     dtype="complex64",
     axis=1,
     prepare=gradient,
@@ -99,8 +103,10 @@ mean.value(
 )
 
 
-def of_ragged(on: On, values: Any, splits: Any, axis: int) -> Any:
-    return on.compiled(lambda: on.function(tf.RaggedTensor.from_row_splits(values, splits, validate=False), axis=axis))
+def of_ragged(context: Context, values: Any, splits: Any, axis: int) -> Any:
+    return context.compiled(
+        lambda: context.function(tf.RaggedTensor.from_row_splits(values, splits, validate=False), axis=axis)
+    )
 
 
 def ragged_rows(values: Any, splits: Any, axis: int) -> Any:
@@ -109,7 +115,7 @@ def ragged_rows(values: Any, splits: Any, axis: int) -> Any:
 
 mean.value(
     "ragged-rows",
-    lambda make: [make.normal(20), np.array([0, 3, 4, 11, 20])],
+    lambda inputs: [inputs.normal(20), np.array([0, 3, 4, 11, 20])],
     axis=1,
     prepare=of_ragged,
     reference=ragged_rows,
@@ -118,7 +124,7 @@ mean.value(
 
 mean.behaviour(
     "refuses-an-axis-too-far",
-    lambda make: [make.normal(3, 4)],
+    lambda inputs: [inputs.normal(3, 4)],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError, axis=2),
 )
@@ -134,25 +140,25 @@ def log_of_sums_backward(x: Any, upstream: Any, axis: int) -> Any:
 
 
 logsumexp = Function("tf.math.reduce_logsumexp", log_of_sums)
-logsumexp.value("float32-256x256", lambda make: [make.normal(256, 256)])
-logsumexp.value("float32-rows", lambda make: [make.normal(64, 128)], axis=1)
-logsumexp.value("float32-kept", lambda make: [make.normal(6, 7, 8)], axis=(0, -1), keepdims=True)
-logsumexp.value("float64", lambda make: [make.normal(20, 30)], dtype="float64", axis=0)
-logsumexp.value("float16", lambda make: [make.normal(9, 20)], dtype="float16", tolerance=SUMMED_IN_HALF, axis=-1)
+logsumexp.value("float32-256x256", lambda inputs: [inputs.normal(256, 256)])
+logsumexp.value("float32-rows", lambda inputs: [inputs.normal(64, 128)], axis=1)
+logsumexp.value("float32-kept", lambda inputs: [inputs.normal(6, 7, 8)], axis=(0, -1), keepdims=True)
+logsumexp.value("float64", lambda inputs: [inputs.normal(20, 30)], dtype="float64", axis=0)
+logsumexp.value("float16", lambda inputs: [inputs.normal(9, 20)], dtype="float16", tolerance=SUMMED_IN_HALF, axis=-1)
 logsumexp.value(
-    "bfloat16", lambda make: [make.normal(9, 20)], dtype="bfloat16", tolerance=Tolerance(1.6e-2, 1.6e-2), axis=1
+    "bfloat16", lambda inputs: [inputs.normal(9, 20)], dtype="bfloat16", tolerance=Tolerance(1.6e-2, 1.6e-2), axis=1
 )
-logsumexp.value("would-overflow", lambda make: [make.uniform(5, 8, low=900, high=1100)], axis=1)
-logsumexp.value("would-underflow", lambda make: [make.uniform(5, 8, low=-1100, high=-900)], axis=1)
-logsumexp.value("infinities", lambda make: [np.array([[-INF, -INF], [-INF, 2.5], [INF, 1.0], [NAN, 0.5]])], axis=1)
+logsumexp.value("would-overflow", lambda inputs: [inputs.uniform(5, 8, low=900, high=1100)], axis=1)
+logsumexp.value("would-underflow", lambda inputs: [inputs.uniform(5, 8, low=-1100, high=-900)], axis=1)
+logsumexp.value("infinities", lambda inputs: [np.array([[-INF, -INF], [-INF, 2.5], [INF, 1.0], [NAN, 0.5]])], axis=1)
 logsumexp.value(
-    "empty-is-minus-infinity", lambda make: [make.normal(0, 4)], axis=0, reference=lambda x, axis: np.full(4, -INF)
+    "empty-is-minus-infinity", lambda inputs: [inputs.normal(0, 4)], axis=0, reference=lambda x, axis: np.full(4, -INF)
 )
-logsumexp.value("traced", lambda make: [make.normal(32, 33)], axis=0, prepare=traced)
-logsumexp.value("of-unknown-shapes", lambda make: [make.normal(12, 13)], axis=1, prepare=of_unknown_shapes)
+logsumexp.value("traced", lambda inputs: [inputs.normal(32, 33)], axis=0, prepare=traced)
+logsumexp.value("of-unknown-shapes", lambda inputs: [inputs.normal(12, 13)], axis=1, prepare=of_unknown_shapes)
 logsumexp.value(
     "gradient",
-    lambda make: [make.normal(8, 9), make.normal(8)],
+    lambda inputs: [inputs.normal(8, 9), inputs.normal(8)],
     axis=1,
     prepare=gradient,
     reference=log_of_sums_backward,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On, Prepare
+from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.tensorflow.suites.paper.graphing import (
     initialised,
     matching,
@@ -39,9 +39,9 @@ def loaded(folder: str, feeds: dict[str, Any]) -> dict[str, Any]:
     return {key: value.tolist() for key, value in found.items()}
 
 
-def saved(on: On, x: Any, w: Any) -> Callable[[], Any]:
+def saved(context: Context, x: Any, w: Any) -> Callable[[], Any]:
     """A layer is trained no further than its first values, saved, and loaded elsewhere."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         rows = v1.placeholder(x.dtype, [None, x.shape[1]], name="rows")
         weights = new_variable("weights", tf.constant(w.numpy()))
         scores = tf.matmul(rows, weights)
@@ -51,7 +51,7 @@ def saved(on: On, x: Any, w: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tempfile.TemporaryDirectory() as folder:
             with graph.as_default():
-                on.function(session, f"{folder}/model", {"rows": rows}, {"scores": scores, "shares": shares})
+                context.function(session, f"{folder}/model", {"rows": rows}, {"scores": scores, "shares": shares})
             return loaded(f"{folder}/model", {"rows": values})
 
     return call
@@ -65,22 +65,22 @@ def scored(x: Array, w: Array) -> Any:
 
 simple_save.behaviour(
     "layer-32x16",
-    lambda make: [make.normal(32, 16) / 4, make.normal(16, 8)],
+    lambda inputs: [inputs.normal(32, 16) / 4, inputs.normal(16, 8)],
     matching(scored),
     prepare=saved,
 )
 simple_save.behaviour(
     "layer-float64",
-    lambda make: [make.normal(5, 4), make.normal(4, 3)],
+    lambda inputs: [inputs.normal(5, 4), inputs.normal(4, 3)],
     matching(scored, "float64"),
     prepare=saved,
     dtype="float64",
 )
 
 
-def saved_after_updates(on: On, x: Any) -> Callable[[], Any]:
+def saved_after_updates(context: Context, x: Any) -> Callable[[], Any]:
     """The values are those of the session that is given, not the first ones."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         total = new_variable("total", tf.zeros(x.shape, x.dtype))
         given = v1.placeholder(x.dtype, x.shape)
         added = v1.assign_add(total, given)
@@ -93,7 +93,7 @@ def saved_after_updates(on: On, x: Any) -> Callable[[], Any]:
         for _ in range(3):
             session.run(added, {given: values})
         with tempfile.TemporaryDirectory() as folder, graph.as_default():
-            on.function(session, f"{folder}/model", {"given": given}, {"output": output})
+            context.function(session, f"{folder}/model", {"given": given}, {"output": output})
             # What is saved is not what comes later.
             session.run(added, {given: values})
             return loaded(f"{folder}/model", {"given": values})["output"]
@@ -103,14 +103,14 @@ def saved_after_updates(on: On, x: Any) -> Callable[[], Any]:
 
 simple_save.behaviour(
     "state-of-the-session",
-    lambda make: [make.normal(4, 3)],
+    lambda inputs: [inputs.normal(4, 3)],
     matching(lambda x: (4 * x).tolist()),
     prepare=saved_after_updates,
 )
 
 
-def refused(on: On, x: Any) -> Callable[[], Any]:
-    with own_graph(on) as graph:
+def refused(context: Context, x: Any) -> Callable[[], Any]:
+    with own_graph(context) as graph:
         given = v1.placeholder(x.dtype, x.shape)
         held = new_variable("held", tf.ones(x.shape, x.dtype))
         output = given * held
@@ -120,7 +120,7 @@ def refused(on: On, x: Any) -> Callable[[], Any]:
         with tempfile.TemporaryDirectory() as folder, graph.as_default():
 
             def save(session: Any, where: str) -> str:
-                return refusal(lambda: on.function(session, f"{folder}/{where}", {"x": given}, {"y": output}))
+                return refusal(lambda: context.function(session, f"{folder}/{where}", {"x": given}, {"y": output}))
 
             names = [save(bare, "bare"), save(ready, "model"), save(ready, "model")]
             files = sorted(each.name for each in Path(folder, "model").iterdir())
@@ -131,7 +131,7 @@ def refused(on: On, x: Any) -> Callable[[], Any]:
 
 simple_save.behaviour(
     "files-and-errors",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     matching(
         lambda x: (
             # Variables without values, then a first time, then into a folder that is there.
@@ -150,33 +150,33 @@ list_variables = Function("tf.train.list_variables", host_only="it reads the ind
 def kept_by(save: Callable[..., str]) -> Prepare:
     """``save(on, folder, *arrays)`` writes a checkpoint and returns what is to be listed."""
 
-    def prepare(on: On, *arrays: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
         folder = tempfile.TemporaryDirectory()
-        path = save(on, folder.name, *arrays)
+        path = save(context, folder.name, *arrays)
 
         def call(_kept: Any = folder) -> Any:
-            return on.function(path)
+            return context.function(path)
 
         return call
 
     return prepare
 
 
-def as_objects(on: On, folder: str, x: Any, y: Any) -> str:
+def as_objects(context: Context, folder: str, x: Any, y: Any) -> str:
     model = tf.Module()
     model.weights, model.bias = tf.Variable(x), tf.Variable(y)
     return str(tf.train.Checkpoint(model=model).write(f"{folder}/kept"))
 
 
-def as_objects_counted(on: On, folder: str, x: Any, y: Any) -> str:
+def as_objects_counted(context: Context, folder: str, x: Any, y: Any) -> str:
     """The folder stands for its latest checkpoint."""
     tf.train.Checkpoint(values=tf.Variable(y)).save(f"{folder}/kept")
     tf.train.Checkpoint(values=tf.Variable(x)).save(f"{folder}/kept")
     return folder
 
 
-def by_a_saver(on: On, folder: str, x: Any, y: Any) -> str:
-    with own_graph(on) as graph:
+def by_a_saver(context: Context, folder: str, x: Any, y: Any) -> str:
+    with own_graph(context) as graph:
         with v1.variable_scope("layer"):
             new_variable("weights", tf.constant(x.numpy()))
             new_variable("bias", tf.constant(y.numpy()))
@@ -189,8 +189,8 @@ def by_a_saver(on: On, folder: str, x: Any, y: Any) -> str:
 ATTRIBUTE = ".ATTRIBUTES/VARIABLE_VALUE"
 
 
-def two_arrays(make: Make) -> Any:
-    return [make.normal(64, 32), make.normal(32)]
+def two_arrays(inputs: Inputs) -> Any:
+    return [inputs.normal(64, 32), inputs.normal(32)]
 
 
 list_variables.value(
@@ -221,21 +221,21 @@ list_variables.value(
 )
 list_variables.value(
     "scalar-and-no-elements",
-    lambda make: [np.asarray(1.5), make.normal(0, 3)],
+    lambda inputs: [np.asarray(1.5), inputs.normal(0, 3)],
     dtype="float64",
     reference=lambda x, y: [("global_step", []), ("layer/bias", [0, 3]), ("layer/weights", [])],
     prepare=kept_by(by_a_saver),
 )
 
 
-def nowhere(on: On, x: Any) -> Callable[[], Any]:
+def nowhere(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "broken.index").write_bytes(b"no index at all")
             return [
-                refusal(lambda: on.function(folder)),
-                refusal(lambda: on.function(f"{folder}/missing")),
-                refusal(lambda: on.function(f"{folder}/broken")),
+                refusal(lambda: context.function(folder)),
+                refusal(lambda: context.function(f"{folder}/missing")),
+                refusal(lambda: context.function(f"{folder}/broken")),
             ]
 
     return call
@@ -243,7 +243,7 @@ def nowhere(on: On, x: Any) -> Callable[[], Any]:
 
 list_variables.behaviour(
     "nothing-there",
-    lambda make: [make.normal(2)],
+    lambda inputs: [inputs.normal(2)],
     matching(lambda x: ["ValueError", "NotFoundError", "OpError"]),
     prepare=nowhere,
 )
@@ -252,9 +252,9 @@ list_variables.behaviour(
 restore_state = Function("tf.compat.v1.TextLineReader.restore_state")
 
 
-def reading(on: On, make_reader: Callable[[], Any]) -> Any:
+def reading(context: Context, make_reader: Callable[[], Any]) -> Any:
     """A graph with a reader, a queue of what it is to read, and operations for both."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         reader = make_reader()
         queue = tf.queue.FIFOQueue(10, [tf.string], shapes=[()])
         names = v1.placeholder(tf.string, [None])
@@ -264,16 +264,16 @@ def reading(on: On, make_reader: Callable[[], Any]) -> Any:
             "read": reader.read(queue)[1],
             "produced": reader.num_records_produced(),
             "serialize": reader.serialize_state(),
-            "restore": on.function(reader, state),
+            "restore": context.function(reader, state),
         }
     return graph, names, state, operations
 
 
-def of_lines(on: On, lines: Any) -> Callable[[], Any]:
+def of_lines(context: Context, lines: Any) -> Callable[[], Any]:
     """A reader of lines keeps no state that could be restored: it says so, and begins anew with the next file."""
 
     def call() -> Any:
-        graph, names, state, operations = reading(on, v1.TextLineReader)
+        graph, names, state, operations = reading(context, v1.TextLineReader)
         with tempfile.TemporaryDirectory() as folder, session_of(graph) as session:
             path = Path(folder, "lines")
             path.write_text("".join(f"{each}\n" for each in lines))
@@ -291,17 +291,17 @@ def of_lines(on: On, lines: Any) -> Callable[[], Any]:
 
 restore_state.behaviour(
     "lines-have-none",
-    lambda make: [["one", "", "three 3"]],
+    lambda inputs: [["one", "", "three 3"]],
     matching(lambda lines: (lines[:1] + lines, ["UnimplementedError"] * 2, len(lines))),
     prepare=of_lines,
 )
 
 
-def of_names(on: On, names_read: Any) -> Callable[[], Any]:
+def of_names(context: Context, names_read: Any) -> Callable[[], Any]:
     """The method is every reader's; one that hands on what it is given goes back to where it was."""
 
     def call() -> Any:
-        graph, names, state, operations = reading(on, v1.IdentityReader)
+        graph, names, state, operations = reading(context, v1.IdentityReader)
         with session_of(graph) as session:
             session.run(operations["fill"], {names: names_read})
             read = [session.run(operations["read"]).decode() for _ in range(2)]
@@ -318,7 +318,7 @@ def of_names(on: On, names_read: Any) -> Callable[[], Any]:
 
 restore_state.behaviour(
     "goes-back",
-    lambda make: [["a", "b", "c", "d"]],
+    lambda inputs: [["a", "b", "c", "d"]],
     matching(lambda names: (names[:3], [3, 2], "InvalidArgumentError")),
     prepare=of_names,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, Expected
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
 
@@ -32,112 +32,121 @@ def update_backward(values: Array, indices: Array, updates: Array, upstream: Arr
     return [updated(values, indices, updates), kept, upstream[places(indices)]]
 
 
-def rows(make: Make, count: int, of: int, dtype: str = "int32") -> Array:
+def rows(inputs: Inputs, count: int, of: int, dtype: str = "int32") -> Array:
     """Some rows, none of them twice: which of two updates of one place is kept is not promised."""
-    return make.rng.permutation(of)[:count, None].astype(dtype)
+    return inputs.rng.permutation(of)[:count, None].astype(dtype)
 
 
 update = Function("tf.tensor_scatter_nd_update", updated)
 update.value(
     "float32-rows-of-256x128",
-    lambda make: [make.normal(256, 128), rows(make, 100, 256), make.normal(100, 128)],
+    lambda inputs: [inputs.normal(256, 128), rows(inputs, 100, 256), inputs.normal(100, 128)],
     tolerance=EXACT,
 )
 update.value(
     "elements",
-    lambda make: [
-        make.normal(9, 8),
-        np.stack(np.unravel_index(make.rng.permutation(72)[:20], (9, 8)), -1).astype("int32"),
-        make.normal(20),
+    lambda inputs: [
+        inputs.normal(9, 8),
+        np.stack(np.unravel_index(inputs.rng.permutation(72)[:20], (9, 8)), -1).astype("int32"),
+        inputs.normal(20),
     ],
     tolerance=EXACT,
 )
 update.value(
-    "int64-indices", lambda make: [make.normal(20), rows(make, 7, 20, "int64"), make.normal(7)], tolerance=EXACT
+    "int64-indices", lambda inputs: [inputs.normal(20), rows(inputs, 7, 20, "int64"), inputs.normal(7)], tolerance=EXACT
 )
 update.value(
     "blocks-of-three-axes",
-    lambda make: [make.normal(5, 6, 7), np.array([[0, 2], [4, 5], [3, 0]]), make.normal(3, 7)],
+    lambda inputs: [inputs.normal(5, 6, 7), np.array([[0, 2], [4, 5], [3, 0]]), inputs.normal(3, 7)],
     tolerance=EXACT,
 )
 update.value(
     "indices-of-two-axes",
-    lambda make: [make.normal(12, 5), rows(make, 6, 12).reshape(2, 3, 1), make.normal(2, 3, 5)],
+    lambda inputs: [inputs.normal(12, 5), rows(inputs, 6, 12).reshape(2, 3, 1), inputs.normal(2, 3, 5)],
     tolerance=EXACT,
 )
-update.value("float64", lambda make: [make.normal(12, 3), rows(make, 5, 12), make.normal(5, 3)], dtype="float64")
-update.value("float16", lambda make: [make.normal(12, 3), rows(make, 5, 12), make.normal(5, 3)], dtype="float16")
-update.value("bfloat16", lambda make: [make.normal(12, 3), rows(make, 5, 12), make.normal(5, 3)], dtype="bfloat16")
+update.value(
+    "float64", lambda inputs: [inputs.normal(12, 3), rows(inputs, 5, 12), inputs.normal(5, 3)], dtype="float64"
+)
+update.value(
+    "float16", lambda inputs: [inputs.normal(12, 3), rows(inputs, 5, 12), inputs.normal(5, 3)], dtype="float16"
+)
+update.value(
+    "bfloat16", lambda inputs: [inputs.normal(12, 3), rows(inputs, 5, 12), inputs.normal(5, 3)], dtype="bfloat16"
+)
 update.value(
     "complex64",
-    lambda make: [make.normal(9) + 1j, rows(make, 4, 9), 1j * make.normal(4)],
+    lambda inputs: [inputs.normal(9) + 1j, rows(inputs, 4, 9), 1j * inputs.normal(4)],
     dtype="complex64",
 )
 for dtype in ("int32", "int64", "uint8"):
     update.value(
         dtype,
-        lambda make, dtype=dtype: [  # type: ignore[misc]
-            make.integers(9, 4, low=0, high=50, dtype=dtype),
-            rows(make, 3, 9),
-            make.integers(3, 4, low=50, high=99, dtype=dtype),
+        lambda inputs, dtype=dtype: [  # type: ignore[misc]
+            inputs.integers(9, 4, low=0, high=50, dtype=dtype),
+            rows(inputs, 3, 9),
+            inputs.integers(3, 4, low=50, high=99, dtype=dtype),
         ],
         dtype=dtype,
     )
 update.value(
     "bool",
-    lambda make: [np.zeros(12, bool), rows(make, 5, 12), np.ones(5, bool)],
+    lambda inputs: [np.zeros(12, bool), rows(inputs, 5, 12), np.ones(5, bool)],
     dtype="bool",
 )
 update.value(
     "strings",
-    lambda make: [np.array([b"bay", b"cape", b"reef"]), np.array([[1]], "int32"), np.array([b"isle"])],
+    lambda inputs: [np.array([b"bay", b"cape", b"reef"]), np.array([[1]], "int32"), np.array([b"isle"])],
     reference=lambda values, indices, updates: Expected(np.array([b"bay", b"isle", b"reef"]), "string"),
 )
 update.value(
     "twice-the-same",
-    lambda make: [make.normal(6), np.array([[2], [4], [2]], "int32"), np.array([7.0, 8.0, 7.0])],
+    lambda inputs: [inputs.normal(6), np.array([[2], [4], [2]], "int32"), np.array([7.0, 8.0, 7.0])],
     tolerance=EXACT,
 )
 update.value(
     "nan-and-infinity",
-    lambda make: [make.normal(5), np.array([[3], [0]], "int32"), np.array([np.nan, -np.inf])],
+    lambda inputs: [inputs.normal(5), np.array([[3], [0]], "int32"), np.array([np.nan, -np.inf])],
 )
 update.value(
     "no-updates",
-    lambda make: [make.normal(5, 4), np.zeros((0, 1), "int32"), make.normal(0, 4)],
+    lambda inputs: [inputs.normal(5, 4), np.zeros((0, 1), "int32"), inputs.normal(0, 4)],
     reference=lambda values, *_: values,
 )
 update.value(
-    "traced", lambda make: [make.normal(12, 3), rows(make, 5, 12), make.normal(5, 3)], prepare=traced, tolerance=EXACT
+    "traced",
+    lambda inputs: [inputs.normal(12, 3), rows(inputs, 5, 12), inputs.normal(5, 3)],
+    prepare=traced,
+    tolerance=EXACT,
 )
 update.value(
     "of-unknown-shapes",
-    lambda make: [make.normal(12, 3), rows(make, 5, 12), make.normal(5, 3)],
+    lambda inputs: [inputs.normal(12, 3), rows(inputs, 5, 12), inputs.normal(5, 3)],
     prepare=of_unknown_shapes,
     tolerance=EXACT,
 )
 update.value(
     "in-graph",
-    lambda make: [make.normal(12, 3), rows(make, 5, 12), make.normal(5, 3)],
+    lambda inputs: [inputs.normal(12, 3), rows(inputs, 5, 12), inputs.normal(5, 3)],
     prepare=in_graph,
     tolerance=EXACT,
 )
 update.value(
     "gradient",
-    lambda make: [make.normal(12, 3), rows(make, 5, 12), make.normal(5, 3), make.normal(12, 3)],
+    lambda inputs: [inputs.normal(12, 3), rows(inputs, 5, 12), inputs.normal(5, 3), inputs.normal(12, 3)],
     reference=update_backward,
     prepare=gradient,
     tolerance=EXACT,
 )
 update.behaviour(
     "refuses-a-place-outside",
-    lambda make: [make.normal(5), np.array([[5]], "int32"), make.normal(1)],
+    lambda inputs: [inputs.normal(5), np.array([[5]], "int32"), inputs.normal(1)],
     refused,
     prepare=refusing(tf.errors.InvalidArgumentError),
 )
 update.behaviour(
     "refuses-updates-of-another-shape",
-    lambda make: [make.normal(5, 4), np.array([[1]], "int32"), make.normal(1, 3)],
+    lambda inputs: [inputs.normal(5, 4), np.array([[1]], "int32"), inputs.normal(1, 3)],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
 )
@@ -158,8 +167,8 @@ def common(one: Array, other: Array) -> Any:
     }
 
 
-def sets(dtype: str, *shape: int, high: int) -> Callable[[Make], Any]:
-    return lambda make: [make.integers(*shape, low=0, high=high, dtype=dtype) for _ in range(2)]
+def sets(dtype: str, *shape: int, high: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.integers(*shape, low=0, high=high, dtype=dtype) for _ in range(2)]
 
 
 intersection = Function("tf.sets.intersection", common)
@@ -169,15 +178,15 @@ for dtype in ("int64", "uint8", "int16", "int8"):
 intersection.value("three-axes", sets("int64", 3, 4, 6, high=9))
 intersection.value(
     "nothing-in-common",
-    lambda make: [np.array([[1, 2], [3, 4]]), np.array([[3, 4], [1, 2]])],
+    lambda inputs: [np.array([[1, 2], [3, 4]]), np.array([[3, 4], [1, 2]])],
     dtype="int64",
 )
 intersection.value(
-    "everything-in-common", lambda make: [np.array([[2, 1, 1], [3, 4, 9]]), np.array([[1, 2, 2], [4, 9, 3]])]
+    "everything-in-common", lambda inputs: [np.array([[2, 1, 1], [3, 4, 9]]), np.array([[1, 2, 2], [4, 9, 3]])]
 )
 intersection.value(
     "strings",
-    lambda make: [np.array([[b"bay", b"cape", b"reef"]]), np.array([[b"reef", b"isle", b"bay"]])],
+    lambda inputs: [np.array([[b"bay", b"cape", b"reef"]]), np.array([[b"reef", b"isle", b"bay"]])],
     reference=lambda one, other: {
         "indices": np.array([[0, 0], [0, 1]]),
         "values": Expected(np.array([b"bay", b"reef"]), "string"),
@@ -187,9 +196,9 @@ intersection.value(
 intersection.value("traced", sets("int64", 5, 8, high=12), prepare=traced)
 
 
-def of_sparse(on: On, one: Any, indices: Any, values: Any) -> Callable[[], Any]:
+def of_sparse(context: Context, one: Any, indices: Any, values: Any) -> Callable[[], Any]:
     shape = [int(one.shape[0]), 9]
-    return on.compiled(lambda: on.function(one, tf.SparseTensor(indices, values, shape)))
+    return context.compiled(lambda: context.function(one, tf.SparseTensor(indices, values, shape)))
 
 
 def common_to_sparse(one: Array, indices: Array, values: Array) -> Any:
@@ -203,7 +212,7 @@ def common_to_sparse(one: Array, indices: Array, values: Array) -> Any:
 
 intersection.value(
     "dense-and-sparse",
-    lambda make: [
+    lambda inputs: [
         np.array([[4, 1, 7], [2, 2, 5], [6, 8, 3]]),
         np.array([[0, 0], [0, 1], [0, 2], [1, 0], [2, 0]]),
         np.array([1, 4, 9, 6, 8]),
@@ -213,7 +222,7 @@ intersection.value(
 )
 intersection.behaviour(
     "refuses-rows-in-another-number",
-    lambda make: [np.array([[1, 2], [3, 4]]), np.array([[1, 2]])],
+    lambda inputs: [np.array([[1, 2], [3, 4]]), np.array([[1, 2]])],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
 )

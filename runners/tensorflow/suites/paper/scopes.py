@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On, Prepare
+from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.suite.checks import Expected
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import (
@@ -27,10 +27,10 @@ scope = Function("tf.compat.v1.variable_scope")
 def scoping(build: Callable[..., Any]) -> Prepare:
     """``build(variable_scope, x)`` in a graph: plain words, and tensors that are run."""
 
-    def prepare(on: On, x: Any) -> Callable[[], Any]:
-        with own_graph(on) as graph:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
+        with own_graph(context) as graph:
             (start,), feeds = stand_ins([x])
-            told, tensors = build(on.function, start)
+            told, tensors = build(context.function, start)
         session = initialised(graph, feeds)
         return lambda: (told, fetched(session.run(tensors, feeds), tensors))
 
@@ -99,8 +99,8 @@ def with_a_getter(variable_scope: Any, x: Any) -> Any:
     return [v1.global_variables()[0].op.name], [weights + x]
 
 
-def values(*shape: int) -> Callable[[Make], Any]:
-    return lambda make: [make.normal(*shape)]
+def values(*shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.normal(*shape)]
 
 
 for name, build, shape, reference in (

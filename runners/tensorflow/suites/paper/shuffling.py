@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.tensorflow.suites.paper.datasets import Array, expect, read, refused
 
 
 def shuffled(
-    on: On, *, size: int, elements: int, buffer_size: int, times: int = 1, **options: Any
+    context: Context, *, size: int, elements: int, buffer_size: int, times: int = 1, **options: Any
 ) -> Callable[[], Any]:
     """The elements of ``range(size)``, as often as the pipeline is read; ``times`` is how often."""
 
     def call() -> Any:
-        dataset = tf.data.Dataset.range(size).apply(on.function(buffer_size, **options))
+        dataset = tf.data.Dataset.range(size).apply(context.function(buffer_size, **options))
         return [read(dataset.batch(elements), 1) for _ in range(times)]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def orders(observed: Any) -> list[Array]:
@@ -45,7 +45,7 @@ def check_epochs(observed: Any, *, size: int, elements: int, buffer_size: int, c
 shuffle_and_repeat = Function("tf.data.experimental.shuffle_and_repeat", prepare=shuffled)
 
 
-def nothing(_: Make) -> Any:
+def nothing(_: Inputs) -> Any:
     return []
 
 
@@ -80,14 +80,14 @@ def check_repeated(observed: Any, **_: Any) -> None:
     assert not np.array_equal(first, np.sort(first)), "nothing was shuffled"
 
 
-def seeded(on: On, *, seeds: Sequence[int], size: int) -> Callable[[], Any]:
+def seeded(context: Context, *, seeds: Sequence[int], size: int) -> Callable[[], Any]:
     """A pipeline for each seed, read from its beginning."""
 
     def call() -> Any:
-        pipelines = [tf.data.Dataset.range(size).apply(on.function(size, count=1, seed=seed)) for seed in seeds]
+        pipelines = [tf.data.Dataset.range(size).apply(context.function(size, count=1, seed=seed)) for seed in seeds]
         return [read(each.batch(size), 1) for each in pipelines]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def check_other(observed: Any, **_: Any) -> None:
@@ -127,7 +127,7 @@ shuffle_and_repeat.behaviour(
     "refuses-no-buffer",
     nothing,
     expect("InvalidArgumentError"),
-    prepare=refused(lambda on: tf.data.Dataset.range(4).apply(on.function(0))),
+    prepare=refused(lambda context: tf.data.Dataset.range(4).apply(context.function(0))),
 )
 
 FUNCTIONS: list[Function] = [shuffle_and_repeat]

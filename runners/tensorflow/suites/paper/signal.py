@@ -64,8 +64,8 @@ idct = Function("tf.signal.idct", inverse)
 def typed(prepare: Any) -> Any:
     """``type`` and ``norm`` under their own names; the reference has ``kind``."""
 
-    def prepared(on: Any, *arguments: Any, kind: int = 2, norm: str | None = None) -> Any:
-        return prepare(on, *arguments, type=kind, norm=norm)
+    def prepared(context: Any, *arguments: Any, kind: int = 2, norm: str | None = None) -> Any:
+        return prepare(context, *arguments, type=kind, norm=norm)
 
     return prepared
 
@@ -81,7 +81,7 @@ FORMS: dict[str, tuple[int, str | None]] = {
 }
 idct.value(
     "float32-64x128",
-    lambda make: [make.normal(64, 128)],
+    lambda inputs: [inputs.normal(64, 128)],
     prepare=typed(using()),
     tolerance=tolerance("float32", 128),
 )
@@ -90,7 +90,7 @@ for form, (kind, norm) in FORMS.items():
         for name, shape in {"row": (33,), "batch": (3, 4, 16), "odd": (5, 9), "pair": (4, 2)}.items():
             idct.value(
                 f"{form}-{dtype}-{name}",
-                lambda make, shape=shape: [make.normal(*shape)],  # type: ignore[misc]
+                lambda inputs, shape=shape: [inputs.normal(*shape)],  # type: ignore[misc]
                 dtype=dtype,
                 prepare=typed(using()),
                 tolerance=tolerance(dtype, shape[-1]),
@@ -99,18 +99,18 @@ for form, (kind, norm) in FORMS.items():
             )
     idct.value(
         f"{form}-gradient",
-        lambda make: [make.normal(4, 12), make.normal(4, 12)],
+        lambda inputs: [inputs.normal(4, 12), inputs.normal(4, 12)],
         reference=inverse_backward,
         prepare=typed(gradient),
         tolerance=tolerance("float32", 12),
         kind=kind,
         norm=norm,
     )
-idct.value("one-element", lambda make: [make.normal(5, 1)], prepare=typed(using()))
+idct.value("one-element", lambda inputs: [inputs.normal(5, 1)], prepare=typed(using()))
 for name, how in {"traced": traced, "of-unknown-shape": of_unknown_shapes, "in-graph": in_graph}.items():
     idct.value(
         name,
-        lambda make: [make.normal(6, 16)],
+        lambda inputs: [inputs.normal(6, 16)],
         prepare=typed(how),
         tolerance=tolerance("float32", 16),
         norm="ortho",
@@ -123,13 +123,13 @@ REFUSED: dict[str, dict[str, Any]] = {
 for name, options in REFUSED.items():
     idct.behaviour(
         f"refuses-{name}",
-        lambda make: [make.normal(4, 8)],
+        lambda inputs: [inputs.normal(4, 8)],
         refused,
         prepare=refusing(ValueError, NotImplementedError, **options),
     )
 idct.behaviour(
     "refuses-type1-of-one-element",
-    lambda make: [make.normal(3, 1)],
+    lambda inputs: [inputs.normal(3, 1)],
     refused,
     prepare=refusing(ValueError, type=1),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 from runners.tensorflow.suites.paper.graphing import in_session, matching, refusal
 
 Array = np.ndarray[Any, Any]
@@ -20,8 +20,8 @@ concat = Function("tf.TensorArray.concat")
 def joining(fill: Callable[..., Any]) -> Prepare:
     """``fill(*tensors)`` makes the array of pieces, all within what is timed."""
 
-    def prepare(on: On, *arguments: Any) -> Callable[[], Any]:
-        return on.compiled(tf.autograph.experimental.do_not_convert(lambda: on.function(fill(*arguments))))
+    def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
+        return context.compiled(tf.autograph.experimental.do_not_convert(lambda: context.function(fill(*arguments))))
 
     return prepare
 
@@ -48,20 +48,20 @@ def joined(*pieces: Array) -> Array:
 for kind in ("float32", "float64", "float16", "bfloat16", "complex64"):
     concat.value(
         f"{kind}-64-pieces",
-        lambda make: [make.normal(64, 4, 32)],
+        lambda inputs: [inputs.normal(64, 4, 32)],
         dtype=kind,
         reference=flattened,
         prepare=joining(unstacked),
     )
 concat.value(
-    "int32", lambda make: [make.integers(5, 3, dtype="int32")], reference=flattened, prepare=joining(unstacked)
+    "int32", lambda inputs: [inputs.integers(5, 3, dtype="int32")], reference=flattened, prepare=joining(unstacked)
 )
-concat.value("bool", lambda make: [make.booleans(5, 3)], reference=flattened, prepare=joining(unstacked))
-concat.value("one-piece", lambda make: [make.normal(1, 6)], reference=flattened, prepare=joining(unstacked))
-concat.value("no-elements", lambda make: [make.normal(3, 0, 4)], reference=flattened, prepare=joining(unstacked))
+concat.value("bool", lambda inputs: [inputs.booleans(5, 3)], reference=flattened, prepare=joining(unstacked))
+concat.value("one-piece", lambda inputs: [inputs.normal(1, 6)], reference=flattened, prepare=joining(unstacked))
+concat.value("no-elements", lambda inputs: [inputs.normal(3, 0, 4)], reference=flattened, prepare=joining(unstacked))
 concat.value(
     "lengths-differ",
-    lambda make: [make.normal(2, 4), make.normal(5, 4), make.normal(0, 4), make.normal(1, 4)],
+    lambda inputs: [inputs.normal(2, 4), inputs.normal(5, 4), inputs.normal(0, 4), inputs.normal(1, 4)],
     reference=joined,
     prepare=joining(written),
 )
@@ -76,21 +76,21 @@ def squares_in_a_loop(x: Any, **options: Any) -> Any:
     )[1]
 
 
-def in_a_function(on: On, x: Any, **options: Any) -> Callable[[], Any]:
-    call = tf.function(lambda: on.function(squares_in_a_loop(x, **options)), autograph=False)
-    return on.compiled(call)
+def in_a_function(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
+    call = tf.function(lambda: context.function(squares_in_a_loop(x, **options)), autograph=False)
+    return context.compiled(call)
 
 
 concat.value(
     "written-in-a-loop",
-    lambda make: [make.normal(6, 2, 3)],
+    lambda inputs: [inputs.normal(6, 2, 3)],
     reference=lambda x, **_: flattened(x**2),
     prepare=in_a_function,
     size=6,
 )
 concat.value(
     "grown-in-a-loop",
-    lambda make: [make.normal(6, 2, 3)],
+    lambda inputs: [inputs.normal(6, 2, 3)],
     reference=lambda x, **_: flattened(x**2),
     prepare=in_a_function,
     size=0,
@@ -98,25 +98,25 @@ concat.value(
 )
 concat.value(
     "in-a-session",
-    lambda make: [make.normal(7, 2, 3)],
+    lambda inputs: [inputs.normal(7, 2, 3)],
     reference=flattened,
-    prepare=in_session(lambda on, x: on.compiled(lambda: on.function(unstacked(x)))()),
+    prepare=in_session(lambda context, x: context.compiled(lambda: context.function(unstacked(x)))()),
 )
 
 
-def with_gradient(on: On, x: Any, upstream: Any) -> Callable[[], Any]:
+def with_gradient(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tf.GradientTape() as tape:
             tape.watch(x)
-            result = on.function(unstacked(x * x))
+            result = context.function(unstacked(x * x))
         return [result, tape.gradient(result, x, upstream)]
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 concat.value(
     "gradient",
-    lambda make: [make.normal(5, 3, 4), make.normal(15, 4)],
+    lambda inputs: [inputs.normal(5, 3, 4), inputs.normal(15, 4)],
     reference=lambda x, upstream: [flattened(x * x), 2 * x * upstream.reshape(x.shape)],
     prepare=with_gradient,
 )
@@ -132,9 +132,9 @@ map_structure = Function(
 def mapping(change: Callable[..., Any], build: Callable[..., Any], *others: Callable[..., Any]) -> Prepare:
     """``change`` over what ``build`` and ``others`` make of the arrays."""
 
-    def prepare(on: On, *arrays: Any) -> Callable[[], Any]:
+    def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
         structures = [each(*arrays) for each in (build, *others)]
-        return lambda: on.function(change, *structures)
+        return lambda: context.function(change, *structures)
 
     return prepare
 
@@ -145,38 +145,38 @@ def nested(x: Any, y: Any) -> Any:
 
 map_structure.value(
     "nested-64x64",
-    lambda make: [make.normal(64, 64), make.normal(32)],
+    lambda inputs: [inputs.normal(64, 64), inputs.normal(32)],
     reference=lambda x, y: {"b": [2 * x, (2 * y, {"deep": 2 * x})], "a": (2 * y, 2 * x)},
     prepare=mapping(lambda each: each * 2, nested),
 )
 map_structure.value(
     "two-structures",
-    lambda make: [make.normal(5), make.normal(5)],
+    lambda inputs: [inputs.normal(5), inputs.normal(5)],
     reference=lambda x, y: [x - y, {"k": y - x}],
     prepare=mapping(lambda one, other: one - other, lambda x, y: [x, {"k": y}], lambda x, y: [y, {"k": x}]),
 )
 map_structure.value(
     "one-array-is-a-structure",
-    lambda make: [make.normal(4, 3)],
+    lambda inputs: [inputs.normal(4, 3)],
     reference=lambda x: x + 1,
     prepare=mapping(lambda each: each + 1, lambda x: x),
 )
 map_structure.value(
     "plain-values",
-    lambda make: [[1, 2], 3],
+    lambda inputs: [[1, 2], 3],
     reference=lambda x, y: {"numbers": [1, 4], "more": (9,)},
     prepare=mapping(lambda each: each * each, lambda x, y: {"numbers": x, "more": (y,)}),
 )
 
 
-def types_and_errors(on: On, x: Any) -> Callable[[], Any]:
+def types_and_errors(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
         def same(*structures: Any, **options: Any) -> Any:
-            return on.function(lambda *members: members[0], *structures, **options)
+            return context.function(lambda *members: members[0], *structures, **options)
 
         kept = same(Point(x, (x,)))
         order: list[int] = []
-        on.function(order.append, {"b": 2, "a": 1, "c": [3]})
+        context.function(order.append, {"b": 2, "a": 1, "c": [3]})
         return (
             [type(kept).__name__, type(kept.y).__name__, kept.x is x],
             order,
@@ -186,7 +186,7 @@ def types_and_errors(on: On, x: Any) -> Callable[[], Any]:
                 refusal(lambda: same([x], [x, x])),
                 refusal(lambda: same([x], (x,))),
                 refusal(lambda: same([x], (x,), check_types=False)),
-                refusal(lambda: on.function("no function", [x])),
+                refusal(lambda: context.function("no function", [x])),
             ],
         )
 
@@ -195,7 +195,7 @@ def types_and_errors(on: On, x: Any) -> Callable[[], Any]:
 
 map_structure.behaviour(
     "types-order-and-errors",
-    lambda make: [make.normal(2)],
+    lambda inputs: [inputs.normal(2)],
     matching(
         lambda x: (
             ["Point", "tuple", True],
@@ -215,20 +215,20 @@ def up_to_of(name: str) -> Function:
     function = Function(name, host_only="it walks Python containers; what it calls for each member is the caller's")
     function.value(
         "lists-as-members",
-        lambda make: [make.normal(64, 32), make.normal(8)],
+        lambda inputs: [inputs.normal(64, 32), inputs.normal(8)],
         reference=lambda x, y: {"one": x, "both": 3 * y},
-        prepare=lambda on, x, y: (
-            lambda: on.function(
+        prepare=lambda context, x, y: (
+            lambda: context.function(
                 {"one": None, "both": None}, lambda members: members[-1] * len(members), {"one": [x], "both": [x, x, y]}
             )
         ),
     )
     function.value(
         "two-structures",
-        lambda make: [make.normal(6), make.normal(6)],
+        lambda inputs: [inputs.normal(6), inputs.normal(6)],
         reference=lambda x, y: [(x + y) * y, (y - x) * x],
-        prepare=lambda on, x, y: (
-            lambda: on.function(
+        prepare=lambda context, x, y: (
+            lambda: context.function(
                 [0, 0], lambda value, more: (value + more["add"]) * more["by"], [x, y], _additions(x, y)
             )
         ),
@@ -244,10 +244,10 @@ up_to_of_old = up_to_of("tf.contrib.framework.nest.map_structure_up_to")
 up_to = up_to_of("tf.__internal__.nest.map_structure_up_to")
 
 
-def shallow_errors(on: On, x: Any) -> Callable[[], Any]:
+def shallow_errors(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
         def counted(shallow: Any, structure: Any) -> Any:
-            return on.function(shallow, lambda member: len(member), structure)
+            return context.function(shallow, lambda member: len(member), structure)
 
         return (
             counted([None, (None,)], [[x, x], ([x],)]),
@@ -264,15 +264,17 @@ def shallow_errors(on: On, x: Any) -> Callable[[], Any]:
 
 up_to.behaviour(
     "depth-and-errors",
-    lambda make: [make.normal(2)],
+    lambda inputs: [inputs.normal(2)],
     matching(lambda x: ([2, (1,)], ["ValueError", "TypeError", "TypeError", "ValueError"])),
     prepare=shallow_errors,
 )
 up_to.value(
     "depth-zero-takes-all",
-    lambda make: [make.normal(5), make.normal(5)],
+    lambda inputs: [inputs.normal(5), inputs.normal(5)],
     reference=lambda x, y: x - y,
-    prepare=lambda on, x, y: lambda: on.function(None, lambda member: member["a"] - member["b"], {"a": x, "b": y}),
+    prepare=lambda context, x, y: (
+        lambda: context.function(None, lambda member: member["a"] - member["b"], {"a": x, "b": y})
+    ),
 )
 
 FUNCTIONS: list[Function] = [concat, map_structure, up_to_of_old, up_to]

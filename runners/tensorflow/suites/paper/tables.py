@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, Expected
 from runners.suite.sequences import aligned
 
@@ -19,10 +19,12 @@ Array = np.ndarray[Any, Any]
 HARBOURS = np.array([b"Genoa", b"Venice", b"Pisa", b"Palma", b"Ancona"])
 
 
-def looked_up(on: On, keys: Any, values: Any, queries: Any, *, default: Any, **options: Any) -> Callable[[], Any]:
+def looked_up(
+    context: Context, keys: Any, values: Any, queries: Any, *, default: Any, **options: Any
+) -> Callable[[], Any]:
     def call() -> Any:
-        table = tf.lookup.StaticHashTable(on.function(keys, values, **options), default)
-        return on.compiled(lambda: table.lookup(queries))()
+        table = tf.lookup.StaticHashTable(context.function(keys, values, **options), default)
+        return context.compiled(lambda: table.lookup(queries))()
 
     return call
 
@@ -33,21 +35,21 @@ def answers(keys: Array, values: Array, queries: Array, *, default: Any, **_: An
     return Expected(found, "string") if values.dtype.kind == "S" else found.astype(values.dtype)
 
 
-def numbered(count: int, *shape: int) -> Callable[[Make], Any]:
+def numbered(count: int, *shape: int) -> Callable[[Inputs], Any]:
     """As many keys, a value for each, and a query for each and for as many that are no keys; or queries of a shape."""
 
-    def inputs(make: Make) -> Any:
-        queries = make.integers(*shape, low=0, high=2 * count) if shape else make.rng.permutation(2 * count)
-        return [make.rng.permutation(2 * count)[:count], make.normal(count), queries]
+    def arguments(inputs: Inputs) -> Any:
+        queries = inputs.integers(*shape, low=0, high=2 * count) if shape else inputs.rng.permutation(2 * count)
+        return [inputs.rng.permutation(2 * count)[:count], inputs.normal(count), queries]
 
-    return inputs
+    return arguments
 
 
-def whole(count: int, dtype: str) -> Callable[[Make], Any]:
-    return lambda make: [
-        make.rng.permutation(2 * count)[:count],
-        make.integers(count, dtype=dtype),
-        make.rng.permutation(2 * count),
+def whole(count: int, dtype: str) -> Callable[[Inputs], Any]:
+    return lambda inputs: [
+        inputs.rng.permutation(2 * count)[:count],
+        inputs.integers(count, dtype=dtype),
+        inputs.rng.permutation(2 * count),
     ]
 
 
@@ -58,24 +60,24 @@ table.value("int64-to-int64", whole(20, "int64"), dtype="int64", default=-99)
 table.value("int64-to-int32", whole(20, "int32"), dtype="int32", default=-99)
 table.value(
     "string-to-int64",
-    lambda make: [HARBOURS, make.integers(5), np.array([[b"Pisa", b"Atlantis"], [b"Genoa", b"Pisa"]])],
+    lambda inputs: [HARBOURS, inputs.integers(5), np.array([[b"Pisa", b"Atlantis"], [b"Genoa", b"Pisa"]])],
     dtype="int64",
     default=-1,
 )
 table.value(
     "int64-to-string",
-    lambda make: [np.arange(5), HARBOURS, make.integers(3, 4, low=0, high=7)],
+    lambda inputs: [np.arange(5), HARBOURS, inputs.integers(3, 4, low=0, high=7)],
     dtype="int64",
     default=b"open sea",
 )
 table.value(
     "string-to-string",
-    lambda make: [HARBOURS, HARBOURS[::-1], np.append(HARBOURS[::2], [b"Venice", b"Palma", b"venice"])],
+    lambda inputs: [HARBOURS, HARBOURS[::-1], np.append(HARBOURS[::2], [b"Venice", b"Palma", b"venice"])],
     default=b"",
 )
 table.value(
     "one-key-one-query",
-    lambda make: [np.array([7]), make.normal(1), np.asarray(7)],
+    lambda inputs: [np.array([7]), inputs.normal(1), np.asarray(7)],
     tolerance=EXACT,
     default=2.0,
 )
@@ -88,24 +90,24 @@ def check_nothing_found(observed: Any, *_: Any, **__: Any) -> None:
 table.behaviour("no-queries", numbered(5, 0, 3), check_nothing_found, default=0.0)
 table.value(
     "same-key-same-value-twice",
-    lambda make: [np.array([3, 5, 3]), np.array([0.5, 1.5, 0.5]), np.array([5, 3, 4])],
+    lambda inputs: [np.array([3, 5, 3]), np.array([0.5, 1.5, 0.5]), np.array([5, 3, 4])],
     tolerance=EXACT,
     default=9.0,
 )
 table.value(
     "python-lists-with-dtypes",
-    lambda make: [make.integers(6, low=0, high=4)],
+    lambda inputs: [inputs.integers(6, low=0, high=4)],
     dtype="int32",
     reference=lambda queries: np.array([7, 8, 9, -1], "int32")[queries],
-    prepare=lambda on, queries: looked_up(
-        on, [0, 1, 2], [7, 8, 9], queries, default=-1, key_dtype=tf.int64, value_dtype=tf.int32
+    prepare=lambda context, queries: looked_up(
+        context, [0, 1, 2], [7, 8, 9], queries, default=-1, key_dtype=tf.int64, value_dtype=tf.int32
     ),
 )
 
 
-def sized(on: On, keys: Any, values: Any) -> Callable[[], Any]:
+def sized(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
     def call() -> Any:
-        filled = tf.lookup.StaticHashTable(on.function(keys, values), -1.0)
+        filled = tf.lookup.StaticHashTable(context.function(keys, values), -1.0)
         return filled.size(), sorted(aligned(*(each.numpy().tolist() for each in filled.export())))
 
     return call
@@ -113,7 +115,7 @@ def sized(on: On, keys: Any, values: Any) -> Callable[[], Any]:
 
 table.value(
     "size-and-export",
-    lambda make: [make.rng.permutation(40)[:20], make.normal(20)],
+    lambda inputs: [inputs.rng.permutation(40)[:20], inputs.normal(20)],
     reference=lambda keys, values: (
         np.asarray(len(keys)),
         sorted(aligned(keys.tolist(), values.tolist())),
@@ -122,10 +124,10 @@ table.value(
 )
 
 
-def vocabulary(on: On, keys: Any, values: Any, queries: Any, *, buckets: int) -> Callable[[], Any]:
+def vocabulary(context: Context, keys: Any, values: Any, queries: Any, *, buckets: int) -> Callable[[], Any]:
     def call() -> Any:
-        filled = tf.lookup.StaticVocabularyTable(on.function(keys, values), buckets)
-        return on.compiled(lambda: filled.lookup(queries))()
+        filled = tf.lookup.StaticVocabularyTable(context.function(keys, values), buckets)
+        return context.compiled(lambda: filled.lookup(queries))()
 
     return call
 
@@ -140,7 +142,7 @@ def check_vocabulary(observed: Any, keys: Array, values: Array, queries: Array, 
 
 table.behaviour(
     "vocabulary-with-unknown-words",
-    lambda make: [
+    lambda inputs: [
         HARBOURS,
         np.array([4, 2, 0, 1, 3]),
         np.array([b"Palma", *(f"rock {each}".encode() for each in range(30)), b"Genoa"]),
@@ -152,9 +154,9 @@ table.behaviour(
 )
 
 
-def through_a_data_set(on: On, keys: Any, values: Any, queries: Any) -> Callable[[], Any]:
+def through_a_data_set(context: Context, keys: Any, values: Any, queries: Any) -> Callable[[], Any]:
     def call() -> Any:
-        filled = tf.lookup.StaticHashTable(on.function(keys, values), -1.0)
+        filled = tf.lookup.StaticHashTable(context.function(keys, values), -1.0)
         return list(tf.data.Dataset.from_tensor_slices(queries).map(filled.lookup))
 
     return call
@@ -169,14 +171,14 @@ table.value(
 )
 
 
-def refused(on: On, keys: Any, values: Any) -> Callable[[], Any]:
+def refused(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
     """One key with two values, a default of another type, and more keys than values."""
     tries: Sequence[Callable[[], Any]] = (
         lambda: tf.lookup.StaticHashTable(
-            on.function(tf.concat([keys, keys], 0), tf.concat([values, -values], 0)), 0.0
+            context.function(tf.concat([keys, keys], 0), tf.concat([values, -values], 0)), 0.0
         ),
-        lambda: tf.lookup.StaticHashTable(on.function(keys, values), "none"),
-        lambda: tf.lookup.StaticHashTable(on.function(keys, values[1:]), 0.0),
+        lambda: tf.lookup.StaticHashTable(context.function(keys, values), "none"),
+        lambda: tf.lookup.StaticHashTable(context.function(keys, values[1:]), 0.0),
     )
     return lambda: [_error(each) for each in tries]
 
@@ -196,12 +198,12 @@ def check_refused(observed: Any, *_: Any) -> None:
     assert uneven == "InvalidArgumentError", f"more keys than values: {uneven}"
 
 
-table.behaviour("refuses-conflicts", lambda make: [np.arange(4), make.normal(4)], check_refused, prepare=refused)
+table.behaviour("refuses-conflicts", lambda inputs: [np.arange(4), inputs.normal(4)], check_refused, prepare=refused)
 
 
-def typed(on: On, keys: Any, values: Any) -> Callable[[], Any]:
+def typed(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
     def call() -> Any:
-        made = on.function(keys, values)
+        made = context.function(keys, values)
         return made.key_dtype.name, made.value_dtype.name
 
     return call
@@ -211,6 +213,6 @@ def check_typed(observed: Any, *_: Any) -> None:
     assert observed == ("int64", "float32"), f"it says that its dtypes are {observed}"
 
 
-table.behaviour("knows-its-dtypes", lambda make: [np.arange(4), make.normal(4)], check_typed, prepare=typed)
+table.behaviour("knows-its-dtypes", lambda inputs: [np.arange(4), inputs.normal(4)], check_typed, prepare=typed)
 
 FUNCTIONS: list[Function] = [table]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On, Prepare
+from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import (
     matching,
@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 average = Function("tf.train.ExponentialMovingAverage")
 
 
-def averaging(on: On, x: Any, *later: Any, decay: float, **options: Any) -> Callable[[], Any]:
+def averaging(context: Context, x: Any, *later: Any, decay: float, **options: Any) -> Callable[[], Any]:
     """The variable begins at ``x`` and is assigned one value after the other; the average after each.
 
     The first ``apply`` makes the shadow variables, so it is outside of what is compiled.
@@ -33,7 +33,7 @@ def averaging(on: On, x: Any, *later: Any, decay: float, **options: Any) -> Call
 
     def call() -> Any:
         held = tf.Variable(x)
-        moving = on.function(decay, **options)
+        moving = context.function(decay, **options)
         moving.apply([held])
 
         def follow() -> Any:
@@ -44,7 +44,7 @@ def averaging(on: On, x: Any, *later: Any, decay: float, **options: Any) -> Call
                 averages.append(tf.identity(moving.average(held)))
             return averages
 
-        followed = on.compiled(tf.autograph.experimental.do_not_convert(follow))()
+        followed = context.compiled(tf.autograph.experimental.do_not_convert(follow))()
         return [followed, held]
 
     return call
@@ -60,8 +60,8 @@ def averages(x: Array, *later: Array, decay: float, num_updates: Any = None, **_
     return [found, later[-1]]
 
 
-def series(count: int, *shape: int) -> Callable[[Make], Any]:
-    return lambda make: [make.normal(*shape) for _ in range(count)]
+def series(count: int, *shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.normal(*shape) for _ in range(count)]
 
 
 for name, shape, dtype in (
@@ -82,12 +82,12 @@ average.value(
 )
 
 
-def in_a_graph(on: On, x: Any, *later: Any, decay: float, zero_debias: bool = False) -> Callable[[], Any]:
+def in_a_graph(context: Context, x: Any, *later: Any, decay: float, zero_debias: bool = False) -> Callable[[], Any]:
     """In a session: the average after each update, and what a checkpoint would restore."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         held = new_variable("held", tf.constant(x.numpy()))
         given = v1.placeholder(x.dtype, x.shape)
-        moving = on.function(decay, zero_debias=zero_debias)
+        moving = context.function(decay, zero_debias=zero_debias)
         with tf.control_dependencies([held.assign(given)]):
             update = moving.apply([held])
         shadow = moving.average(held)
@@ -132,12 +132,12 @@ average.value(
 )
 
 
-def of_tensors(on: On, x: Any, y: Any, **options: Any) -> Callable[[], Any]:
+def of_tensors(context: Context, x: Any, y: Any, **options: Any) -> Callable[[], Any]:
     """A tensor that is no variable is averaged from zero on."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         start = v1.placeholder(x.dtype, x.shape)
         product = start * 2
-        moving = on.function(0.75, **options)
+        moving = context.function(0.75, **options)
         update = moving.apply([product])
         read = tf.identity(moving.average(product).read_value())
         first = v1.global_variables_initializer()
@@ -169,13 +169,13 @@ average.value(
 )
 
 
-def named(on: On, x: Any) -> Callable[[], Any]:
+def named(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        with own_graph(on):
+        with own_graph(context):
             with v1.variable_scope("layer"):
                 held = new_variable("weights", tf.ones_initializer(), 3)
                 fixed = new_variable("fixed", tf.ones_initializer(), 3, trainable=False)
-            moving = on.function(0.5, name="Smoothed")
+            moving = context.function(0.5, name="Smoothed")
             unknown = moving.average(held)
             moving.apply()
             restored = {key: each.op.name for key, each in moving.variables_to_restore().items()}
@@ -207,14 +207,14 @@ average.behaviour(
 global_step = Function("tf.compat.v1.train.get_global_step")
 
 
-def counting(on: On, x: Any, *, steps: int) -> Callable[[], Any]:
+def counting(context: Context, x: Any, *, steps: int) -> Callable[[], Any]:
     """An optimizer counts its steps in the variable that is found."""
-    with own_graph(on) as graph:
+    with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         v1.train.create_global_step()
         weights = new_variable("weights", tf.zeros_initializer(), *x.shape)
         loss = tf.reduce_sum((weights - start) ** 2)
-        found = on.function()
+        found = context.function()
         update = v1.train.GradientDescentOptimizer(0.25).minimize(loss, global_step=found)
         reads = [tf.identity(found), weights.read_value()]
         first = v1.global_variables_initializer()
@@ -236,28 +236,28 @@ def counted(x: Array, *, steps: int) -> Any:
 
 for count in (0, 1, 5):
     global_step.behaviour(
-        f"{count}-steps", lambda make: [make.normal(64, 32)], matching(counted), prepare=counting, steps=count
+        f"{count}-steps", lambda inputs: [inputs.normal(64, 32)], matching(counted), prepare=counting, steps=count
     )
 
 
-def looked_for(on: On, x: Any) -> Callable[[], Any]:
+def looked_for(context: Context, x: Any) -> Callable[[], Any]:
     """None where there is none; by its name; another graph's; what is no integer scalar is refused."""
 
     def call() -> Any:
         graph = tf.Graph()
-        with own_graph(on):
-            none = on.function()
-        with graph.as_default(), tf.device(on.device):
+        with own_graph(context):
+            none = context.function()
+        with graph.as_default(), tf.device(context.device):
             created = v1.train.get_or_create_global_step()
-            told = [created.op.name, created.dtype.name, created.shape.as_list(), on.function() is created]
+            told = [created.op.name, created.dtype.name, created.shape.as_list(), context.function() is created]
             again = refusal(v1.train.create_global_step)
-        with own_graph(on):
-            elsewhere = [on.function(), on.function(graph) is created]
+        with own_graph(context):
+            elsewhere = [context.function(), context.function(graph) is created]
             plain = v1.placeholder_with_default(tf.constant(41, tf.int64), [], name="global_step")
-            elsewhere.append(on.function() is plain)
-        with own_graph(on):
+            elsewhere.append(context.function() is plain)
+        with own_graph(context):
             v1.placeholder(tf.float32, [], name="global_step")
-            wrong = refusal(on.function)
+            wrong = refusal(context.function)
         return none, told, again, elsewhere, wrong, x * 2
 
     return call
@@ -265,7 +265,7 @@ def looked_for(on: On, x: Any) -> Callable[[], Any]:
 
 global_step.behaviour(
     "looked-for",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     matching(
         lambda x: (
             None,
@@ -280,12 +280,12 @@ global_step.behaviour(
 )
 
 
-def incremented(on: On, x: Any) -> Callable[[], Any]:
-    with own_graph(on) as graph:
+def incremented(context: Context, x: Any) -> Callable[[], Any]:
+    with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         v1.train.create_global_step()
-        scaled = start * tf.cast(on.function(), x.dtype)
-        more = v1.assign_add(on.function(), 3)
+        scaled = start * tf.cast(context.function(), x.dtype)
+        more = v1.assign_add(context.function(), 3)
         first = v1.global_variables_initializer()
     session = session_of(graph)
 
@@ -298,7 +298,7 @@ def incremented(on: On, x: Any) -> Callable[[], Any]:
 
 global_step.behaviour(
     "in-a-computation",
-    lambda make: [make.normal(9, 4)],
+    lambda inputs: [inputs.normal(9, 4)],
     matching(lambda x: [np.asarray(3), 3 * x, np.asarray(6)]),
     prepare=incremented,
 )
@@ -310,16 +310,18 @@ gradient_error = Function("tf.compat.v1.test.compute_gradient_error")
 def differing(build: Callable[[Any], Any]) -> Prepare:
     """The largest difference between the gradient of ``build`` and what differences of its values say."""
 
-    def prepare(on: On, x: Any) -> Callable[[], Any]:
-        with own_graph(on) as graph:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
+        with own_graph(context) as graph:
             start = v1.placeholder(x.dtype, x.shape)
             end = build(start)
         session, values = session_of(graph), x.numpy()
 
         def call() -> Any:
             # It adds operations to the default graph.
-            with graph.as_default(), tf.device(on.device), session.as_default():
-                return float(on.function(start, x.shape.as_list(), end, end.shape.as_list(), x_init_value=values)), x
+            with graph.as_default(), tf.device(context.device), session.as_default():
+                return float(
+                    context.function(start, x.shape.as_list(), end, end.shape.as_list(), x_init_value=values)
+                ), x
 
         return call
 
@@ -345,8 +347,8 @@ def halved_slope(observed: Any, x: Array) -> None:
     assert abs(error - wanted) < 1e-3 * wanted, f"the error is {error}, expected {wanted}"
 
 
-def small(*shape: int) -> Callable[[Make], Any]:
-    return lambda make: [make.uniform(*shape, low=0.5, high=2.0)]
+def small(*shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.uniform(*shape, low=0.5, high=2.0)]
 
 
 gradient_error.behaviour("right-float32", small(3, 4), within(1e-9, 5e-3), prepare=differing(lambda x: tf.tanh(x) * x))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Function, Make, On, Prepare
+from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import (
     compiled,
@@ -27,8 +27,8 @@ Array = np.ndarray[Any, Any]
 variable = Function("tf.Variable")
 
 
-def created(on: On, x: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: on.function(x, **options)
+def created(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
+    return lambda: context.function(x, **options)
 
 
 def unchanged(x: Array) -> Array:
@@ -38,36 +38,38 @@ def unchanged(x: Array) -> Array:
 for kind in ("float32", "float64", "float16", "bfloat16", "complex64"):
     variable.value(
         f"{kind}-created-128x128",
-        lambda make: [make.normal(128, 128)],
+        lambda inputs: [inputs.normal(128, 128)],
         dtype=kind,
         reference=unchanged,
         prepare=created,
     )
-variable.value("int32-created", lambda make: [make.integers(9, 4, dtype="int32")], reference=unchanged, prepare=created)
-variable.value("int64-created", lambda make: [make.integers(9, 4)], reference=unchanged, prepare=created)
-variable.value("bool-created", lambda make: [make.booleans(9, 4)], reference=unchanged, prepare=created)
-variable.value("no-elements", lambda make: [make.normal(0, 3)], reference=unchanged, prepare=created)
+variable.value(
+    "int32-created", lambda inputs: [inputs.integers(9, 4, dtype="int32")], reference=unchanged, prepare=created
+)
+variable.value("int64-created", lambda inputs: [inputs.integers(9, 4)], reference=unchanged, prepare=created)
+variable.value("bool-created", lambda inputs: [inputs.booleans(9, 4)], reference=unchanged, prepare=created)
+variable.value("no-elements", lambda inputs: [inputs.normal(0, 3)], reference=unchanged, prepare=created)
 variable.value(
     "dtype-given",
-    lambda make: [[[1, 2], [3, 4]]],
+    lambda inputs: [[[1, 2], [3, 4]]],
     reference=lambda x: np.array(x, "float64"),
-    prepare=lambda on, x: lambda: on.function(x, dtype=on.dtype),
+    prepare=lambda context, x: lambda: context.function(x, dtype=context.dtype),
     dtype="float16",
 )
 variable.value(
     "initial-value-called",
-    lambda make: [make.normal(5, 4)],
+    lambda inputs: [inputs.normal(5, 4)],
     reference=lambda x: 2 * x,
-    prepare=lambda on, x: lambda: on.function(lambda: 2 * x),
+    prepare=lambda context, x: lambda: context.function(lambda: 2 * x),
 )
 
 
 def stepping(step: Callable[..., Any]) -> Prepare:
     """``step(variable, *others)``, each time from what the last one left; what it returned and what is held."""
 
-    def prepare(on: On, x: Any, *others: Any) -> Callable[[], Any]:
-        held = on.function(x)
-        stepped = on.compiled(tf.autograph.experimental.do_not_convert(lambda: step(held, *others)))
+    def prepare(context: Context, x: Any, *others: Any) -> Callable[[], Any]:
+        held = context.function(x)
+        stepped = context.compiled(tf.autograph.experimental.do_not_convert(lambda: step(held, *others)))
         return lambda: [stepped(), held]
 
     return prepare
@@ -76,15 +78,15 @@ def stepping(step: Callable[..., Any]) -> Prepare:
 def steps(
     name: str,
     step: Callable[..., Any],
-    inputs: Callable[[Make], Any],
+    arguments: Callable[[Inputs], Any],
     reference: Callable[..., Any],
     dtype: str = "float32",
 ) -> None:
-    variable.value(name, inputs, reference=reference, prepare=stepping(step), dtype=dtype)
+    variable.value(name, arguments, reference=reference, prepare=stepping(step), dtype=dtype)
 
 
-def pair(*shape: int) -> Callable[[Make], Any]:
-    return lambda make: [make.normal(*shape), make.normal(*shape)]
+def pair(*shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: [inputs.normal(*shape), inputs.normal(*shape)]
 
 
 def read_twice(held: Any, y: Any) -> Any:
@@ -135,27 +137,27 @@ steps(
     pair(6, 5),
     lambda x, y: [[x + y, y - x, -x, x > y, x[2]], x],
 )
-steps("part-assigned", parts_assigned, lambda make: [make.normal(5, 6), make.normal(2, 3)], parts_reference)
-steps("rows-added", rows_added, lambda make: [make.normal(6, 4), make.normal(3, 4)], rows_reference)
+steps("part-assigned", parts_assigned, lambda inputs: [inputs.normal(5, 6), inputs.normal(2, 3)], parts_reference)
+steps("rows-added", rows_added, lambda inputs: [inputs.normal(6, 4), inputs.normal(3, 4)], rows_reference)
 steps(
     "rows-gathered",
     lambda held: tf.gather(held, [3, 0, 3]),
-    lambda make: [make.normal(6, 4)],
+    lambda inputs: [inputs.normal(6, 4)],
     lambda x: [x[[3, 0, 3]], x],
 )
 steps("gradient", slopes, pair(12, 7), lambda x, y: [2 * x * y, x])
 steps(
     "int64-counted",
     lambda held: held.assign_add(tf.ones_like(held)).read_value(),
-    lambda make: [make.integers(5)],
+    lambda inputs: [inputs.integers(5)],
     lambda x: [x + 1] * 2,
     "int64",
 )
 
 
-def of_any_length(on: On, x: Any, longer: Any) -> Callable[[], Any]:
+def of_any_length(context: Context, x: Any, longer: Any) -> Callable[[], Any]:
     def call() -> Any:
-        held = on.function(x, shape=tf.TensorShape([None, x.shape[1]]))
+        held = context.function(x, shape=tf.TensorShape([None, x.shape[1]]))
         first = held.read_value()
         held.assign(longer)
         return [first, held.read_value()]
@@ -165,17 +167,17 @@ def of_any_length(on: On, x: Any, longer: Any) -> Callable[[], Any]:
 
 variable.value(
     "shape-may-change",
-    lambda make: [make.normal(2, 4), make.normal(5, 4)],
+    lambda inputs: [inputs.normal(2, 4), inputs.normal(5, 4)],
     reference=lambda x, longer: [x, longer],
     prepare=of_any_length,
 )
 
 
-def kept_by_a_function(on: On, x: Any) -> Callable[[], Any]:
+def kept_by_a_function(context: Context, x: Any) -> Callable[[], Any]:
     """A ``tf.function`` keeps its state in variables; each call adds once more."""
 
     def call() -> Any:
-        total = on.function(tf.zeros_like(x))
+        total = context.function(tf.zeros_like(x))
         add = tf.function(lambda: total.assign_add(x).read_value(), autograph=False)
         return [add(), add(), total]
 
@@ -184,33 +186,35 @@ def kept_by_a_function(on: On, x: Any) -> Callable[[], Any]:
 
 variable.value(
     "state-of-a-function",
-    lambda make: [make.normal(16, 4)],
+    lambda inputs: [inputs.normal(16, 4)],
     reference=lambda x: [x, 2 * x, 2 * x],
     prepare=kept_by_a_function,
 )
 
 
-def run_in_a_graph(on: On, x: Any) -> Callable[[], Any]:
-    with own_graph(on) as graph:
-        held = on.function(x.numpy())
-        doubled = compiled(on, lambda: held.read_value() * 2)
+def run_in_a_graph(context: Context, x: Any) -> Callable[[], Any]:
+    with own_graph(context) as graph:
+        held = context.function(x.numpy())
+        doubled = compiled(context, lambda: held.read_value() * 2)
     session = initialised(graph)
     return lambda: fetched(session.run(doubled), doubled)
 
 
-variable.behaviour("in-a-graph", lambda make: [make.normal(9, 5)], matching(lambda x: 2 * x), prepare=run_in_a_graph)
+variable.behaviour(
+    "in-a-graph", lambda inputs: [inputs.normal(9, 5)], matching(lambda x: 2 * x), prepare=run_in_a_graph
+)
 
 
-def described(on: On, x: Any) -> Callable[[], Any]:
+def described(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
-        held = on.function(x, trainable=False, name="held")
+        held = context.function(x, trainable=False, name="held")
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(held * 2)
         told = [held.name, held.trainable, held.shape.as_list(), held.dtype.name, tape.gradient(loss, held)]
         errors = [
             refusal(lambda: held.assign(x[:2])),
             refusal(lambda: held.assign(tf.cast(x, tf.float64))),
-            refusal(lambda: on.function()),
+            refusal(lambda: context.function()),
         ]
         return told, errors, held
 
@@ -219,7 +223,7 @@ def described(on: On, x: Any) -> Callable[[], Any]:
 
 variable.behaviour(
     "not-trainable-and-errors",
-    lambda make: [make.normal(4, 3)],
+    lambda inputs: [inputs.normal(4, 3)],
     matching(
         lambda x: (
             ["held:0", False, [4, 3], "float32", None],

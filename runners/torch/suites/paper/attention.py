@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.suite.cases import Make
+from runners.suite.cases import Inputs
 from runners.suite.optional import optional
 
 special = optional("scipy.special")
@@ -21,7 +21,9 @@ Array = np.ndarray[Any, Any]
 Weights = Mapping[str, Array]
 
 
-def layer_weights(make: Make, prefix: str, width: int, hidden: int, *, decoder: bool, bias: bool) -> dict[str, Array]:
+def layer_weights(
+    inputs: Inputs, prefix: str, width: int, hidden: int, *, decoder: bool, bias: bool
+) -> dict[str, Array]:
     """The weights of one encoder or decoder layer, named as torch names them."""
     shapes: dict[str, tuple[int, ...]] = {}
     for attention in ("self_attn", "multihead_attn") if decoder else ("self_attn",):
@@ -31,15 +33,15 @@ def layer_weights(make: Make, prefix: str, width: int, hidden: int, *, decoder: 
         shapes[f"{attention}.out_proj.bias"] = (width,)
     shapes |= {"linear1.weight": (hidden, width), "linear1.bias": (hidden,)}
     shapes |= {"linear2.weight": (width, hidden), "linear2.bias": (width,)}
-    weights = {name: make.normal(*shape) / math.sqrt(shape[-1]) for name, shape in shapes.items()}
+    weights = {name: inputs.normal(*shape) / math.sqrt(shape[-1]) for name, shape in shapes.items()}
     for place in range(1, 4 if decoder else 3):
-        weights |= norm_weights(make, f"norm{place}.", width, bias=True)
+        weights |= norm_weights(inputs, f"norm{place}.", width, bias=True)
     return {prefix + name: each for name, each in weights.items() if bias or not name.endswith("bias")}
 
 
-def norm_weights(make: Make, prefix: str, width: int, *, bias: bool) -> dict[str, Array]:
-    weights = {f"{prefix}weight": make.uniform(width, low=0.5, high=1.5)}
-    return {**weights, f"{prefix}bias": make.normal(width) / 2} if bias else weights
+def norm_weights(inputs: Inputs, prefix: str, width: int, *, bias: bool) -> dict[str, Array]:
+    weights = {f"{prefix}weight": inputs.uniform(width, low=0.5, high=1.5)}
+    return {**weights, f"{prefix}bias": inputs.normal(width) / 2} if bias else weights
 
 
 def normalise(values: Array, weights: Weights, prefix: str, eps: float) -> Array:

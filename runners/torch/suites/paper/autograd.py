@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, On, Prepare
+from runners.suite.cases import Context, Function, Prepare
 from runners.suite.checks import EXACT, Mismatch, Tolerance
 
 
 def of(function: Callable[..., Any]) -> Prepare:
     """``jvp`` of ``function``; the arguments are its inputs and the direction."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        return partial(on.function, function, *arguments, **options)
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        return partial(context.function, function, *arguments, **options)
 
     return prepare
 
@@ -38,21 +38,21 @@ def unrelated(x: Any) -> Any:
     return torch.ones_like(x)
 
 
-def differentiated_again(on: On, x: Any, direction: Any) -> Callable[[], Any]:
+def differentiated_again(context: Context, x: Any, direction: Any) -> Callable[[], Any]:
     """The gradient of the sum of a ``jvp`` that kept its graph."""
 
     def call() -> list[Any]:
         inputs = x.detach().requires_grad_()
-        outputs, along = on.function(cubed, inputs, direction, create_graph=True)
+        outputs, along = context.function(cubed, inputs, direction, create_graph=True)
         return [outputs, along, *torch.autograd.grad(along.sum(), inputs)]
 
     return call
 
 
-def refusing(on: On, x: Any, direction: Any) -> Callable[[], Any]:
+def refusing(context: Context, x: Any, direction: Any) -> Callable[[], Any]:
     def call() -> str:
         try:
-            on.function(unrelated, x, direction, strict=True)
+            context.function(unrelated, x, direction, strict=True)
         except RuntimeError as error:
             return str(error)
         return "returned"
@@ -68,120 +68,123 @@ def refused(observed: Any, x: Any, direction: Any) -> None:
 jvp = Function("torch.autograd.functional.jvp")
 jvp.value(
     "float32-64x128-exp",
-    lambda make: [make.uniform(64, 128, low=-2, high=2), make.normal(64, 128)],
+    lambda inputs: [inputs.uniform(64, 128, low=-2, high=2), inputs.normal(64, 128)],
     prepare=of(torch.exp),
     reference=lambda x, v: (np.exp(x), np.exp(x) * v),
 )
 jvp.value(
     "float64-tanh",
-    lambda make: [make.normal(20), make.normal(20)],
+    lambda inputs: [inputs.normal(20), inputs.normal(20)],
     dtype="float64",
     prepare=of(torch.tanh),
     reference=lambda x, v: (np.tanh(x), v / np.cosh(x) ** 2),
 )
 jvp.value(
     "bfloat16-square",
-    lambda make: [make.integers(8) / 4, make.integers(8) / 4],
+    lambda inputs: [inputs.integers(8) / 4, inputs.integers(8) / 4],
     dtype="bfloat16",
     prepare=of(torch.square),
     reference=lambda x, v: (x * x, 2 * x * v),
 )
 jvp.value(
     "complex64-square",
-    lambda make: [make.normal(6) + 1j * make.normal(6), make.normal(6) - 2j],
+    lambda inputs: [inputs.normal(6) + 1j * inputs.normal(6), inputs.normal(6) - 2j],
     dtype="complex64",
     prepare=of(torch.square),
     reference=lambda x, v: (x * x, 2 * x * v),
 )
 jvp.value(
     "float32-product-of-matrices",
-    lambda make: [(make.normal(6, 5), make.normal(5, 4)), (make.normal(6, 5), make.normal(5, 4))],
+    lambda inputs: [(inputs.normal(6, 5), inputs.normal(5, 4)), (inputs.normal(6, 5), inputs.normal(5, 4))],
     prepare=of(product),
     reference=lambda x, v: (x[0] @ x[1], v[0] @ x[1] + x[0] @ v[1]),
 )
 jvp.value(
     "several-outputs",
-    lambda make: [(make.normal(7), make.normal(7)), (make.normal(7), make.normal(7))],
+    lambda inputs: [(inputs.normal(7), inputs.normal(7)), (inputs.normal(7), inputs.normal(7))],
     prepare=of(product_and_sum),
     reference=lambda x, v: ((x[0] * x[1], x[0] + x[1]), (v[0] * x[1] + x[0] * v[1], v[0] + v[1])),
 )
 jvp.value(
     "scalar-output",
-    lambda make: [make.normal(4, 4), make.normal(4, 4)],
+    lambda inputs: [inputs.normal(4, 4), inputs.normal(4, 4)],
     prepare=of(lambda x: x.square().sum()),
     reference=lambda x, v: (np.asarray((x * x).sum()), np.asarray(2 * (x * v).sum())),
 )
 jvp.value(
     "scalar-without-direction",
-    lambda make: [make.normal()],
+    lambda inputs: [inputs.normal()],
     prepare=of(torch.sin),
     reference=lambda x: (np.asarray(np.sin(x)), np.asarray(np.cos(x))),
 )
 jvp.value(
     "independent-output-has-no-slope",
-    lambda make: [make.normal(5), make.normal(5)],
+    lambda inputs: [inputs.normal(5), inputs.normal(5)],
     prepare=of(unrelated),
     reference=lambda x, v: (np.ones_like(x), np.zeros_like(x)),
 )
 jvp.value(
     "matrix-inverse",
-    lambda make: [0.3 * make.normal(4, 4) + 2 * np.eye(4), make.normal(4, 4)],
+    lambda inputs: [0.3 * inputs.normal(4, 4) + 2 * np.eye(4), inputs.normal(4, 4)],
     prepare=of(torch.linalg.inv),
     reference=lambda x, v: (np.linalg.inv(x), -np.linalg.inv(x) @ v @ np.linalg.inv(x)),
     tolerance=Tolerance(1e-4, 1e-5),
 )
 jvp.value(
     "gathered-rows",
-    lambda make: [make.normal(5, 3), make.normal(5, 3)],
+    lambda inputs: [inputs.normal(5, 3), inputs.normal(5, 3)],
     prepare=of(lambda x: x[[4, 0, 4]]),
     reference=lambda x, v: (x[[4, 0, 4]], v[[4, 0, 4]]),
 )
 jvp.value(
     "largest-of-each-row",
-    lambda make: [make.distinct(6, 9), make.normal(6, 9)],
+    lambda inputs: [inputs.distinct(6, 9), inputs.normal(6, 9)],
     prepare=of(lambda x: x.max(1).values),
     reference=lambda x, v: (x.max(1), v[np.arange(6), x.argmax(1)]),
 )
 jvp.value(
     "broadcast",
-    lambda make: [(make.normal(3, 1), make.normal(4)), (make.normal(3, 1), make.normal(4))],
+    lambda inputs: [(inputs.normal(3, 1), inputs.normal(4)), (inputs.normal(3, 1), inputs.normal(4))],
     prepare=of(lambda a, b: a * b),
     reference=lambda x, v: (x[0] * x[1], v[0] * x[1] + x[0] * v[1]),
 )
 jvp.value(
-    "empty", lambda make: [make.normal(0, 3), make.normal(0, 3)], prepare=of(cubed), reference=lambda x, v: (x, v)
+    "empty", lambda inputs: [inputs.normal(0, 3), inputs.normal(0, 3)], prepare=of(cubed), reference=lambda x, v: (x, v)
 )
 jvp.value(
     "strict",
-    lambda make: [make.normal(6), make.normal(6)],
+    lambda inputs: [inputs.normal(6), inputs.normal(6)],
     prepare=of(cubed),
     reference=lambda x, v, strict: (x**3, 3 * x**2 * v),
     strict=True,
 )
 jvp.value(
     "graph-kept-for-the-next-derivative",
-    lambda make: [make.normal(6), make.normal(6)],
+    lambda inputs: [inputs.normal(6), inputs.normal(6)],
     prepare=differentiated_again,
     reference=lambda x, v: [x**3, 3 * x**2 * v, 6 * x * v],
 )
 jvp.behaviour(
-    "strict-refuses-an-independent-output", lambda make: [make.normal(3), make.normal(3)], refused, prepare=refusing
+    "strict-refuses-an-independent-output",
+    lambda inputs: [inputs.normal(3), inputs.normal(3)],
+    refused,
+    prepare=refusing,
 )
 
 
-def described(on: On, x: Any, **options: Any) -> Callable[[], Any]:
+def described(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
     def call() -> list[Any]:
-        variable = on.function(x, **options)
+        variable = context.function(x, **options)
         return [variable, variable.requires_grad, variable.is_leaf]
 
     return call
 
 
-def followed(on: On, x: Any) -> Callable[[], Any]:
+def followed(context: Context, x: Any) -> Callable[[], Any]:
     """Backward through a polynomial of the variable."""
 
     def call() -> list[Any]:
-        variable = on.function(x, requires_grad=True)
+        variable = context.function(x, requires_grad=True)
         outputs = variable**2 + 3 * variable
         outputs.sum().backward()
         found, variable.grad = variable.grad, None
@@ -196,32 +199,32 @@ def is_a_variable(observed: Any, x: Any) -> None:
 
 
 variable = Function("torch.autograd.Variable", lambda x, requires_grad=False: [x, requires_grad, True], described)
-variable.value("float32-256x256", lambda make: [make.normal(256, 256)], tolerance=EXACT)
-variable.value("float64", lambda make: [make.normal(5)], dtype="float64", tolerance=EXACT, requires_grad=True)
-variable.value("float16", lambda make: [make.normal(5)], dtype="float16", tolerance=EXACT, requires_grad=True)
-variable.value("bfloat16", lambda make: [make.normal(5)], dtype="bfloat16", tolerance=EXACT, requires_grad=True)
-variable.value("complex64", lambda make: [make.normal(5) + 1j], dtype="complex64", requires_grad=True)
-variable.value("int64", lambda make: [make.integers(3, 4)], dtype="int64")
-variable.value("bool", lambda make: [make.booleans(6)], dtype="bool", requires_grad=False)
-variable.value("scalar", lambda make: [make.normal()], requires_grad=True)
-variable.value("empty", lambda make: [make.normal(0, 2)], requires_grad=True)
+variable.value("float32-256x256", lambda inputs: [inputs.normal(256, 256)], tolerance=EXACT)
+variable.value("float64", lambda inputs: [inputs.normal(5)], dtype="float64", tolerance=EXACT, requires_grad=True)
+variable.value("float16", lambda inputs: [inputs.normal(5)], dtype="float16", tolerance=EXACT, requires_grad=True)
+variable.value("bfloat16", lambda inputs: [inputs.normal(5)], dtype="bfloat16", tolerance=EXACT, requires_grad=True)
+variable.value("complex64", lambda inputs: [inputs.normal(5) + 1j], dtype="complex64", requires_grad=True)
+variable.value("int64", lambda inputs: [inputs.integers(3, 4)], dtype="int64")
+variable.value("bool", lambda inputs: [inputs.booleans(6)], dtype="bool", requires_grad=False)
+variable.value("scalar", lambda inputs: [inputs.normal()], requires_grad=True)
+variable.value("empty", lambda inputs: [inputs.normal(0, 2)], requires_grad=True)
 variable.value(
     "gradient",
-    lambda make: [make.normal(8, 9)],
+    lambda inputs: [inputs.normal(8, 9)],
     prepare=followed,
     reference=lambda x: [x**2 + 3 * x, 2 * x + 3],
 )
 variable.value(
     "shares-its-memory",
-    lambda make: [make.normal(4)],
-    prepare=lambda on, x: lambda: [on.function(x).fill_(2.5), x],
+    lambda inputs: [inputs.normal(4)],
+    prepare=lambda context, x: lambda: [context.function(x).fill_(2.5), x],
     reference=lambda x: [np.full(4, 2.5)] * 2,
 )
 variable.behaviour(
     "every-tensor-is-one",
-    lambda make: [make.normal(3)],
+    lambda inputs: [inputs.normal(3)],
     is_a_variable,
-    prepare=lambda on, x: lambda: [isinstance(x, on.function), isinstance(1.0, on.function)],
+    prepare=lambda context, x: lambda: [isinstance(x, context.function), isinstance(1.0, context.function)],
 )
 
 FUNCTIONS: list[Function] = [jvp, variable]

@@ -14,16 +14,16 @@ from typing import Any
 
 import torch
 
-from runners.suite.cases import On, Prepare
+from runners.suite.cases import Context, Prepare
 
 
-def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
     *called, upstream = arguments
     wanted = [each.requires_grad_() for each in _arrays(called) if each.is_floating_point() or each.is_complex()]
 
     def call() -> list[Any]:
-        result = on.function(*called, **options)
+        result = context.function(*called, **options)
         return [result, *torch.autograd.grad(result, wanted, upstream)]
 
     return call
@@ -32,9 +32,9 @@ def gradient(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
 def into(dtype: torch.dtype | None = None) -> Prepare:
     """With ``out=`` an empty tensor (of the case's dtype by default): ``[result, out]``."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        out = torch.empty(0, dtype=dtype or on.dtype, device=on.device)
-        return lambda: [on.function(*arguments, out=out, **options), out]
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        out = torch.empty(0, dtype=dtype or context.dtype, device=context.device)
+        return lambda: [context.function(*arguments, out=out, **options), out]
 
     return prepare
 
@@ -44,16 +44,16 @@ def both(reference: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments, **options: [reference(*arguments, **options)] * 2
 
 
-def strided(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def strided(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Every array is every other element of one twice as long, and its axes lie in reverse order."""
-    return partial(on.function, *(_strided(each) for each in arguments), **options)
+    return partial(context.function, *(_strided(each) for each in arguments), **options)
 
 
 def using(**fixed: Any) -> Prepare:
     """With further options, for those whose names ``Function.value`` takes itself."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        return partial(on.function, *arguments, **fixed, **options)
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        return partial(context.function, *arguments, **fixed, **options)
 
     return prepare
 
@@ -61,8 +61,8 @@ def using(**fixed: Any) -> Prepare:
 def created(**fixed: Any) -> Prepare:
     """For functions that make an array of their own: it must come to be on the device."""
 
-    def prepare(on: On, *arguments: Any, **options: Any) -> Callable[[], Any]:
-        return partial(on.function, *arguments, device=on.device, **fixed, **options)
+    def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+        return partial(context.function, *arguments, device=context.device, **fixed, **options)
 
     return prepare
 

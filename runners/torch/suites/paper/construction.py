@@ -12,33 +12,33 @@ from typing import Any
 
 import torch
 
-from runners.suite.cases import On
+from runners.suite.cases import Context
 from runners.suite.sequences import aligned
 
 Weights = Mapping[str, Any]
 
 
-def build(on: On, weights: Weights, options: Mapping[str, Any]) -> Any:
+def build(context: Context, weights: Weights, options: Mapping[str, Any]) -> Any:
     """The module on the device in the case's dtype; its own initial weights are replaced.
 
     A module without weights has nothing to place, and its constructor takes no device.
     """
     if not weights:
-        return on.function(**options)
-    module = on.function(**options, device=on.device, dtype=on.dtype)
+        return context.function(**options)
+    module = context.function(**options, device=context.device, dtype=context.dtype)
     module.load_state_dict(weights)
     return module
 
 
-def forward(on: On, weights: Weights, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def forward(context: Context, weights: Weights, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """One forward pass in training mode, as built."""
-    module = build(on, weights, options)
+    module = build(context, weights, options)
     return lambda: module(*arguments)
 
 
-def forward_evaluating(on: On, weights: Weights, *arguments: Any, **options: Any) -> Callable[[], Any]:
+def forward_evaluating(context: Context, weights: Weights, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """One forward pass in evaluation mode without gradients: what serves a model."""
-    module = build(on, weights, options).eval()
+    module = build(context, weights, options).eval()
 
     def call() -> Any:
         with torch.no_grad():
@@ -47,25 +47,25 @@ def forward_evaluating(on: On, weights: Weights, *arguments: Any, **options: Any
     return call
 
 
-def forward_transposed(on: On, weights: Weights, argument: Any, **options: Any) -> Callable[[], Any]:
+def forward_transposed(context: Context, weights: Weights, argument: Any, **options: Any) -> Callable[[], Any]:
     """A forward pass on a non-contiguous view: the argument with its last two axes swapped."""
-    module = build(on, weights, options)
+    module = build(context, weights, options)
     view = argument.transpose(-1, -2)
     return lambda: module(view)
 
 
-def forward_channels_last(on: On, weights: Weights, argument: Any, **options: Any) -> Callable[[], Any]:
+def forward_channels_last(context: Context, weights: Weights, argument: Any, **options: Any) -> Callable[[], Any]:
     """A forward pass in the channels-last memory format, weights included."""
     layout = torch.channels_last if argument.dim() == 4 else torch.channels_last_3d
-    module = build(on, weights, options).to(memory_format=layout)
+    module = build(context, weights, options).to(memory_format=layout)
     laid_out = argument.contiguous(memory_format=layout)
     return lambda: module(laid_out)
 
 
-def gradients(on: On, weights: Weights, *inputs_and_cotangent: Any, **options: Any) -> Callable[[], Any]:
+def gradients(context: Context, weights: Weights, *inputs_and_cotangent: Any, **options: Any) -> Callable[[], Any]:
     """Forward and backward: the result, the gradients of the inputs, those of the weights by name."""
     *inputs, cotangent = inputs_and_cotangent
-    module = build(on, weights, options)
+    module = build(context, weights, options)
     leaves = [each.detach().requires_grad_() for each in inputs]
     names = [name for name, _ in module.named_parameters()]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.suite.cases import Function, Make
+from runners.suite.cases import Function, Inputs
 from runners.torch.suites.paper import construction, library_modules
 from runners.torch.suites.paper.gradients import DIFFERENCES, backward
 from runners.torch.suites.paper.windows import convolve
@@ -21,7 +21,7 @@ Weights = dict[str, Array]
 
 
 def convolution_weights(
-    make: Make,
+    inputs: Inputs,
     axes: int,
     *,
     in_channels: int,
@@ -33,8 +33,8 @@ def convolution_weights(
 ) -> Weights:
     kernel = (kernel_size,) * axes if isinstance(kernel_size, int) else kernel_size
     shape = (out_channels, in_channels // groups, *kernel)
-    weights = {"weight": make.normal(*shape) / math.sqrt(math.prod(shape[1:]))}
-    return {**weights, "bias": make.normal(out_channels)} if bias else weights
+    weights = {"weight": inputs.normal(*shape) / math.sqrt(math.prod(shape[1:]))}
+    return {**weights, "bias": inputs.normal(out_channels)} if bias else weights
 
 
 def convolution_reference(
@@ -63,7 +63,7 @@ def convolution_case(
     chosen = {"in_channels": shape[-axes - 1], "out_channels": channels, "kernel_size": kernel, **options}
     function.value(
         name,
-        lambda make: (convolution_weights(make, axes, **chosen), make.normal(*shape)),
+        lambda inputs: (convolution_weights(inputs, axes, **chosen), inputs.normal(*shape)),
         dtype=dtype,
         prepare=prepare,
         **chosen,
@@ -75,7 +75,7 @@ def convolution_gradient(function: Function, name: str, *shape: int, out: tuple[
     chosen = {"in_channels": shape[-axes - 1], "out_channels": out[-axes - 1], **options}
     function.value(
         name,
-        lambda make: (convolution_weights(make, axes, **chosen), make.normal(*shape), make.normal(*out)),
+        lambda inputs: (convolution_weights(inputs, axes, **chosen), inputs.normal(*shape), inputs.normal(*out)),
         dtype="float64",
         tolerance=DIFFERENCES,
         reference=backward(convolution_reference),
@@ -113,10 +113,10 @@ convolution_case(conv3d, "unbatched", 2, 5, 5, 5, channels=2, kernel=3)
 convolution_gradient(conv3d, "gradient", 1, 2, 3, 3, 3, out=(1, 2, 2, 2, 2), kernel_size=2)
 
 library_modules.add_cases(
-    conv2d, lambda make, sample: (convolution_weights(make, 2, **sample.options), *sample.arguments(make))
+    conv2d, lambda inputs, sample: (convolution_weights(inputs, 2, **sample.options), *sample.arguments(inputs))
 )
 library_modules.add_cases(
-    conv3d, lambda make, sample: (convolution_weights(make, 3, **sample.options), *sample.arguments(make))
+    conv3d, lambda inputs, sample: (convolution_weights(inputs, 3, **sample.options), *sample.arguments(inputs))
 )
 
 FUNCTIONS: list[Function] = [conv2d, conv3d]

@@ -8,39 +8,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.checks import Tolerance
 
 PRODUCT = Tolerance(1e-4, 1e-3)
 
 
-def waited(on: On, x: Any, *device: Any) -> Callable[[], Any]:
+def waited(context: Context, x: Any, *device: Any) -> Callable[[], Any]:
     """What was launched before the wait is there after it."""
 
     def call() -> Any:
         product = x @ x
-        on.function(*device)
+        context.function(*device)
         return product
 
     return call
 
 
 synchronize = Function("torch.cuda.synchronize", lambda x, *device: x @ x, prepare=waited)
-synchronize.value("float32-256x256", lambda make: [make.normal(256, 256)], tolerance=PRODUCT)
-synchronize.value("device-by-index", lambda make: [make.normal(16, 16), 0], tolerance=PRODUCT)
-synchronize.value("device-by-name", lambda make: [make.normal(16, 16), "cuda:0"], tolerance=PRODUCT)
-synchronize.value("nothing-launched", lambda make: [], prepare=lambda on: on.function, reference=lambda: None)
+synchronize.value("float32-256x256", lambda inputs: [inputs.normal(256, 256)], tolerance=PRODUCT)
+synchronize.value("device-by-index", lambda inputs: [inputs.normal(16, 16), 0], tolerance=PRODUCT)
+synchronize.value("device-by-name", lambda inputs: [inputs.normal(16, 16), "cuda:0"], tolerance=PRODUCT)
+synchronize.value(
+    "nothing-launched", lambda inputs: [], prepare=lambda context: context.function, reference=lambda: None
+)
 
 
-def beside(on: On, x: Any) -> Callable[[], Any]:
+def beside(context: Context, x: Any) -> Callable[[], Any]:
     """Work on a stream of its own, waited for by the current one."""
 
     def call() -> Any:
-        stream = on.function.Stream()
-        stream.wait_stream(on.function.current_stream())
-        with on.function.stream(stream):
+        stream = context.function.Stream()
+        stream.wait_stream(context.function.current_stream())
+        with context.function.stream(stream):
             product = x @ x
-        on.function.current_stream().wait_stream(stream)
+        context.function.current_stream().wait_stream(stream)
         return product
 
     return call
@@ -49,16 +51,18 @@ def beside(on: On, x: Any) -> Callable[[], Any]:
 cuda = Function("torch.cuda")
 cuda.value(
     "current-device",
-    lambda make: [],
-    prepare=lambda on: lambda: on.function.current_device(),
+    lambda inputs: [],
+    prepare=lambda context: lambda: context.function.current_device(),
     reference=lambda: 0,
 )
 cuda.value(
     "tensors-come-to-it",
-    lambda make: [make.normal(256, 256)],
-    prepare=lambda on, x: lambda: on.function.FloatTensor(256, 256).copy_(x),
+    lambda inputs: [inputs.normal(256, 256)],
+    prepare=lambda context, x: lambda: context.function.FloatTensor(256, 256).copy_(x),
     reference=lambda x: x,
 )
-cuda.value("stream", lambda make: [make.normal(256, 256)], prepare=beside, reference=lambda x: x @ x, tolerance=PRODUCT)
+cuda.value(
+    "stream", lambda inputs: [inputs.normal(256, 256)], prepare=beside, reference=lambda x: x @ x, tolerance=PRODUCT
+)
 
 FUNCTIONS: list[Function] = [synchronize, cuda]

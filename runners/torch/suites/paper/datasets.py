@@ -14,16 +14,16 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT
 
 Array = np.ndarray[Any, Any]
 
 
-def table(on: On, *columns: Any) -> Any:
+def table(context: Context, *columns: Any) -> Any:
     """A data set of rows, on the host, derived from the class under test."""
 
-    class Table(on.function):  # type: ignore[misc, name-defined]
+    class Table(context.function):  # type: ignore[misc, name-defined]
         def __len__(self) -> int:
             return len(columns[0])
 
@@ -37,31 +37,34 @@ def on_host(columns: Sequence[Any]) -> list[Any]:
     return [each.cpu() for each in columns]
 
 
-def loaded(on: On, *columns: Any, **options: Any) -> Callable[[], Any]:
+def loaded(context: Context, *columns: Any, **options: Any) -> Callable[[], Any]:
     """Every batch of the loader, moved to the device."""
-    loader = DataLoader(table(on, *on_host(columns)), **options)
+    loader = DataLoader(table(context, *on_host(columns)), **options)
 
     def call() -> Any:
         return [
-            [each.to(on.device, non_blocking=True) for each in (batch if isinstance(batch, (list, tuple)) else [batch])]
+            [
+                each.to(context.device, non_blocking=True)
+                for each in (batch if isinstance(batch, (list, tuple)) else [batch])
+            ]
             for batch in loader
         ]
 
     return call
 
 
-def loaded_from_sum(on: On, one: Any, other: Any, **options: Any) -> Callable[[], Any]:
+def loaded_from_sum(context: Context, one: Any, other: Any, **options: Any) -> Callable[[], Any]:
     """``Dataset + Dataset`` is their concatenation."""
-    joined = table(on, one.cpu()) + table(on, other.cpu())
+    joined = table(context, one.cpu()) + table(context, other.cpu())
     loader = DataLoader(joined, **options)
-    return lambda: [[batch.to(on.device)] for batch in loader]
+    return lambda: [[batch.to(context.device)] for batch in loader]
 
 
-def loaded_dictionaries(on: On, features: Any, labels: Any, **options: Any) -> Callable[[], Any]:
+def loaded_dictionaries(context: Context, features: Any, labels: Any, **options: Any) -> Callable[[], Any]:
     """Samples that are dictionaries come as dictionaries of batches."""
     features, labels = on_host((features, labels))
 
-    class Named(on.function):  # type: ignore[misc, name-defined]
+    class Named(context.function):  # type: ignore[misc, name-defined]
         def __len__(self) -> int:
             return len(labels)
 
@@ -69,7 +72,7 @@ def loaded_dictionaries(on: On, features: Any, labels: Any, **options: Any) -> C
             return {"features": features[row], "label": labels[row]}
 
     loader = DataLoader(Named(), **options)
-    return lambda: [{name: each.to(on.device) for name, each in batch.items()} for batch in loader]
+    return lambda: [{name: each.to(context.device) for name, each in batch.items()} for batch in loader]
 
 
 def batches(*columns: Array, batch_size: int, drop_last: bool = False, **_: Any) -> list[list[Array]]:
@@ -78,8 +81,8 @@ def batches(*columns: Array, batch_size: int, drop_last: bool = False, **_: Any)
     return [[each[start : start + batch_size] for each in columns] for start in range(0, end, batch_size)]
 
 
-def rows(count: int, width: int) -> Callable[[Make], Any]:
-    return lambda make: (make.normal(count, width), make.integers(count))
+def rows(count: int, width: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: (inputs.normal(count, width), inputs.integers(count))
 
 
 dataset = Function(
@@ -94,7 +97,7 @@ dataset.value("pinned-float64", rows(10, 3), dtype="float64", tolerance=EXACT, b
 dataset.value("pinned-bfloat16", rows(10, 3), dtype="bfloat16", tolerance=EXACT, batch_size=5, pin_memory=True)
 dataset.value(
     "pinned-sum-of-two",
-    lambda make: (make.normal(5, 3), make.normal(4, 3)),
+    lambda inputs: (inputs.normal(5, 3), inputs.normal(4, 3)),
     reference=lambda one, other, **options: batches(np.concatenate([one, other]), **options),
     prepare=loaded_from_sum,
     tolerance=EXACT,
@@ -117,16 +120,16 @@ dataset.value("last-batch-dropped", rows(10, 3), tolerance=EXACT, batch_size=4, 
 dataset.value("one-row-a-batch", rows(3, 2), tolerance=EXACT, batch_size=1, pin_memory=True)
 dataset.value(
     "booleans-and-bytes",
-    lambda make: (make.booleans(6, 2), make.integers(6, low=0, high=255, dtype="uint8")),
+    lambda inputs: (inputs.booleans(6, 2), inputs.integers(6, low=0, high=255, dtype="uint8")),
     tolerance=EXACT,
     batch_size=4,
     pin_memory=True,
 )
 
 
-def shuffled(on: On, numbers: Any, **options: Any) -> Callable[[], Any]:
-    loader = DataLoader(table(on, numbers.cpu()), shuffle=True, **options)
-    return lambda: [[batch.to(on.device) for batch in loader] for _ in range(2)]
+def shuffled(context: Context, numbers: Any, **options: Any) -> Callable[[], Any]:
+    loader = DataLoader(table(context, numbers.cpu()), shuffle=True, **options)
+    return lambda: [[batch.to(context.device) for batch in loader] for _ in range(2)]
 
 
 def check_shuffled(observed: Any, numbers: Array, *, batch_size: int, **_: Any) -> None:
@@ -141,7 +144,7 @@ def check_shuffled(observed: Any, numbers: Array, *, batch_size: int, **_: Any) 
 
 dataset.statistics(
     "shuffled",
-    lambda make: (np.arange(64),),
+    lambda inputs: (np.arange(64),),
     check_shuffled,
     prepare=shuffled,
     batch_size=16,
@@ -149,9 +152,9 @@ dataset.statistics(
 )
 
 
-def pinning(on: On, numbers: Any) -> Callable[[], Any]:
+def pinning(context: Context, numbers: Any) -> Callable[[], Any]:
     """Whether batches are pinned, and whether there is an accelerator to pin them for."""
-    loader = DataLoader(table(on, numbers.cpu()), batch_size=2, pin_memory=True)
+    loader = DataLoader(table(context, numbers.cpu()), batch_size=2, pin_memory=True)
     return lambda: ([batch.is_pinned() for batch in loader], torch.accelerator.is_available())
 
 
@@ -160,11 +163,11 @@ def check_pinning(observed: Any, *_: Array) -> None:
     assert pinned == [accelerated] * 3, f"batches are pinned: {pinned}; there is an accelerator: {accelerated}"
 
 
-dataset.behaviour("pinned-for-an-accelerator", lambda make: (make.normal(6),), check_pinning, prepare=pinning)
+dataset.behaviour("pinned-for-an-accelerator", lambda inputs: (inputs.normal(6),), check_pinning, prepare=pinning)
 
 
-def unfinished(on: On) -> Callable[[], Any]:
-    class Unfinished(on.function):  # type: ignore[misc, name-defined]
+def unfinished(context: Context) -> Callable[[], Any]:
+    class Unfinished(context.function):  # type: ignore[misc, name-defined]
         pass
 
     def call() -> str:
@@ -181,25 +184,25 @@ def check_unfinished(observed: Any) -> None:
     assert observed == "NotImplementedError", f"reading a data set without __getitem__ gave {observed}"
 
 
-dataset.behaviour("without-getitem", lambda make: (), check_unfinished, prepare=unfinished)
+dataset.behaviour("without-getitem", lambda inputs: (), check_unfinished, prepare=unfinished)
 
 
-def chosen_rows(on: On, column: Any, *, indices: Sequence[int]) -> Callable[[], Any]:
+def chosen_rows(context: Context, column: Any, *, indices: Sequence[int]) -> Callable[[], Any]:
     def call() -> Any:
-        subset = on.function(TensorDataset(column), indices)
+        subset = context.function(TensorDataset(column), indices)
         return len(subset), [subset[place][0] for place in range(len(subset))]
 
     return call
 
 
-def rows_at_once(on: On, column: Any, *, indices: Sequence[int], places: Sequence[int]) -> Callable[[], Any]:
+def rows_at_once(context: Context, column: Any, *, indices: Sequence[int], places: Sequence[int]) -> Callable[[], Any]:
     """``__getitems__``, by which a loader fetches a batch."""
-    return lambda: [row[0] for row in on.function(TensorDataset(column), indices).__getitems__(list(places))]
+    return lambda: [row[0] for row in context.function(TensorDataset(column), indices).__getitems__(list(places))]
 
 
-def nested_rows(on: On, column: Any, *, outer: Sequence[int], inner: Sequence[int]) -> Callable[[], Any]:
+def nested_rows(context: Context, column: Any, *, outer: Sequence[int], inner: Sequence[int]) -> Callable[[], Any]:
     def call() -> Any:
-        subset = on.function(Subset(TensorDataset(column), outer), inner)
+        subset = context.function(Subset(TensorDataset(column), outer), inner)
         return [subset[place][0] for place in range(len(subset))]
 
     return call
@@ -216,13 +219,13 @@ subset = Function(
     host_only="it maps indices of a Python sequence; whatever its items are, it touches none",
 )
 
-subset.value("rows", lambda make: (make.normal(128, 64),), indices=tuple(range(0, 128, 3)))
-subset.value("repeated-and-reversed", lambda make: (make.normal(6, 2),), indices=(5, 5, 0, 3, 2))
-subset.value("negative-index", lambda make: (make.normal(6, 2),), indices=(-1, -6))
-subset.value("integers", lambda make: (make.integers(6),), dtype="int64", indices=(4, 2))
+subset.value("rows", lambda inputs: (inputs.normal(128, 64),), indices=tuple(range(0, 128, 3)))
+subset.value("repeated-and-reversed", lambda inputs: (inputs.normal(6, 2),), indices=(5, 5, 0, 3, 2))
+subset.value("negative-index", lambda inputs: (inputs.normal(6, 2),), indices=(-1, -6))
+subset.value("integers", lambda inputs: (inputs.integers(6),), dtype="int64", indices=(4, 2))
 subset.value(
     "many-at-once",
-    lambda make: (make.normal(8, 2),),
+    lambda inputs: (inputs.normal(8, 2),),
     reference=lambda column, *, indices, places: [column[indices[place]] for place in places],
     prepare=rows_at_once,
     indices=(7, 1, 4, 2),
@@ -230,7 +233,7 @@ subset.value(
 )
 subset.value(
     "subset-of-a-subset",
-    lambda make: (make.normal(8, 2),),
+    lambda inputs: (inputs.normal(8, 2),),
     reference=lambda column, *, outer, inner: [column[outer[place]] for place in inner],
     prepare=nested_rows,
     outer=(7, 1, 4, 2),
@@ -238,16 +241,16 @@ subset.value(
 )
 
 
-def joined_rows(on: On, *columns: Any) -> Callable[[], Any]:
+def joined_rows(context: Context, *columns: Any) -> Callable[[], Any]:
     def call() -> Any:
-        joined = on.function([TensorDataset(each) for each in columns])
+        joined = context.function([TensorDataset(each) for each in columns])
         return len(joined), [joined[place][0] for place in range(len(joined))]
 
     return call
 
 
-def joined_row(on: On, *columns: Any, place: int) -> Callable[[], Any]:
-    return lambda: on.function([TensorDataset(each) for each in columns])[place][0]
+def joined_row(context: Context, *columns: Any, place: int) -> Callable[[], Any]:
+    return lambda: context.function([TensorDataset(each) for each in columns])[place][0]
 
 
 def joined_reference(*columns: Array) -> tuple[int, list[Array]]:
@@ -262,11 +265,11 @@ concatenation = Function(
     host_only="it finds the data set and the index in Python; whatever the items are, it touches none",
 )
 
-concatenation.value("rows", lambda make: (make.normal(128, 64), make.normal(64, 64)))
-concatenation.value("three-sets", lambda make: (make.normal(3, 2), make.normal(1, 2), make.normal(4, 2)))
-concatenation.value("one-set", lambda make: (make.normal(4, 2),))
-concatenation.value("empty-set-between", lambda make: (make.normal(2, 2), make.normal(0, 2), make.normal(3, 2)))
-concatenation.value("integers", lambda make: (make.integers(3), make.integers(2)), dtype="int64")
+concatenation.value("rows", lambda inputs: (inputs.normal(128, 64), inputs.normal(64, 64)))
+concatenation.value("three-sets", lambda inputs: (inputs.normal(3, 2), inputs.normal(1, 2), inputs.normal(4, 2)))
+concatenation.value("one-set", lambda inputs: (inputs.normal(4, 2),))
+concatenation.value("empty-set-between", lambda inputs: (inputs.normal(2, 2), inputs.normal(0, 2), inputs.normal(3, 2)))
+concatenation.value("integers", lambda inputs: (inputs.integers(3), inputs.integers(2)), dtype="int64")
 
 
 def element(place: int) -> Callable[..., Array]:
@@ -278,28 +281,28 @@ def element(place: int) -> Callable[..., Array]:
 
 concatenation.value(
     "last-of-the-first",
-    lambda make: (make.normal(3, 2), make.normal(4, 2)),
+    lambda inputs: (inputs.normal(3, 2), inputs.normal(4, 2)),
     reference=element(2),
     prepare=joined_row,
     place=2,
 )
 concatenation.value(
     "negative-place",
-    lambda make: (make.normal(3, 2), make.normal(4, 2)),
+    lambda inputs: (inputs.normal(3, 2), inputs.normal(4, 2)),
     reference=element(-5),
     prepare=joined_row,
     place=-5,
 )
 
 
-def refused(on: On, *columns: Any) -> Callable[[], Any]:
+def refused(context: Context, *columns: Any) -> Callable[[], Any]:
     """What is wrong with no sets at all, and with a place before the first."""
 
     def call() -> list[str]:
         errors = []
         for sets in ([], [TensorDataset(each) for each in columns]):
             try:
-                on.function(sets)[-100]
+                context.function(sets)[-100]
             except (AssertionError, ValueError) as error:
                 errors.append(type(error).__name__)
         return errors
@@ -312,7 +315,7 @@ def check_refused(observed: Any, *_: Array) -> None:
 
 
 concatenation.behaviour(
-    "refuses-nothing-and-too-far", lambda make: (make.normal(3, 2),), check_refused, prepare=refused
+    "refuses-nothing-and-too-far", lambda inputs: (inputs.normal(3, 2),), check_refused, prepare=refused
 )
 
 FUNCTIONS: list[Function] = [dataset, subset, concatenation]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
 from runners.suite.optional import optional
 from runners.torch.suites.paper import chance
@@ -23,22 +23,24 @@ special = optional("scipy.special")
 Array = np.ndarray[Any, Any]
 
 
-def relaxed_log_density(on: On, temperature: Any, logits: Any, value: Any, **options: Any) -> Callable[[], Any]:
-    distribution = on.function(temperature, logits=logits, **options)
+def relaxed_log_density(
+    context: Context, temperature: Any, logits: Any, value: Any, **options: Any
+) -> Callable[[], Any]:
+    distribution = context.function(temperature, logits=logits, **options)
     return lambda: distribution.log_prob(value)
 
 
-def relaxed_log_density_of_probs(on: On, temperature: Any, probs: Any, value: Any) -> Callable[[], Any]:
-    distribution = on.function(temperature, probs=probs)
+def relaxed_log_density_of_probs(context: Context, temperature: Any, probs: Any, value: Any) -> Callable[[], Any]:
+    distribution = context.function(temperature, probs=probs)
     return lambda: distribution.log_prob(value)
 
 
-def relaxed_gradient(on: On, temperature: Any, logits: Any, value: Any) -> Callable[[], Any]:
+def relaxed_gradient(context: Context, temperature: Any, logits: Any, value: Any) -> Callable[[], Any]:
     """The density and its gradient by the logits."""
     leaf = logits.detach().requires_grad_()
 
     def call() -> Any:
-        density = on.function(temperature, logits=leaf).log_prob(value)
+        density = context.function(temperature, logits=leaf).log_prob(value)
         return density, torch.autograd.grad(density.sum(), leaf)[0]
 
     return call
@@ -61,14 +63,14 @@ def relaxed_slope(temperature: Array, logits: Array, value: Array) -> tuple[Arra
     return relaxed_density(temperature, logits, value), 1 - logits.shape[-1] * special.softmax(tilted, axis=-1)
 
 
-def points(*shape: int, temperature: float = 0.7) -> Callable[[Make], Any]:
+def points(*shape: int, temperature: float = 0.7) -> Callable[[Inputs], Any]:
     """A temperature, logits, and points inside the simplex."""
 
-    def inputs(make: Make) -> Any:
-        raw = make.uniform(*shape, low=0.2, high=1.0)
-        return np.array(temperature), make.normal(*shape), raw / raw.sum(-1, keepdims=True)
+    def arguments(inputs: Inputs) -> Any:
+        raw = inputs.uniform(*shape, low=0.2, high=1.0)
+        return np.array(temperature), inputs.normal(*shape), raw / raw.sum(-1, keepdims=True)
 
-    return inputs
+    return arguments
 
 
 relaxed = Function(
@@ -86,12 +88,12 @@ relaxed.value("hot", points(6, 4, temperature=25.0), dtype="float64")
 relaxed.value("without-validation", points(2, 3, 4), tolerance=SUMS_OF_LOGARITHMS, validate_args=False)
 relaxed.value(
     "one-distribution-many-points",
-    lambda make: (np.array(0.5), make.normal(4), points(7, 4)(make)[2]),
+    lambda inputs: (np.array(0.5), inputs.normal(4), points(7, 4)(inputs)[2]),
     tolerance=SUMS_OF_LOGARITHMS,
 )
 relaxed.value(
     "unnormalised-probabilities",
-    lambda make: (np.array(0.8), make.uniform(6, 4, low=0.5, high=3.0), points(6, 4)(make)[2]),
+    lambda inputs: (np.array(0.8), inputs.uniform(6, 4, low=0.5, high=3.0), points(6, 4)(inputs)[2]),
     reference=lambda temperature, probs, value: relaxed_density(temperature, np.log(probs), value),
     prepare=relaxed_log_density_of_probs,
     tolerance=SUMS_OF_LOGARITHMS,
@@ -105,25 +107,27 @@ relaxed.value(
 )
 
 
-def draw(on: On, temperature: Any, logits: Any, *, shape: tuple[int, ...]) -> Callable[[], Any]:
-    distribution = on.function(temperature, logits=logits)
+def draw(context: Context, temperature: Any, logits: Any, *, shape: tuple[int, ...]) -> Callable[[], Any]:
+    distribution = context.function(temperature, logits=logits)
     return lambda: distribution.rsample(torch.Size(shape))
 
 
-def draw_and_differentiate(on: On, temperature: Any, logits: Any, *, shape: tuple[int, ...]) -> Callable[[], Any]:
+def draw_and_differentiate(
+    context: Context, temperature: Any, logits: Any, *, shape: tuple[int, ...]
+) -> Callable[[], Any]:
     """Samples, and the gradient of their weighted sum by the logits, through the sampling."""
     leaf = logits.detach().requires_grad_()
 
     def call() -> Any:
-        sample = on.function(temperature, logits=leaf).rsample(torch.Size(shape))
+        sample = context.function(temperature, logits=leaf).rsample(torch.Size(shape))
         weights = torch.arange(sample.shape[-1], device=sample.device, dtype=sample.dtype)
         return sample, torch.autograd.grad((sample * weights).sum(), leaf)[0]
 
     return call
 
 
-def four_classes(temperature: float) -> Callable[[Make], Any]:
-    return lambda make: (np.array(temperature), np.log([0.1, 0.2, 0.3, 0.4]))
+def four_classes(temperature: float) -> Callable[[Inputs], Any]:
+    return lambda inputs: (np.array(temperature), np.log([0.1, 0.2, 0.3, 0.4]))
 
 
 def assert_on_simplex(samples: Array, what: str) -> None:
@@ -190,7 +194,7 @@ relaxed.statistics("samples-float64", four_classes(1.0), check_logistic, dtype="
 relaxed.statistics("cold-is-one-hot", four_classes(0.02), check_nearly_one_hot, prepare=draw, shape=(4096,))
 relaxed.statistics(
     "batch",
-    lambda make: (np.array(0.7), np.log([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])),
+    lambda inputs: (np.array(0.7), np.log([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])),
     check_batch,
     prepare=draw,
     shape=(4096,),

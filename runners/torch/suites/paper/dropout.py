@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.torch.suites.paper import chance
 
 Array = np.ndarray[Any, Any]
 
 
-def positive(*shape: int) -> Callable[[Make], Any]:
+def positive(*shape: int) -> Callable[[Inputs], Any]:
     """No zero among the values, so that a zero in the result was dropped."""
-    return lambda make: (make.uniform(*shape, low=1.0, high=2.0),)
+    return lambda inputs: (inputs.uniform(*shape, low=1.0, high=2.0),)
 
 
 def assert_scaled(result: Array, values: Array, p: float, relative: float = 1e-5) -> None:
@@ -47,8 +47,8 @@ def check_dropout(observed: Any, values: Array, *, p: float = 0.5, **_: Any) -> 
     assert_dropped(observed.values, p)
 
 
-def twice(on: On, values: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: (on.function(values, **options), on.function(values, **options))
+def twice(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
+    return lambda: (context.function(values, **options), context.function(values, **options))
 
 
 def check_two_masks(observed: Any, values: Array, *, p: float) -> None:
@@ -58,11 +58,11 @@ def check_two_masks(observed: Any, values: Array, *, p: float) -> None:
     chance.assert_uncorrelated((one == 0).astype(float), (other == 0).astype(float), "two calls")
 
 
-def with_gradient(on: On, values: Any, **options: Any) -> Callable[[], Any]:
+def with_gradient(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
     leaf = values.detach().requires_grad_()
 
     def call() -> Any:
-        result = on.function(leaf, **options)
+        result = context.function(leaf, **options)
         return result, torch.autograd.grad(result.sum(), leaf)[0]
 
     return call
@@ -76,12 +76,12 @@ def check_gradient(observed: Any, values: Array, *, p: float) -> None:
     assert np.allclose(gradient, expected, rtol=1e-5), "the gradient is not the mask scaled by 1/(1-p)"
 
 
-def in_place(on: On, values: Any, **options: Any) -> Callable[[], Any]:
+def in_place(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
     """The result, and the argument after the call."""
 
     def call() -> Any:
         argument = values.clone()
-        return on.function(argument, inplace=True, **options), argument
+        return context.function(argument, inplace=True, **options), argument
 
     return call
 
@@ -115,16 +115,16 @@ dropout.statistics("in-place", positive(64, 128), check_in_place, prepare=in_pla
 dropout.value("not-training-changes-nothing", positive(32, 16), p=0.5, training=False)
 dropout.value("p-zero-drops-nothing", positive(32, 16), p=0.0)
 dropout.value("p-one-drops-everything", positive(32, 16), reference=all_zero, p=1.0)
-dropout.value("empty", lambda make: (make.normal(0, 4),), p=0.5)
+dropout.value("empty", lambda inputs: (inputs.normal(0, 4),), p=0.5)
 
 
-def layer(on: On, values: Any, **options: Any) -> Callable[[], Any]:
-    module = on.function(**options)
+def layer(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
+    module = context.function(**options)
     return lambda: module(values)
 
 
-def layer_evaluating(on: On, values: Any, **options: Any) -> Callable[[], Any]:
-    module = on.function(**options).eval()
+def layer_evaluating(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
+    module = context.function(**options).eval()
     return lambda: module(values)
 
 

@@ -16,25 +16,25 @@ NAN, INF = float("nan"), float("inf")
 
 
 less = Function("torch.lt", lambda x, other: np.asarray(x < other))
-less.value("float32-256x256", lambda make: [make.normal(256, 256), make.normal(256, 256)])
-less.value("float32-broadcast", lambda make: [make.normal(17, 1, 5), make.normal(9, 5)])
-less.value("float32-number", lambda make: [make.normal(31), 0.25])
-less.value("float64", lambda make: [1 + 1e-15 * make.integers(40), np.ones(40)], dtype="float64")
-less.value("float16-ties", lambda make: [make.integers(20) / 4, make.integers(20) / 4], dtype="float16")
-less.value("bfloat16-ties", lambda make: [make.integers(20) / 4, make.integers(20) / 4], dtype="bfloat16")
-less.value("int64-past-2^53", lambda make: [2**53 + make.integers(30, high=3), np.array(2**53)])
-less.value("int32-and-float32", lambda make: [make.integers(6, 7, dtype="int32"), make.normal(6, 7)])
-less.value("uint8", lambda make: [make.integers(50, low=0, high=250, dtype="uint8"), 128])
-less.value("bool", lambda make: [make.booleans(40), make.booleans(40)])
+less.value("float32-256x256", lambda inputs: [inputs.normal(256, 256), inputs.normal(256, 256)])
+less.value("float32-broadcast", lambda inputs: [inputs.normal(17, 1, 5), inputs.normal(9, 5)])
+less.value("float32-number", lambda inputs: [inputs.normal(31), 0.25])
+less.value("float64", lambda inputs: [1 + 1e-15 * inputs.integers(40), np.ones(40)], dtype="float64")
+less.value("float16-ties", lambda inputs: [inputs.integers(20) / 4, inputs.integers(20) / 4], dtype="float16")
+less.value("bfloat16-ties", lambda inputs: [inputs.integers(20) / 4, inputs.integers(20) / 4], dtype="bfloat16")
+less.value("int64-past-2^53", lambda inputs: [2**53 + inputs.integers(30, high=3), np.array(2**53)])
+less.value("int32-and-float32", lambda inputs: [inputs.integers(6, 7, dtype="int32"), inputs.normal(6, 7)])
+less.value("uint8", lambda inputs: [inputs.integers(50, low=0, high=250, dtype="uint8"), 128])
+less.value("bool", lambda inputs: [inputs.booleans(40), inputs.booleans(40)])
 less.value(
     "nan-and-infinities",
-    lambda make: [np.array([NAN, 1, NAN, -INF, INF, -INF]), np.array([1, NAN, NAN, INF, INF, -INF])],
+    lambda inputs: [np.array([NAN, 1, NAN, -INF, INF, -INF]), np.array([1, NAN, NAN, INF, INF, -INF])],
 )
-less.value("empty", lambda make: [make.normal(0, 3), make.normal(1, 3)])
-less.value("non-contiguous", lambda make: [make.normal(8, 9), make.normal(8, 9)], prepare=strided)
+less.value("empty", lambda inputs: [inputs.normal(0, 3), inputs.normal(1, 3)])
+less.value("non-contiguous", lambda inputs: [inputs.normal(8, 9), inputs.normal(8, 9)], prepare=strided)
 less.value(
     "out",
-    lambda make: [make.normal(30), make.normal(30)],
+    lambda inputs: [inputs.normal(30), inputs.normal(30)],
     prepare=into(torch.bool),
     reference=both(lambda x, other: x < other),
 )
@@ -54,23 +54,23 @@ def rounded(x: Any, decimals: int = 0) -> Any:
 
 halves = np.arange(-9, 10) / 2
 round_ = Function("torch.round", rounded)
-round_.value("float32-256x256", lambda make: [10 * make.normal(256, 256)])
-round_.value("float32-half-to-even", lambda make: [halves], tolerance=EXACT)
-round_.value("float64-half-to-even", lambda make: [halves], dtype="float64", tolerance=EXACT)
-round_.value("float16-half-to-even", lambda make: [halves], dtype="float16", tolerance=EXACT)
-round_.value("bfloat16-half-to-even", lambda make: [halves], dtype="bfloat16", tolerance=EXACT)
-round_.value("float32-decimals", lambda make: [make.normal(50)], decimals=2)
-round_.value("float64-tens", lambda make: [1000 * make.normal(50)], dtype="float64", decimals=-2)
-round_.value("float32-past-2^23", lambda make: [2.0**23 + make.integers(20)], tolerance=EXACT)
-round_.value("int64-stays", lambda make: [make.integers(20)], reference=lambda x: x)
-round_.value("nan-and-infinities", lambda make: [np.array([NAN, INF, -INF, 0.5, 1.5])], tolerance=EXACT)
-round_.value("scalar", lambda make: [np.array(2.75)])
-round_.value("empty", lambda make: [make.normal(0, 2)])
-round_.value("non-contiguous", lambda make: [5 * make.normal(7, 8)], prepare=strided)
-round_.value("out", lambda make: [5 * make.normal(9)], prepare=into(), reference=both(rounded))
+round_.value("float32-256x256", lambda inputs: [10 * inputs.normal(256, 256)])
+round_.value("float32-half-to-even", lambda inputs: [halves], tolerance=EXACT)
+round_.value("float64-half-to-even", lambda inputs: [halves], dtype="float64", tolerance=EXACT)
+round_.value("float16-half-to-even", lambda inputs: [halves], dtype="float16", tolerance=EXACT)
+round_.value("bfloat16-half-to-even", lambda inputs: [halves], dtype="bfloat16", tolerance=EXACT)
+round_.value("float32-decimals", lambda inputs: [inputs.normal(50)], decimals=2)
+round_.value("float64-tens", lambda inputs: [1000 * inputs.normal(50)], dtype="float64", decimals=-2)
+round_.value("float32-past-2^23", lambda inputs: [2.0**23 + inputs.integers(20)], tolerance=EXACT)
+round_.value("int64-stays", lambda inputs: [inputs.integers(20)], reference=lambda x: x)
+round_.value("nan-and-infinities", lambda inputs: [np.array([NAN, INF, -INF, 0.5, 1.5])], tolerance=EXACT)
+round_.value("scalar", lambda inputs: [np.array(2.75)])
+round_.value("empty", lambda inputs: [inputs.normal(0, 2)])
+round_.value("non-contiguous", lambda inputs: [5 * inputs.normal(7, 8)], prepare=strided)
+round_.value("out", lambda inputs: [5 * inputs.normal(9)], prepare=into(), reference=both(rounded))
 round_.value(
     "gradient-is-zero",
-    lambda make: [3 * make.normal(6), make.normal(6)],
+    lambda inputs: [3 * inputs.normal(6), inputs.normal(6)],
     prepare=gradient,
     reference=lambda x, upstream: [rounded(x), np.zeros_like(x)],
 )
@@ -89,27 +89,27 @@ def logarithm(x: Any) -> Any:
 
 
 log1p = Function("torch.log1p", logarithm)
-log1p.value("float32-256x256", lambda make: [make.uniform(256, 256, low=-0.9, high=9)])
-log1p.value("float64-near-zero", lambda make: [1e-3 * make.normal(40)], dtype="float64")
+log1p.value("float32-256x256", lambda inputs: [inputs.uniform(256, 256, low=-0.9, high=9)])
+log1p.value("float64-near-zero", lambda inputs: [1e-3 * inputs.normal(40)], dtype="float64")
 log1p.value(
     "float32-tiny-loses-no-digit",
-    lambda make: [10 ** make.uniform(60, low=-7, high=-1)],
+    lambda inputs: [10 ** inputs.uniform(60, low=-7, high=-1)],
     reference=lambda x: logarithm(x) / x,
-    prepare=lambda on, x: lambda: on.function(x) / x,
+    prepare=lambda context, x: lambda: context.function(x) / x,
 )
-log1p.value("float16", lambda make: [make.uniform(30, high=50)], dtype="float16")
-log1p.value("bfloat16", lambda make: [make.uniform(30, high=50)], dtype="bfloat16")
-log1p.value("complex64", lambda make: [make.normal(12) + 1j * make.normal(12)], dtype="complex64")
-log1p.value("int32-becomes-float32", lambda make: [make.integers(30, low=0, high=99, dtype="int32")])
-log1p.value("bool-becomes-float32", lambda make: [make.booleans(9)], reference=lambda x: np.log(2) * x)
-log1p.value("nan-infinity-and-the-edge", lambda make: [np.array([NAN, INF, -1.0, -1.5, -INF, 0.0, 3.0])])
-log1p.value("scalar", lambda make: [make.uniform()])
-log1p.value("empty", lambda make: [make.normal(0)])
-log1p.value("non-contiguous", lambda make: [make.uniform(6, 7)], prepare=strided)
-log1p.value("out", lambda make: [make.uniform(9)], prepare=into(), reference=both(logarithm))
+log1p.value("float16", lambda inputs: [inputs.uniform(30, high=50)], dtype="float16")
+log1p.value("bfloat16", lambda inputs: [inputs.uniform(30, high=50)], dtype="bfloat16")
+log1p.value("complex64", lambda inputs: [inputs.normal(12) + 1j * inputs.normal(12)], dtype="complex64")
+log1p.value("int32-becomes-float32", lambda inputs: [inputs.integers(30, low=0, high=99, dtype="int32")])
+log1p.value("bool-becomes-float32", lambda inputs: [inputs.booleans(9)], reference=lambda x: np.log(2) * x)
+log1p.value("nan-infinity-and-the-edge", lambda inputs: [np.array([NAN, INF, -1.0, -1.5, -INF, 0.0, 3.0])])
+log1p.value("scalar", lambda inputs: [inputs.uniform()])
+log1p.value("empty", lambda inputs: [inputs.normal(0)])
+log1p.value("non-contiguous", lambda inputs: [inputs.uniform(6, 7)], prepare=strided)
+log1p.value("out", lambda inputs: [inputs.uniform(9)], prepare=into(), reference=both(logarithm))
 log1p.value(
     "gradient",
-    lambda make: [make.uniform(4, 9), make.normal(4, 9)],
+    lambda inputs: [inputs.uniform(4, 9), inputs.normal(4, 9)],
     prepare=gradient,
     reference=lambda x, upstream: [logarithm(x), upstream / (1 + x)],
 )
@@ -126,17 +126,17 @@ def complement(x: Any) -> Any:
 
 
 bitwise_not = Function("torch.bitwise_not", complement)
-bitwise_not.value("int64-256x256", lambda make: [make.integers(256, 256, low=-(2**62), high=2**62)], dtype="int64")
-bitwise_not.value("int32", lambda make: [make.integers(40, dtype="int32")], dtype="int32")
-bitwise_not.value("int16", lambda make: [make.integers(40, dtype="int16")], dtype="int16")
-bitwise_not.value("int8-ends", lambda make: [np.array([-128, -1, 0, 1, 127], "int8")], dtype="int8")
-bitwise_not.value("uint8-ends", lambda make: [np.array([0, 1, 127, 128, 255], "uint8")], dtype="uint8")
-bitwise_not.value("bool", lambda make: [make.booleans(5, 6)], dtype="bool")
-bitwise_not.value("int64-ends", lambda make: [np.array([-(2**63), -1, 0, 2**63 - 1])], dtype="int64")
-bitwise_not.value("scalar", lambda make: [np.array(41)], dtype="int64")
-bitwise_not.value("empty", lambda make: [make.integers(2, 0)], dtype="int64")
-bitwise_not.value("non-contiguous", lambda make: [make.integers(6, 7)], dtype="int64", prepare=strided)
-bitwise_not.value("out", lambda make: [make.integers(9)], dtype="int64", prepare=into(), reference=both(complement))
+bitwise_not.value("int64-256x256", lambda inputs: [inputs.integers(256, 256, low=-(2**62), high=2**62)], dtype="int64")
+bitwise_not.value("int32", lambda inputs: [inputs.integers(40, dtype="int32")], dtype="int32")
+bitwise_not.value("int16", lambda inputs: [inputs.integers(40, dtype="int16")], dtype="int16")
+bitwise_not.value("int8-ends", lambda inputs: [np.array([-128, -1, 0, 1, 127], "int8")], dtype="int8")
+bitwise_not.value("uint8-ends", lambda inputs: [np.array([0, 1, 127, 128, 255], "uint8")], dtype="uint8")
+bitwise_not.value("bool", lambda inputs: [inputs.booleans(5, 6)], dtype="bool")
+bitwise_not.value("int64-ends", lambda inputs: [np.array([-(2**63), -1, 0, 2**63 - 1])], dtype="int64")
+bitwise_not.value("scalar", lambda inputs: [np.array(41)], dtype="int64")
+bitwise_not.value("empty", lambda inputs: [inputs.integers(2, 0)], dtype="int64")
+bitwise_not.value("non-contiguous", lambda inputs: [inputs.integers(6, 7)], dtype="int64", prepare=strided)
+bitwise_not.value("out", lambda inputs: [inputs.integers(9)], dtype="int64", prepare=into(), reference=both(complement))
 for sample in library.samples("bitwise_not"):
     bitwise_not.value(sample.name, sample.inputs, dtype="int64")
 

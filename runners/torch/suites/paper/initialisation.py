@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.torch.suites.paper import chance
 
 Array = np.ndarray[Any, Any]
 
 
-def filled(on: On, array: Any, **options: Any) -> Callable[[], Any]:
+def filled(context: Context, array: Any, **options: Any) -> Callable[[], Any]:
     """The result, and the argument after the call."""
-    return lambda: (on.function(array, **options), array)
+    return lambda: (context.function(array, **options), array)
 
 
 def bound(shape: tuple[int, ...], gain: float) -> float:
@@ -55,8 +55,8 @@ def check_rounded_uniform(observed: Any, array: Array, *, gain: float = 1.0) -> 
     assert abs(square / (limit**2 / 3) - 1) < 0.1, f"the mean square is {square:.4g}, expected {limit**2 / 3:.4g}"
 
 
-def unwritten(*shape: int) -> Callable[[Make], Any]:
-    return lambda make: (np.full(shape, 7.0),)
+def unwritten(*shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: (np.full(shape, 7.0),)
 
 
 xavier_uniform = Function("torch.nn.init.xavier_uniform_", prepare=filled)
@@ -70,12 +70,12 @@ xavier_uniform.statistics("bfloat16", unwritten(128, 128), check_rounded_uniform
 xavier_uniform.statistics("float16", unwritten(128, 128), check_rounded_uniform, dtype="float16")
 
 
-def parameter_filled(on: On, array: Any) -> Callable[[], Any]:
+def parameter_filled(context: Context, array: Any) -> Callable[[], Any]:
     """A parameter that wants a gradient can be filled, and still wants it."""
     parameter = torch.nn.Parameter(array)
 
     def call() -> Any:
-        on.function(parameter)
+        context.function(parameter)
         return parameter.detach(), parameter.requires_grad, parameter.is_leaf
 
     return call
@@ -90,10 +90,10 @@ def check_parameter(observed: Any, array: Array) -> None:
 xavier_uniform.statistics("parameter", unwritten(64, 128), check_parameter, prepare=parameter_filled)
 
 
-def refused(on: On, vector: Any) -> Callable[[], Any]:
+def refused(context: Context, vector: Any) -> Callable[[], Any]:
     def call() -> Any:
         try:
-            on.function(vector)
+            context.function(vector)
         except ValueError as error:
             return type(error).__name__, vector
         return "no error", vector

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
 from runners.suite.optional import optional
 from runners.suite.sequences import aligned
@@ -28,9 +28,9 @@ Array = np.ndarray[Any, Any]
 Weights = dict[str, Array]
 
 
-def linear_weights(make: Make, in_features: int, out_features: int, bias: bool = True) -> Weights:
-    weights = {"weight": make.normal(out_features, in_features) / math.sqrt(in_features)}
-    return {**weights, "bias": make.normal(out_features)} if bias else weights
+def linear_weights(inputs: Inputs, in_features: int, out_features: int, bias: bool = True) -> Weights:
+    weights = {"weight": inputs.normal(out_features, in_features) / math.sqrt(in_features)}
+    return {**weights, "bias": inputs.normal(out_features)} if bias else weights
 
 
 def linear_reference(weights: Weights, values: Array, **_: Any) -> Array:
@@ -48,7 +48,7 @@ linear = Function("torch.nn.Linear", reference=linear_reference, prepare=constru
 def linear_case(name: str, *shape: int, dtype: str = "float32", prepare: Any = None, **options: Any) -> None:
     linear.value(
         name,
-        lambda make: (linear_weights(make, **options), make.normal(*shape)),
+        lambda inputs: (linear_weights(inputs, **options), inputs.normal(*shape)),
         dtype=dtype,
         prepare=prepare,
         **options,
@@ -66,9 +66,9 @@ linear_case("one-feature", 9, 1, in_features=1, out_features=1)
 linear_case("without-gradient", 64, 32, in_features=32, out_features=64, prepare=construction.forward_evaluating)
 linear.value(
     "complex64",
-    lambda make: (
-        {name: each + 1j * make.normal(*each.shape) for name, each in linear_weights(make, 6, 4).items()},
-        make.normal(5, 6) + 1j * make.normal(5, 6),
+    lambda inputs: (
+        {name: each + 1j * inputs.normal(*each.shape) for name, each in linear_weights(inputs, 6, 4).items()},
+        inputs.normal(5, 6) + 1j * inputs.normal(5, 6),
     ),
     dtype="complex64",
     in_features=6,
@@ -76,7 +76,7 @@ linear.value(
 )
 linear.value(
     "transposed-input",
-    lambda make: (linear_weights(make, 8, 3), make.normal(2, 8, 5)),
+    lambda inputs: (linear_weights(inputs, 8, 3), inputs.normal(2, 8, 5)),
     reference=lambda weights, values, **_: linear_reference(weights, np.swapaxes(values, -1, -2)),
     prepare=construction.forward_transposed,
     in_features=8,
@@ -84,24 +84,24 @@ linear.value(
 )
 linear.value(
     "nan-stays-in-its-row",
-    lambda make: (linear_weights(make, 4, 3), np.vstack([make.normal(2, 4), np.full((1, 4), np.nan)])),
+    lambda inputs: (linear_weights(inputs, 4, 3), np.vstack([inputs.normal(2, 4), np.full((1, 4), np.nan)])),
     in_features=4,
     out_features=3,
 )
 linear.value(
     "gradient",
-    lambda make: (linear_weights(make, 24, 8), make.normal(16, 24), make.normal(16, 8)),
+    lambda inputs: (linear_weights(inputs, 24, 8), inputs.normal(16, 24), inputs.normal(16, 8)),
     reference=linear_gradients,
     prepare=construction.gradients,
     in_features=24,
     out_features=8,
 )
 library_modules.add_cases(
-    linear, lambda make, sample: (linear_weights(make, **sample.options), *sample.arguments(make))
+    linear, lambda inputs, sample: (linear_weights(inputs, **sample.options), *sample.arguments(inputs))
 )
 
 
-def lstm_weights(make: Make, input_size: int, hidden_size: int, bias: bool = True) -> Weights:
+def lstm_weights(inputs: Inputs, input_size: int, hidden_size: int, bias: bool = True) -> Weights:
     scale = 1 / math.sqrt(hidden_size)
     shapes: dict[str, tuple[int, ...]] = {
         "weight_ih": (4 * hidden_size, input_size),
@@ -109,7 +109,7 @@ def lstm_weights(make: Make, input_size: int, hidden_size: int, bias: bool = Tru
     }
     if bias:
         shapes |= {"bias_ih": (4 * hidden_size,), "bias_hh": (4 * hidden_size,)}
-    return {name: make.normal(*shape) * scale for name, shape in shapes.items()}
+    return {name: inputs.normal(*shape) * scale for name, shape in shapes.items()}
 
 
 def lstm_reference(
@@ -125,15 +125,17 @@ def lstm_reference(
     return special.expit(let_out) * np.tanh(cell), cell
 
 
-def lstm_forward(on: On, weights: Weights, values: Any, *state: Any, **options: Any) -> Callable[[], Any]:
+def lstm_forward(context: Context, weights: Weights, values: Any, *state: Any, **options: Any) -> Callable[[], Any]:
     """The cell takes its state as one pair, or none."""
-    module = construction.build(on, weights, options)
+    module = construction.build(context, weights, options)
     return lambda: module(values, state) if state else module(values)
 
 
-def lstm_gradients(on: On, weights: Weights, *inputs_and_cotangents: Any, **options: Any) -> Callable[[], Any]:
+def lstm_gradients(
+    context: Context, weights: Weights, *inputs_and_cotangents: Any, **options: Any
+) -> Callable[[], Any]:
     *inputs, cotangents = inputs_and_cotangents
-    module = construction.build(on, weights, options)
+    module = construction.build(context, weights, options)
     leaves = [each.detach().requires_grad_() for each in inputs]
     names, parameters = aligned(*module.named_parameters())
 
@@ -154,11 +156,11 @@ def lstm_case(
     hidden = options["hidden_size"]
     lstm_cell.value(
         name,
-        lambda make: (
-            lstm_weights(make, **options),
-            make.normal(*batch, options["input_size"]),
-            make.normal(*batch, hidden),
-            make.normal(*batch, hidden),
+        lambda inputs: (
+            lstm_weights(inputs, **options),
+            inputs.normal(*batch, options["input_size"]),
+            inputs.normal(*batch, hidden),
+            inputs.normal(*batch, hidden),
         ),
         dtype=dtype,
         tolerance=tolerance,
@@ -177,24 +179,24 @@ lstm_case("one-unit", 7, input_size=1, hidden_size=1)
 lstm_case("empty-batch", 0, input_size=4, hidden_size=3)
 lstm_cell.value(
     "without-state",
-    lambda make: (lstm_weights(make, 6, 5), make.normal(3, 6)),
+    lambda inputs: (lstm_weights(inputs, 6, 5), inputs.normal(3, 6)),
     input_size=6,
     hidden_size=5,
 )
 lstm_cell.value(
     "saturated",
-    lambda make: (lstm_weights(make, 4, 3), 200 * make.normal(6, 4), make.normal(6, 3), make.normal(6, 3)),
+    lambda inputs: (lstm_weights(inputs, 4, 3), 200 * inputs.normal(6, 4), inputs.normal(6, 3), inputs.normal(6, 3)),
     input_size=4,
     hidden_size=3,
 )
 lstm_cell.value(
     "gradient",
-    lambda make: (
-        lstm_weights(make, 3, 2),
-        make.normal(4, 3),
-        make.normal(4, 2),
-        make.normal(4, 2),
-        (make.normal(4, 2), make.normal(4, 2)),
+    lambda inputs: (
+        lstm_weights(inputs, 3, 2),
+        inputs.normal(4, 3),
+        inputs.normal(4, 2),
+        inputs.normal(4, 2),
+        (inputs.normal(4, 2), inputs.normal(4, 2)),
     ),
     dtype="float64",
     tolerance=DIFFERENCES,
@@ -204,7 +206,7 @@ lstm_cell.value(
     hidden_size=2,
 )
 library_modules.add_cases(
-    lstm_cell, lambda make, sample: (lstm_weights(make, **sample.options), *sample.arguments(make))
+    lstm_cell, lambda inputs, sample: (lstm_weights(inputs, **sample.options), *sample.arguments(inputs))
 )
 
 
@@ -221,29 +223,29 @@ def gelu_gradients(_: Weights, values: Array, cotangent: Array) -> Any:
 
 gelu = Function("torch.nn.GELU", reference=gelu_reference, prepare=construction.forward)
 
-gelu.value("matrix", lambda make: ({}, 3 * make.normal(128, 128)))
-gelu.value("tanh", lambda make: ({}, 3 * make.normal(64, 32)), approximate="tanh")
-gelu.value("float64", lambda make: ({}, 3 * make.normal(6, 7)), dtype="float64")
-gelu.value("tanh-float64", lambda make: ({}, 3 * make.normal(6, 7)), dtype="float64", approximate="tanh")
-gelu.value("bfloat16", lambda make: ({}, 3 * make.normal(16, 8)), dtype="bfloat16")
-gelu.value("float16", lambda make: ({}, 3 * make.normal(16, 8)), dtype="float16")
-gelu.value("far-tails", lambda make: ({}, np.array([-1e4, -40.0, -9.0, -5.0, 0.0, 5.0, 40.0, 1e4])))
-gelu.value("nan", lambda make: ({}, np.array([np.nan, -1.0, np.nan, 2.0])))
-gelu.value("zero-dimensional", lambda make: ({}, np.array(0.75)))
-gelu.value("empty", lambda make: ({}, make.normal(0, 3)))
+gelu.value("matrix", lambda inputs: ({}, 3 * inputs.normal(128, 128)))
+gelu.value("tanh", lambda inputs: ({}, 3 * inputs.normal(64, 32)), approximate="tanh")
+gelu.value("float64", lambda inputs: ({}, 3 * inputs.normal(6, 7)), dtype="float64")
+gelu.value("tanh-float64", lambda inputs: ({}, 3 * inputs.normal(6, 7)), dtype="float64", approximate="tanh")
+gelu.value("bfloat16", lambda inputs: ({}, 3 * inputs.normal(16, 8)), dtype="bfloat16")
+gelu.value("float16", lambda inputs: ({}, 3 * inputs.normal(16, 8)), dtype="float16")
+gelu.value("far-tails", lambda inputs: ({}, np.array([-1e4, -40.0, -9.0, -5.0, 0.0, 5.0, 40.0, 1e4])))
+gelu.value("nan", lambda inputs: ({}, np.array([np.nan, -1.0, np.nan, 2.0])))
+gelu.value("zero-dimensional", lambda inputs: ({}, np.array(0.75)))
+gelu.value("empty", lambda inputs: ({}, inputs.normal(0, 3)))
 gelu.value(
     "transposed-input",
-    lambda make: ({}, make.normal(5, 8)),
+    lambda inputs: ({}, inputs.normal(5, 8)),
     reference=lambda _, values: gelu_reference({}, values.T),
     prepare=construction.forward_transposed,
 )
 gelu.value(
     "gradient",
-    lambda make: ({}, 2 * make.normal(32, 8), make.normal(32, 8)),
+    lambda inputs: ({}, 2 * inputs.normal(32, 8), inputs.normal(32, 8)),
     reference=gelu_gradients,
     prepare=construction.gradients,
 )
-library_modules.add_cases(gelu, lambda make, sample: ({}, *sample.arguments(make)))
+library_modules.add_cases(gelu, lambda inputs, sample: ({}, *sample.arguments(inputs)))
 
 
 def pooling_reference(_: Weights, values: Array, *, output_size: Any) -> Array:
@@ -254,7 +256,7 @@ pooling = Function("torch.nn.AdaptiveAvgPool3d", reference=pooling_reference, pr
 
 
 def pooling_case(name: str, *shape: int, to: Any, dtype: str = "float32") -> None:
-    pooling.value(name, lambda make: ({}, make.normal(*shape)), dtype=dtype, output_size=to)
+    pooling.value(name, lambda inputs: ({}, inputs.normal(*shape)), dtype=dtype, output_size=to)
 
 
 pooling_case("volume", 2, 8, 16, 16, 16, to=(4, 5, 6))
@@ -266,13 +268,13 @@ pooling_case("same-size", 1, 2, 3, 4, 5, to=(None, 4, None))
 pooling_case("empty-batch", 0, 2, 4, 4, 4, to=2)
 pooling.value(
     "gradient",
-    lambda make: ({}, make.normal(1, 2, 3, 4, 5), make.normal(1, 2, 2, 3, 2)),
+    lambda inputs: ({}, inputs.normal(1, 2, 3, 4, 5), inputs.normal(1, 2, 2, 3, 2)),
     dtype="float64",
     tolerance=DIFFERENCES,
     reference=backward(pooling_reference),
     prepare=construction.gradients,
     output_size=(2, 3, 2),
 )
-library_modules.add_cases(pooling, lambda make, sample: ({}, *sample.arguments(make)))
+library_modules.add_cases(pooling, lambda inputs, sample: ({}, *sample.arguments(inputs)))
 
 FUNCTIONS: list[Function] = [linear, lstm_cell, gelu, pooling]

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.suite.cases import Make
+from runners.suite.cases import Inputs
 
 SAMPLES = Path(__file__).with_name("samples.json")
 MOST_SAMPLES = 6
@@ -66,8 +66,8 @@ class Sample:
     def name(self) -> str:
         return f"library-{self.number}"
 
-    def inputs(self, make: Make) -> Sequence[Any]:
-        return [_restored(each, make) for each in self.arguments]
+    def inputs(self, inputs: Inputs) -> Sequence[Any]:
+        return [_restored(each, inputs) for each in self.arguments]
 
 
 def samples(operator: str) -> Iterator[Sample]:
@@ -82,9 +82,9 @@ def _stored() -> Mapping[str, Any]:
     return read
 
 
-def _restored(stored: Any, make: Make) -> Any:
+def _restored(stored: Any, inputs: Inputs) -> Any:
     if isinstance(stored, list):
-        return [_restored(each, make) for each in stored]
+        return [_restored(each, inputs) for each in stored]
     if not isinstance(stored, Mapping):
         return stored
     shape = tuple(stored["shape"])
@@ -92,8 +92,8 @@ def _restored(stored: Any, make: Make) -> Any:
         dtype = "float64" if stored["dtype"].startswith("float") else stored["dtype"]
         return np.asarray(stored["values"], dtype=dtype).reshape(shape)
     if stored["dtype"].startswith("float"):
-        return make.distinct(*shape) / 8
-    return make.booleans(*shape) if stored["dtype"] == "bool" else make.integers(*shape, dtype=stored["dtype"])
+        return inputs.distinct(*shape) / 8
+    return inputs.booleans(*shape) if stored["dtype"] == "bool" else inputs.integers(*shape, dtype=stored["dtype"])
 
 
 def extract() -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.suite.cases import Function, Inputs, Make
+from runners.suite.cases import Function, Inputs, MakeArguments
 from runners.suite.checks import Tolerance
 
 DATA = Path(__file__).with_name("modules.json")
@@ -50,16 +50,16 @@ class ModuleSample:
     positional: tuple[Any, ...]
     named: dict[str, Any]
 
-    def constants(self, make: Make) -> dict[str, Any]:
+    def constants(self, inputs: Inputs) -> dict[str, Any]:
         """The arrays that the constructor gets."""
-        return {name: _array(each, make) for name, each in self.arrays.items()}
+        return {name: _array(each, inputs) for name, each in self.arrays.items()}
 
-    def arguments(self, make: Make) -> list[Any]:
-        """The positional arguments of ``forward``, flattened; arrays are made by ``make``."""
-        return [_array(each, make) for each in self.positional]
+    def arguments(self, inputs: Inputs) -> list[Any]:
+        """The positional arguments of ``forward``, flattened; arrays are made by ``inputs``."""
+        return [_array(each, inputs) for each in self.positional]
 
-    def keywords(self, make: Make) -> dict[str, Any]:
-        return {name: _array(each, make) for name, each in self.named.items()}
+    def keywords(self, inputs: Inputs) -> dict[str, Any]:
+        return {name: _array(each, inputs) for name, each in self.named.items()}
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,18 @@ class OptimizerSample:
 
 def add_cases(
     function: Function,
-    inputs: Callable[[Make, ModuleSample], Sequence[Any]],
+    arguments: Callable[[Inputs, ModuleSample], Sequence[Any]],
     *,
     every: int = 1,
     tolerance: Tolerance | None = None,
 ) -> None:
     """A value case for each sample; ``every`` takes one in so many where torch ships a full product."""
     for sample in samples(function.name)[::every]:
-        function.value(sample.name, _bound(inputs, sample), tolerance=tolerance, **sample.options)
+        function.value(sample.name, _bound(arguments, sample), tolerance=tolerance, **sample.options)
 
 
-def _bound(inputs: Callable[[Make, ModuleSample], Sequence[Any]], sample: ModuleSample) -> Inputs:
-    return lambda make: inputs(make, sample)
+def _bound(arguments: Callable[[Inputs, ModuleSample], Sequence[Any]], sample: ModuleSample) -> MakeArguments:
+    return lambda inputs: arguments(inputs, sample)
 
 
 def samples(function: str) -> list[ModuleSample]:
@@ -125,12 +125,12 @@ def _value(stored: Any) -> Any:
     return tuple(stored) if isinstance(stored, list) else stored
 
 
-def _array(stored: Any, make: Make) -> Any:
+def _array(stored: Any, inputs: Inputs) -> Any:
     if not isinstance(stored, dict):
         return stored
     if "values" in stored:
         return np.array(stored["values"], dtype=stored["dtype"])
-    return make.normal(*stored["shape"])
+    return inputs.normal(*stored["shape"])
 
 
 def extract() -> dict[str, Any]:

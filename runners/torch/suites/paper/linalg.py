@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
 from runners.suite.sequences import aligned
 from runners.torch.suites.paper import library
@@ -21,11 +21,11 @@ SOLVED = Tolerance(1e-4, 1e-4)
 """For float32 results that pass through a factorisation of some dozens of columns."""
 
 
-def regular(make: Make, *shape: int) -> Any:
+def regular(inputs: Inputs, *shape: int) -> Any:
     """Random matrices with a heavy diagonal; the determinant's sign varies."""
     size = shape[-1]
-    signs = np.where(make.booleans(*shape[:-1]), 1.0, -1.0)
-    return 0.3 * make.normal(*shape) + np.eye(size) * signs[..., None, :] * (1 + size**0.5)
+    signs = np.where(inputs.booleans(*shape[:-1]), 1.0, -1.0)
+    return 0.3 * inputs.normal(*shape) + np.eye(size) * signs[..., None, :] * (1 + size**0.5)
 
 
 def outer_added(x: Any, one: Any, other: Any, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -43,27 +43,33 @@ def outer_gradients(x: Any, one: Any, other: Any, upstream: Any, beta: float, al
 
 
 addr = Function("torch.addr", outer_added)
-addr.value("float32-256x256", lambda make: [make.normal(256, 256), make.normal(256), make.normal(256)])
-addr.value("float64", lambda make: [make.normal(4, 7), make.normal(4), make.normal(7)], dtype="float64")
-addr.value("float16", lambda make: [make.normal(4, 7), make.normal(4), make.normal(7)], dtype="float16")
-addr.value("bfloat16", lambda make: [make.normal(4, 7), make.normal(4), make.normal(7)], dtype="bfloat16")
-addr.value("complex64", lambda make: [make.normal(3, 5), make.normal(3) + 1j, make.normal(5) - 2j], dtype="complex64")
-addr.value("int64-scaled", lambda make: [make.integers(3, 4), make.integers(3), make.integers(4)], beta=2, alpha=-3)
-addr.value("bool", lambda make: [make.booleans(6, 5), make.booleans(6), make.booleans(5)])
-addr.value("bool-alone", lambda make: [make.booleans(6, 5), make.booleans(6), make.booleans(5)], beta=False)
-addr.value("row-broadcast", lambda make: [make.normal(9), make.normal(4), make.normal(9)], beta=0.5, alpha=2.0)
-addr.value("beta-zero-forgets-nan", lambda make: [np.full((3, 4), np.nan), make.normal(3), make.normal(4)], beta=0)
-addr.value("empty", lambda make: [make.normal(0, 4), make.normal(0), make.normal(4)])
-addr.value("non-contiguous", lambda make: [make.normal(5, 6), make.normal(5), make.normal(6)], prepare=strided)
+addr.value("float32-256x256", lambda inputs: [inputs.normal(256, 256), inputs.normal(256), inputs.normal(256)])
+addr.value("float64", lambda inputs: [inputs.normal(4, 7), inputs.normal(4), inputs.normal(7)], dtype="float64")
+addr.value("float16", lambda inputs: [inputs.normal(4, 7), inputs.normal(4), inputs.normal(7)], dtype="float16")
+addr.value("bfloat16", lambda inputs: [inputs.normal(4, 7), inputs.normal(4), inputs.normal(7)], dtype="bfloat16")
+addr.value(
+    "complex64", lambda inputs: [inputs.normal(3, 5), inputs.normal(3) + 1j, inputs.normal(5) - 2j], dtype="complex64"
+)
+addr.value(
+    "int64-scaled", lambda inputs: [inputs.integers(3, 4), inputs.integers(3), inputs.integers(4)], beta=2, alpha=-3
+)
+addr.value("bool", lambda inputs: [inputs.booleans(6, 5), inputs.booleans(6), inputs.booleans(5)])
+addr.value("bool-alone", lambda inputs: [inputs.booleans(6, 5), inputs.booleans(6), inputs.booleans(5)], beta=False)
+addr.value("row-broadcast", lambda inputs: [inputs.normal(9), inputs.normal(4), inputs.normal(9)], beta=0.5, alpha=2.0)
+addr.value(
+    "beta-zero-forgets-nan", lambda inputs: [np.full((3, 4), np.nan), inputs.normal(3), inputs.normal(4)], beta=0
+)
+addr.value("empty", lambda inputs: [inputs.normal(0, 4), inputs.normal(0), inputs.normal(4)])
+addr.value("non-contiguous", lambda inputs: [inputs.normal(5, 6), inputs.normal(5), inputs.normal(6)], prepare=strided)
 addr.value(
     "out",
-    lambda make: [make.normal(5, 6), make.normal(5), make.normal(6)],
+    lambda inputs: [inputs.normal(5, 6), inputs.normal(5), inputs.normal(6)],
     prepare=into(),
     reference=both(outer_added),
 )
 addr.value(
     "gradient",
-    lambda make: [make.normal(3, 4), make.normal(3), make.normal(4), make.normal(3, 4)],
+    lambda inputs: [inputs.normal(3, 4), inputs.normal(3), inputs.normal(4), inputs.normal(3, 4)],
     prepare=gradient,
     reference=outer_gradients,
     beta=0.5,
@@ -93,37 +99,37 @@ def eliminated(x: Any) -> Any:
     return np.asarray(sign), np.asarray(logarithm)
 
 
-def slogdet_gradient(on: On, x: Any) -> Callable[[], Any]:
+def slogdet_gradient(context: Context, x: Any) -> Callable[[], Any]:
     x.requires_grad_()
 
     def call() -> list[Any]:
-        sign, logarithm = on.function(x)
+        sign, logarithm = context.function(x)
         return [sign, logarithm, *torch.autograd.grad(logarithm.sum(), x)]
 
     return call
 
 
 slogdet = Function("torch.slogdet", eliminated)
-slogdet.value("float32-64x64", lambda make: [regular(make, 64, 64)], tolerance=SOLVED)
-slogdet.value("float32-5x5", lambda make: [regular(make, 5, 5)])
-slogdet.value("float64-batch", lambda make: [regular(make, 3, 2, 6, 6)], dtype="float64")
-slogdet.value("complex64", lambda make: [regular(make, 4, 4) + 1j * make.normal(4, 4)], dtype="complex64")
-slogdet.value("complex128-batch", lambda make: [regular(make, 2, 5, 5) * 1j], dtype="complex128")
-slogdet.value("odd-permutation-is-negative", lambda make: [3 * np.eye(4)[[1, 0, 2, 3]]])
-slogdet.value("even-permutation-is-positive", lambda make: [2 * np.eye(4)[[1, 2, 0, 3]]])
+slogdet.value("float32-64x64", lambda inputs: [regular(inputs, 64, 64)], tolerance=SOLVED)
+slogdet.value("float32-5x5", lambda inputs: [regular(inputs, 5, 5)])
+slogdet.value("float64-batch", lambda inputs: [regular(inputs, 3, 2, 6, 6)], dtype="float64")
+slogdet.value("complex64", lambda inputs: [regular(inputs, 4, 4) + 1j * inputs.normal(4, 4)], dtype="complex64")
+slogdet.value("complex128-batch", lambda inputs: [regular(inputs, 2, 5, 5) * 1j], dtype="complex128")
+slogdet.value("odd-permutation-is-negative", lambda inputs: [3 * np.eye(4)[[1, 0, 2, 3]]])
+slogdet.value("even-permutation-is-positive", lambda inputs: [2 * np.eye(4)[[1, 2, 0, 3]]])
 slogdet.value(
     "column-of-zeros-has-no-sign",
-    lambda make: [np.array([[1.0, 0.0, 3.0], [2.0, 0.0, 6.0], [4.0, 0.0, 1.0]])],
+    lambda inputs: [np.array([[1.0, 0.0, 3.0], [2.0, 0.0, 6.0], [4.0, 0.0, 1.0]])],
 )
-slogdet.value("determinant-past-float32", lambda make: [1e20 * np.eye(5)])
-slogdet.value("determinant-below-float32", lambda make: [-1e-20 * np.eye(5)])
-slogdet.value("one-by-one", lambda make: [np.array([[-2.5]])])
-slogdet.value("empty-matrix-has-determinant-one", lambda make: [make.normal(0, 0)])
-slogdet.value("empty-batch", lambda make: [make.normal(0, 3, 3)])
-slogdet.value("non-contiguous", lambda make: [regular(make, 6, 6)], prepare=strided)
+slogdet.value("determinant-past-float32", lambda inputs: [1e20 * np.eye(5)])
+slogdet.value("determinant-below-float32", lambda inputs: [-1e-20 * np.eye(5)])
+slogdet.value("one-by-one", lambda inputs: [np.array([[-2.5]])])
+slogdet.value("empty-matrix-has-determinant-one", lambda inputs: [inputs.normal(0, 0)])
+slogdet.value("empty-batch", lambda inputs: [inputs.normal(0, 3, 3)])
+slogdet.value("non-contiguous", lambda inputs: [regular(inputs, 6, 6)], prepare=strided)
 slogdet.value(
     "gradient-is-the-inverse-transposed",
-    lambda make: [regular(make, 2, 4, 4)],
+    lambda inputs: [regular(inputs, 2, 4, 4)],
     prepare=slogdet_gradient,
     reference=lambda x: [*eliminated(x), np.linalg.inv(x).swapaxes(-1, -2)],
 )
@@ -131,11 +137,11 @@ for sample in library.samples("linalg.slogdet"):
     slogdet.value(sample.name, sample.inputs, tolerance=SOLVED)
 
 
-def of_rank(make: Make, rank: int, *shape: int) -> Any:
+def of_rank(inputs: Inputs, rank: int, *shape: int) -> Any:
     """Products of two factors of ``rank``, scaled so that the smallest singular value is far from zero."""
     *batch, rows, columns = shape
-    left, _ = np.linalg.qr(make.normal(*batch, rows, rank))
-    right, _ = np.linalg.qr(make.normal(*batch, columns, rank))
+    left, _ = np.linalg.qr(inputs.normal(*batch, rows, rank))
+    right, _ = np.linalg.qr(inputs.normal(*batch, columns, rank))
     return (left * np.linspace(4, 1, rank)) @ right.swapaxes(-1, -2)
 
 
@@ -160,30 +166,32 @@ def rank(x: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, 
 
 
 matrix_rank = Function("torch.linalg.matrix_rank", rank)
-matrix_rank.value("float32-64x64-rank-17", lambda make: [of_rank(make, 17, 64, 64)])
-matrix_rank.value("float32-full", lambda make: [regular(make, 8, 8)])
-matrix_rank.value("float64-wide", lambda make: [of_rank(make, 3, 5, 9)], dtype="float64", rtol=1e-9)
-matrix_rank.value("float32-tall-batch", lambda make: [of_rank(make, 2, 3, 4, 7, 5)])
-matrix_rank.value("complex64", lambda make: [of_rank(make, 2, 6, 6) * (1 + 2j)], dtype="complex64")
+matrix_rank.value("float32-64x64-rank-17", lambda inputs: [of_rank(inputs, 17, 64, 64)])
+matrix_rank.value("float32-full", lambda inputs: [regular(inputs, 8, 8)])
+matrix_rank.value("float64-wide", lambda inputs: [of_rank(inputs, 3, 5, 9)], dtype="float64", rtol=1e-9)
+matrix_rank.value("float32-tall-batch", lambda inputs: [of_rank(inputs, 2, 3, 4, 7, 5)])
+matrix_rank.value("complex64", lambda inputs: [of_rank(inputs, 2, 6, 6) * (1 + 2j)], dtype="complex64")
 matrix_rank.value(
-    "ranks-differ-in-a-batch", lambda make: [np.stack([of_rank(make, each, 6, 6) for each in (0, 1, 4, 6)])]
+    "ranks-differ-in-a-batch", lambda inputs: [np.stack([of_rank(inputs, each, 6, 6) for each in (0, 1, 4, 6)])]
 )
-matrix_rank.value("zeros", lambda make: [np.zeros((4, 5))])
-matrix_rank.value("absolute-tolerance", lambda make: [np.diag([5.0, 2.0, 0.5, 0.1])], atol=1.0)
-matrix_rank.value("relative-tolerance", lambda make: [np.diag([5.0, 2.0, 0.5, 0.1])], rtol=0.05)
-matrix_rank.value("larger-tolerance-counts", lambda make: [np.diag([5.0, 2.0, 0.5, 0.1])], atol=0.2, rtol=0.3)
-matrix_rank.value("tolerance-by-its-old-name", lambda make: [np.diag([5.0, 2.0, 0.5, 0.1])], tol=0.3)
+matrix_rank.value("zeros", lambda inputs: [np.zeros((4, 5))])
+matrix_rank.value("absolute-tolerance", lambda inputs: [np.diag([5.0, 2.0, 0.5, 0.1])], atol=1.0)
+matrix_rank.value("relative-tolerance", lambda inputs: [np.diag([5.0, 2.0, 0.5, 0.1])], rtol=0.05)
+matrix_rank.value("larger-tolerance-counts", lambda inputs: [np.diag([5.0, 2.0, 0.5, 0.1])], atol=0.2, rtol=0.3)
+matrix_rank.value("tolerance-by-its-old-name", lambda inputs: [np.diag([5.0, 2.0, 0.5, 0.1])], tol=0.3)
 matrix_rank.value(
-    "one-tolerance-each", lambda make: [np.stack([np.diag([3.0, 2.0, 1.0])] * 3), np.array([0.5, 1.5, 2.5])]
+    "one-tolerance-each", lambda inputs: [np.stack([np.diag([3.0, 2.0, 1.0])] * 3), np.array([0.5, 1.5, 2.5])]
 )
-matrix_rank.value("hermitian-with-negative-eigenvalues", lambda make: [np.diag([-4.0, 0.0, 2.0, -1.0])], hermitian=True)
-matrix_rank.value("one-by-one", lambda make: [np.array([[1e-30]])])
-matrix_rank.value("empty-matrix", lambda make: [make.normal(3, 0, 4)])
-matrix_rank.value("empty-batch", lambda make: [make.normal(0, 4, 4)])
-matrix_rank.value("non-contiguous", lambda make: [of_rank(make, 3, 6, 5)], prepare=strided)
+matrix_rank.value(
+    "hermitian-with-negative-eigenvalues", lambda inputs: [np.diag([-4.0, 0.0, 2.0, -1.0])], hermitian=True
+)
+matrix_rank.value("one-by-one", lambda inputs: [np.array([[1e-30]])])
+matrix_rank.value("empty-matrix", lambda inputs: [inputs.normal(3, 0, 4)])
+matrix_rank.value("empty-batch", lambda inputs: [inputs.normal(0, 4, 4)])
+matrix_rank.value("non-contiguous", lambda inputs: [of_rank(inputs, 3, 6, 5)], prepare=strided)
 matrix_rank.value(
     "out",
-    lambda make: [of_rank(make, 3, 4, 6, 5)],
+    lambda inputs: [of_rank(inputs, 3, 4, 6, 5)],
     prepare=into(torch.int64),
     reference=both(rank),
 )
@@ -215,33 +223,37 @@ def solve_gradients(b: Any, a: Any, upstream: Any) -> Any:
     return [x, a, by_b, np.triu(-by_b @ x.swapaxes(-1, -2))]
 
 
-def solve_gradient(on: On, b: Any, a: Any, upstream: Any) -> Callable[[], Any]:
+def solve_gradient(context: Context, b: Any, a: Any, upstream: Any) -> Callable[[], Any]:
     wanted = (b.requires_grad_(), a.requires_grad_())
 
     def call() -> list[Any]:
-        x, coefficients = on.function(*wanted)
+        x, coefficients = context.function(*wanted)
         return [x, coefficients, *torch.autograd.grad(x, wanted, upstream)]
 
     return call
 
 
 solve = Function("torch.triangular_solve", substituted)
-solve.value("float32-64x32", lambda make: [make.normal(64, 32), regular(make, 64, 64)], tolerance=SOLVED)
-solve.value("float32-upper-ignores-the-rest", lambda make: [make.normal(5, 3), regular(make, 5, 5)])
-solve.value("float64-lower", lambda make: [make.normal(5, 3), regular(make, 5, 5)], dtype="float64", upper=False)
-solve.value("transposed", lambda make: [make.normal(5, 3), regular(make, 5, 5)], transpose=True)
-solve.value("lower-transposed", lambda make: [make.normal(5, 3), regular(make, 5, 5)], upper=False, transpose=True)
-solve.value("unit-diagonal-assumed", lambda make: [make.normal(5, 3), 0.4 * make.normal(5, 5)], unitriangular=True)
-solve.value("complex64", lambda make: [make.normal(4, 2) + 1j, regular(make, 4, 4) * (1 + 1j)], dtype="complex64")
-solve.value("batch", lambda make: [make.normal(2, 3, 4, 2), regular(make, 2, 3, 4, 4)])
-solve.value("one-matrix-for-a-batch", lambda make: [make.normal(3, 4, 2), regular(make, 4, 4)])
-solve.value("one-by-one", lambda make: [make.normal(1, 1), np.array([[-0.5]])])
-solve.value("no-right-hand-side", lambda make: [make.normal(4, 0), regular(make, 4, 4)])
-solve.value("empty-batch", lambda make: [make.normal(0, 4, 2), regular(make, 0, 4, 4)])
-solve.value("non-contiguous", lambda make: [make.normal(5, 3), regular(make, 5, 5)], prepare=strided)
+solve.value("float32-64x32", lambda inputs: [inputs.normal(64, 32), regular(inputs, 64, 64)], tolerance=SOLVED)
+solve.value("float32-upper-ignores-the-rest", lambda inputs: [inputs.normal(5, 3), regular(inputs, 5, 5)])
+solve.value("float64-lower", lambda inputs: [inputs.normal(5, 3), regular(inputs, 5, 5)], dtype="float64", upper=False)
+solve.value("transposed", lambda inputs: [inputs.normal(5, 3), regular(inputs, 5, 5)], transpose=True)
+solve.value(
+    "lower-transposed", lambda inputs: [inputs.normal(5, 3), regular(inputs, 5, 5)], upper=False, transpose=True
+)
+solve.value(
+    "unit-diagonal-assumed", lambda inputs: [inputs.normal(5, 3), 0.4 * inputs.normal(5, 5)], unitriangular=True
+)
+solve.value("complex64", lambda inputs: [inputs.normal(4, 2) + 1j, regular(inputs, 4, 4) * (1 + 1j)], dtype="complex64")
+solve.value("batch", lambda inputs: [inputs.normal(2, 3, 4, 2), regular(inputs, 2, 3, 4, 4)])
+solve.value("one-matrix-for-a-batch", lambda inputs: [inputs.normal(3, 4, 2), regular(inputs, 4, 4)])
+solve.value("one-by-one", lambda inputs: [inputs.normal(1, 1), np.array([[-0.5]])])
+solve.value("no-right-hand-side", lambda inputs: [inputs.normal(4, 0), regular(inputs, 4, 4)])
+solve.value("empty-batch", lambda inputs: [inputs.normal(0, 4, 2), regular(inputs, 0, 4, 4)])
+solve.value("non-contiguous", lambda inputs: [inputs.normal(5, 3), regular(inputs, 5, 5)], prepare=strided)
 solve.value(
     "gradient",
-    lambda make: [make.normal(4, 3), regular(make, 4, 4), make.normal(4, 3)],
+    lambda inputs: [inputs.normal(4, 3), regular(inputs, 4, 4), inputs.normal(4, 3)],
     prepare=solve_gradient,
     reference=solve_gradients,
 )
@@ -264,35 +276,44 @@ def reflected(x: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     return q @ other if left else other @ q
 
 
-def reflections(make: Make, *shape: int) -> Any:
+def reflections(inputs: Inputs, *shape: int) -> Any:
     """Columns below the diagonal, and the scales that make each reflection orthogonal."""
-    x = make.normal(*shape)
+    x = inputs.normal(*shape)
     below = np.tril(x, -1)
     return [x, 2 / (1 + (below**2).sum(-2))]
 
 
 ormqr = Function("torch.ormqr", reflected)
-ormqr.value("float32-64x64", lambda make: [*reflections(make, 64, 64), make.normal(64, 64)], tolerance=SOLVED)
-ormqr.value("float32-right", lambda make: [*reflections(make, 5, 5), make.normal(3, 5)], left=False)
+ormqr.value("float32-64x64", lambda inputs: [*reflections(inputs, 64, 64), inputs.normal(64, 64)], tolerance=SOLVED)
+ormqr.value("float32-right", lambda inputs: [*reflections(inputs, 5, 5), inputs.normal(3, 5)], left=False)
 ormqr.value(
-    "float64-transposed", lambda make: [*reflections(make, 6, 6), make.normal(6, 2)], dtype="float64", transpose=True
+    "float64-transposed",
+    lambda inputs: [*reflections(inputs, 6, 6), inputs.normal(6, 2)],
+    dtype="float64",
+    transpose=True,
 )
-ormqr.value("right-transposed", lambda make: [*reflections(make, 5, 5), make.normal(3, 5)], left=False, transpose=True)
-ormqr.value("few-reflections", lambda make: [*reflections(make, 6, 2), make.normal(6, 4)])
-ormqr.value("batch", lambda make: [*reflections(make, 3, 5, 4), make.normal(3, 5, 2)])
+ormqr.value(
+    "right-transposed", lambda inputs: [*reflections(inputs, 5, 5), inputs.normal(3, 5)], left=False, transpose=True
+)
+ormqr.value("few-reflections", lambda inputs: [*reflections(inputs, 6, 2), inputs.normal(6, 4)])
+ormqr.value("batch", lambda inputs: [*reflections(inputs, 3, 5, 4), inputs.normal(3, 5, 2)])
 ormqr.value(
     "complex64",
-    lambda make: [make.normal(4, 3) + 1j * make.normal(4, 3), 0.5 * make.normal(3) + 0.5j, make.normal(4, 2) + 1j],
+    lambda inputs: [
+        inputs.normal(4, 3) + 1j * inputs.normal(4, 3),
+        0.5 * inputs.normal(3) + 0.5j,
+        inputs.normal(4, 2) + 1j,
+    ],
     dtype="complex64",
     transpose=True,
 )
-ormqr.value("tau-zero-is-the-identity", lambda make: [make.normal(4, 4), np.zeros(4), make.normal(4, 3)])
-ormqr.value("no-reflections", lambda make: [make.normal(4, 0), make.normal(0), make.normal(4, 3)])
-ormqr.value("empty-batch", lambda make: [make.normal(0, 4, 2), make.normal(0, 2), make.normal(0, 4, 3)])
-ormqr.value("non-contiguous", lambda make: [*reflections(make, 5, 4), make.normal(5, 6)], prepare=strided)
+ormqr.value("tau-zero-is-the-identity", lambda inputs: [inputs.normal(4, 4), np.zeros(4), inputs.normal(4, 3)])
+ormqr.value("no-reflections", lambda inputs: [inputs.normal(4, 0), inputs.normal(0), inputs.normal(4, 3)])
+ormqr.value("empty-batch", lambda inputs: [inputs.normal(0, 4, 2), inputs.normal(0, 2), inputs.normal(0, 4, 3)])
+ormqr.value("non-contiguous", lambda inputs: [*reflections(inputs, 5, 4), inputs.normal(5, 6)], prepare=strided)
 ormqr.value(
     "out",
-    lambda make: [*reflections(make, 5, 4), make.normal(5, 6)],
+    lambda inputs: [*reflections(inputs, 5, 4), inputs.normal(5, 6)],
     prepare=into(),
     reference=both(reflected),
 )

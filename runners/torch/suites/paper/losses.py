@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
 from runners.suite.optional import optional
 from runners.torch.suites.paper import library_modules
@@ -24,14 +24,16 @@ Array = np.ndarray[Any, Any]
 Constants = Mapping[str, Any]
 
 
-def loss(on: On, constants: Constants, values: Any, target: Any, **options: Any) -> Callable[[], Any]:
-    criterion = on.function(**constants, **options)
+def loss(context: Context, constants: Constants, values: Any, target: Any, **options: Any) -> Callable[[], Any]:
+    criterion = context.function(**constants, **options)
     return lambda: criterion(values, target)
 
 
-def loss_and_gradient(on: On, constants: Constants, values: Any, target: Any, **options: Any) -> Callable[[], Any]:
+def loss_and_gradient(
+    context: Context, constants: Constants, values: Any, target: Any, **options: Any
+) -> Callable[[], Any]:
     """The loss and its gradient by the input."""
-    criterion = on.function(**constants, **options)
+    criterion = context.function(**constants, **options)
     leaf = values.detach().requires_grad_()
 
     def call() -> Any:
@@ -70,8 +72,8 @@ def bce_gradient(constants: Constants, logits: Array, target: Array, *, reductio
     return bce_reference(constants, logits, target, reduction=reduction), slope
 
 
-def logits_and_target(*shape: int) -> Callable[[Make], Any]:
-    return lambda make: ({}, 3 * make.normal(*shape), make.uniform(*shape))
+def logits_and_target(*shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: ({}, 3 * inputs.normal(*shape), inputs.uniform(*shape))
 
 
 bce = Function("torch.nn.BCEWithLogitsLoss", reference=bce_reference, prepare=loss)
@@ -83,12 +85,12 @@ bce.value("bfloat16", logits_and_target(16, 8), dtype="bfloat16")
 bce.value("float16", logits_and_target(16, 8), dtype="float16", reduction="none", tolerance=Tolerance(2e-3, 1e-2))
 bce.value("each-element", logits_and_target(3, 4, 5), reduction="none")
 bce.value("sum", logits_and_target(9), reduction="sum")
-bce.value("zero-dimensional", lambda make: ({}, np.array(0.3), np.array(1.0)))
+bce.value("zero-dimensional", lambda inputs: ({}, np.array(0.3), np.array(1.0)))
 bce.value("empty-mean-is-nan", logits_and_target(0, 3))
 bce.value("empty-sum-is-zero", logits_and_target(0, 3), reduction="sum")
 bce.value(
     "huge-logits-stay-finite",
-    lambda make: (
+    lambda inputs: (
         {},
         np.array([1e4, -1e4, 1e4, -1e4, 90.0, -90.0]),
         np.array([1.0, 0.0, 0.0, 1.0, 0.5, 0.5]),
@@ -97,15 +99,15 @@ bce.value(
 )
 bce.value(
     "weights-broadcast",
-    lambda make: (
-        {"weight": make.uniform(5), "pos_weight": make.uniform(6, 1, low=0.5, high=4)},
-        make.normal(6, 5),
-        make.booleans(6, 5).astype(float),
+    lambda inputs: (
+        {"weight": inputs.uniform(5), "pos_weight": inputs.uniform(6, 1, low=0.5, high=4)},
+        inputs.normal(6, 5),
+        inputs.booleans(6, 5).astype(float),
     ),
 )
 bce.value(
     "gradient",
-    lambda make: ({"pos_weight": make.uniform(8, high=3)}, 3 * make.normal(32, 8), make.uniform(32, 8)),
+    lambda inputs: ({"pos_weight": inputs.uniform(8, high=3)}, 3 * inputs.normal(32, 8), inputs.uniform(32, 8)),
     reference=bce_gradient,
     prepare=loss_and_gradient,
     reduction="sum",
@@ -127,8 +129,8 @@ def smooth_l1_gradient(
     return smooth_l1_reference({}, values, target, beta=beta, reduction=reduction), slope
 
 
-def value_and_target(*shape: int) -> Callable[[Make], Any]:
-    return lambda make: ({}, 2 * make.normal(*shape), make.normal(*shape))
+def value_and_target(*shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: ({}, 2 * inputs.normal(*shape), inputs.normal(*shape))
 
 
 smooth_l1 = Function("torch.nn.SmoothL1Loss", reference=smooth_l1_reference, prepare=loss)
@@ -145,13 +147,13 @@ smooth_l1.value("zero-dimensional", value_and_target(), reduction="sum")
 smooth_l1.value("empty-mean-is-nan", value_and_target(0, 4))
 smooth_l1.value(
     "at-the-bend",
-    lambda make: ({}, np.array([0.0, 0.5, -0.5, 1.5, -1.5, 0.25]), np.zeros(6)),
+    lambda inputs: ({}, np.array([0.0, 0.5, -0.5, 1.5, -1.5, 0.25]), np.zeros(6)),
     beta=0.5,
     reduction="none",
 )
 smooth_l1.value(
     "infinite-and-nan",
-    lambda make: ({}, np.array([np.inf, -np.inf, np.nan, 1.0]), np.array([0.0, 0.0, 0.0, np.nan])),
+    lambda inputs: ({}, np.array([np.inf, -np.inf, np.nan, 1.0]), np.array([0.0, 0.0, 0.0, np.nan])),
     reduction="none",
 )
 smooth_l1.value("gradient", value_and_target(32, 8), reference=smooth_l1_gradient, prepare=loss_and_gradient, beta=2.0)
@@ -181,22 +183,22 @@ def divergence_gradient(
     return result, -(np.exp(target) if log_target else target) * share(log_probability, reduction)
 
 
-def distributions(*shape: int) -> Callable[[Make], Any]:
+def distributions(*shape: int) -> Callable[[Inputs], Any]:
     """Logarithms of one set of distributions, and another set, over the last axis."""
 
-    def inputs(make: Make) -> Any:
-        one, other = make.uniform(*shape, low=0.1), make.uniform(*shape, low=0.1)
+    def arguments(inputs: Inputs) -> Any:
+        one, other = inputs.uniform(*shape, low=0.1), inputs.uniform(*shape, low=0.1)
         return {}, np.log(one / one.sum(-1, keepdims=True)), other / other.sum(-1, keepdims=True)
 
-    return inputs
+    return arguments
 
 
-def log_distributions(*shape: int) -> Callable[[Make], Any]:
-    def inputs(make: Make) -> Any:
-        constants, one, other = distributions(*shape)(make)
+def log_distributions(*shape: int) -> Callable[[Inputs], Any]:
+    def arguments(inputs: Inputs) -> Any:
+        constants, one, other = distributions(*shape)(inputs)
         return constants, one, np.log(other)
 
-    return inputs
+    return arguments
 
 
 divergence = Function("torch.nn.KLDivLoss", reference=divergence_reference, prepare=loss)
@@ -210,7 +212,7 @@ divergence.value("log-target", log_distributions(6, 8), reduction="sum", log_tar
 divergence.value("empty-sum-is-zero", distributions(0, 3), reduction="sum")
 divergence.value(
     "zero-probability-counts-nothing",
-    lambda make: (
+    lambda inputs: (
         {},
         np.log([[0.25, 0.25, 0.5], [0.1, 0.2, 0.7]]),
         np.array([[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]),
@@ -233,9 +235,9 @@ divergence.value(
     log_target=True,
 )
 
-library_modules.add_cases(bce, lambda make, sample: (sample.constants(make), *sample.arguments(make)))
-library_modules.add_cases(smooth_l1, lambda make, sample: ({}, *sample.arguments(make)))
+library_modules.add_cases(bce, lambda inputs, sample: (sample.constants(inputs), *sample.arguments(inputs)))
+library_modules.add_cases(smooth_l1, lambda inputs, sample: ({}, *sample.arguments(inputs)))
 # The library's target is any number; a probability must not be negative.
-library_modules.add_cases(divergence, lambda make, sample: ({}, *(np.abs(each) for each in sample.arguments(make))))
+library_modules.add_cases(divergence, lambda inputs, sample: ({}, *(np.abs(each) for each in sample.arguments(inputs))))
 
 FUNCTIONS: list[Function] = [bce, smooth_l1, divergence]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
 from runners.suite.sequences import aligned
 from runners.torch.suites.paper import library_modules
@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 AT_MINIMUM = {"float32": Tolerance(1e-3, 1e-3), "float64": Tolerance(1e-5, 1e-5)}
 
 
-def minimise_quadratic(on: On, matrix: Any, linear: Any, start: Any, **options: Any) -> Callable[[], Any]:
+def minimise_quadratic(context: Context, matrix: Any, linear: Any, start: Any, **options: Any) -> Callable[[], Any]:
     """One ``step`` on x·Ax/2 - b·x; returns x and the loss at the start, which ``step`` reports.
 
     The optimizer is built within the call, here as below: a second ``step`` of the same one
@@ -33,7 +33,7 @@ def minimise_quadratic(on: On, matrix: Any, linear: Any, start: Any, **options: 
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
-        optimizer = on.function([place], **options)
+        optimizer = context.function([place], **options)
 
         def closure() -> Any:
             optimizer.zero_grad()
@@ -47,13 +47,13 @@ def minimise_quadratic(on: On, matrix: Any, linear: Any, start: Any, **options: 
     return call
 
 
-def fit_regression(on: On, features: Any, targets: Any, **options: Any) -> Callable[[], Any]:
+def fit_regression(context: Context, features: Any, targets: Any, **options: Any) -> Callable[[], Any]:
     """Least squares over two parameters, a matrix and an offset."""
 
     def call() -> Any:
         weight = torch.nn.Parameter(torch.zeros_like(features[0]).unsqueeze(1))
         offset = torch.nn.Parameter(torch.zeros_like(features[0, :1]))
-        optimizer = on.function([weight, offset], **options)
+        optimizer = context.function([weight, offset], **options)
 
         def closure() -> Any:
             optimizer.zero_grad()
@@ -67,25 +67,25 @@ def fit_regression(on: On, features: Any, targets: Any, **options: Any) -> Calla
     return call
 
 
-def quadratic(size: int, spread: float = 4.0) -> Callable[[Make], Any]:
+def quadratic(size: int, spread: float = 4.0) -> Callable[[Inputs], Any]:
     """A symmetric matrix with eigenvalues from 1 to ``spread``, a linear term and a start."""
 
-    def inputs(make: Make) -> Any:
-        rotation, _ = np.linalg.qr(make.normal(size, size))
+    def arguments(inputs: Inputs) -> Any:
+        rotation, _ = np.linalg.qr(inputs.normal(size, size))
         matrix = rotation @ np.diag(np.linspace(1, spread, size)) @ rotation.T
-        return (matrix + matrix.T) / 2, make.normal(size), make.normal(size)
+        return (matrix + matrix.T) / 2, inputs.normal(size), inputs.normal(size)
 
-    return inputs
+    return arguments
 
 
-def orthogonal_features(count: int, width: int) -> Callable[[Make], Any]:
+def orthogonal_features(count: int, width: int) -> Callable[[Inputs], Any]:
     """Features without correlation and with mean zero, so that few steps find the minimum."""
 
-    def inputs(make: Make) -> Any:
-        basis, _ = np.linalg.qr(np.hstack([np.ones((count, 1)), make.normal(count, width)]))
-        return basis[:, 1:] * np.sqrt(count), make.normal(count, 1) + 1
+    def arguments(inputs: Inputs) -> Any:
+        basis, _ = np.linalg.qr(np.hstack([np.ones((count, 1)), inputs.normal(count, width)]))
+        return basis[:, 1:] * np.sqrt(count), inputs.normal(count, 1) + 1
 
-    return inputs
+    return arguments
 
 
 def loss_at(matrix: Array, linear: Array, place: Array) -> Array:
@@ -130,10 +130,10 @@ lbfgs.value("three-steps-float64", quadratic(8), dtype="float64", lr=0.8, max_it
 lbfgs.value("short-history", quadratic(8), dtype="float64", lr=0.8, max_iter=3, max_eval=9, history_size=1)
 lbfgs.value(
     "rate-on-the-device",
-    lambda make: (*quadratic(6)(make), np.array(0.5)),
+    lambda inputs: (*quadratic(6)(inputs), np.array(0.5)),
     reference=lambda matrix, linear, start, rate, **options: iterates(matrix, linear, start, lr=float(rate), **options),
-    prepare=lambda on, matrix, linear, start, rate, **options: minimise_quadratic(
-        on, matrix, linear, start, lr=rate, **options
+    prepare=lambda context, matrix, linear, start, rate, **options: minimise_quadratic(
+        context, matrix, linear, start, lr=rate, **options
     ),
     max_iter=2,
     max_eval=9,
@@ -186,7 +186,7 @@ def check_stays(observed: Any, matrix: Array, linear: Array, start: Array, **_: 
 
 lbfgs.behaviour(
     "stays-at-the-minimum",
-    lambda make: (np.eye(4), np.zeros(4), np.zeros(4)),
+    lambda inputs: (np.eye(4), np.zeros(4), np.zeros(4)),
     check_stays,
     prepare=minimise_quadratic,
     lr=1.0,

@@ -13,29 +13,29 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, compare
 
 Array = np.ndarray[Any, Any]
 
 
-def linear_of(on: On, weight: Any, bias: Any = None) -> torch.nn.Linear:
+def linear_of(context: Context, weight: Any, bias: Any = None) -> torch.nn.Linear:
     """A linear layer on the device with these weights."""
     outputs, inputs = weight.shape
-    layer = torch.nn.Linear(inputs, outputs, bias=bias is not None, device=on.device, dtype=on.dtype)
+    layer = torch.nn.Linear(inputs, outputs, bias=bias is not None, device=context.device, dtype=context.dtype)
     layer.load_state_dict({"weight": weight} if bias is None else {"weight": weight, "bias": bias})
     return layer
 
 
-def two_layers(rows: int, *widths: int) -> Callable[[Make], Any]:
+def two_layers(rows: int, *widths: int) -> Callable[[Inputs], Any]:
     """Weights and biases of two linear layers, and a batch of rows for them."""
     first, hidden, last = widths
-    return lambda make: (
-        make.normal(hidden, first) / np.sqrt(first),
-        make.normal(hidden),
-        make.normal(last, hidden) / np.sqrt(hidden),
-        make.normal(last),
-        make.normal(rows, first),
+    return lambda inputs: (
+        inputs.normal(hidden, first) / np.sqrt(first),
+        inputs.normal(hidden),
+        inputs.normal(last, hidden) / np.sqrt(hidden),
+        inputs.normal(last),
+        inputs.normal(rows, first),
     )
 
 
@@ -43,39 +43,41 @@ def perceptron_reference(w1: Array, b1: Array, w2: Array, b2: Array, values: Arr
     return np.asarray(np.maximum(values @ w1.T + b1, 0) @ w2.T + b2)
 
 
-def perceptron(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
-    model = on.function(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+def perceptron(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+    model = context.function(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
     return lambda: model(values)
 
 
-def perceptron_by_name(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+def perceptron_by_name(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
     """Built of an ordered dictionary; the children keep their names."""
-    model = on.function(OrderedDict(first=linear_of(on, w1, b1), bend=torch.nn.ReLU(), second=linear_of(on, w2, b2)))
+    model = context.function(
+        OrderedDict(first=linear_of(context, w1, b1), bend=torch.nn.ReLU(), second=linear_of(context, w2, b2))
+    )
     return lambda: (model(values), [name for name, _ in model.named_children()])
 
 
-def perceptron_nested(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
-    model = on.function(on.function(linear_of(on, w1, b1), torch.nn.ReLU()), linear_of(on, w2, b2))
+def perceptron_nested(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+    model = context.function(context.function(linear_of(context, w1, b1), torch.nn.ReLU()), linear_of(context, w2, b2))
     return lambda: (model(values), list(model.state_dict()))
 
 
-def perceptron_appended(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+def perceptron_appended(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
     """Layers that are appended and inserted are used in their place."""
-    model = on.function(linear_of(on, w1, b1))
-    model.append(linear_of(on, w2, b2))
+    model = context.function(linear_of(context, w1, b1))
+    model.append(linear_of(context, w2, b2))
     model.insert(1, torch.nn.ReLU())
     return lambda: (model(values), len(model))
 
 
-def first_layers(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+def first_layers(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
     """A slice is a sequence of its own, and an index finds the layer."""
-    model = on.function(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+    model = context.function(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
     return lambda: (model[:2](values), model[-1].weight)
 
 
-def perceptron_gradients(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
+def perceptron_gradients(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
     """The result, and the gradients of its sum by all weights in the order of the parameters."""
-    model = on.function(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+    model = context.function(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
 
     def call() -> Any:
         result = model(values)
@@ -130,28 +132,28 @@ sequential.value(
 )
 sequential.value(
     "without-layers-changes-nothing",
-    lambda make: (make.normal(5, 3),),
+    lambda inputs: (inputs.normal(5, 3),),
     reference=lambda values: values,
-    prepare=lambda on, values: lambda: on.function()(values),
+    prepare=lambda context, values: lambda: context.function()(values),
 )
 
 
 class Normaliser(torch.nn.Module):  # type: ignore[misc]
     """A module of every kind of state: parameters, buffers kept and not kept, a child, and none."""
 
-    def __init__(self, on: On, weight: Any, mean: Any, count: Any) -> None:
+    def __init__(self, context: Context, weight: Any, mean: Any, count: Any) -> None:
         super().__init__()
         self.scale = torch.nn.Parameter(mean.clone())
         self.register_buffer("mean", mean.clone())
         self.register_buffer("count", count.clone())
         self.register_buffer("scratch", mean.clone(), persistent=False)
         self.register_parameter("shift", None)
-        self.inner = linear_of(on, weight)
+        self.inner = linear_of(context, weight)
 
 
-def state_of(on: On, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
-    module = Normaliser(on, weight, mean, count)
-    return lambda: dict(on.function(module, **options))
+def state_of(context: Context, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
+    module = Normaliser(context, weight, mean, count)
+    return lambda: dict(context.function(module, **options))
 
 
 def state_reference(weight: Array, mean: Array, count: Array, *, prefix: str = "") -> dict[str, Array]:
@@ -159,39 +161,39 @@ def state_reference(weight: Array, mean: Array, count: Array, *, prefix: str = "
     return {prefix + name: values for name, values in state.items()}
 
 
-def normaliser(rows: int, width: int) -> Callable[[Make], Any]:
-    return lambda make: (make.normal(rows, width), make.normal(width), make.integers(3, high=90))
+def normaliser(rows: int, width: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: (inputs.normal(rows, width), inputs.normal(width), inputs.integers(3, high=90))
 
 
-def state_names(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
-    module = Normaliser(on, weight, mean, count)
-    return lambda: list(on.function(module))
+def state_names(context: Context, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
+    module = Normaliser(context, weight, mean, count)
+    return lambda: list(context.function(module))
 
 
 def check_names(observed: Any, *_: Array) -> None:
     assert observed == ["scale", "mean", "count", "inner.weight"], f"the names are {observed}"
 
 
-def state_written(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
+def state_written(context: Context, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
     """What is written into the state is the module's: it shares its arrays."""
-    module = Normaliser(on, weight, mean, count)
+    module = Normaliser(context, weight, mean, count)
 
     def call() -> Any:
         with torch.no_grad():
-            for each in on.function(module).values():
+            for each in context.function(module).values():
                 each.copy_(torch.full_like(each, 3))
         return module.scale.detach(), module.mean, module.count, module.inner.weight.detach()
 
     return call
 
 
-def state_loaded(on: On, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
+def state_loaded(context: Context, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
     """The state of one module makes another one equal to it."""
-    module = Normaliser(on, weight, mean, count)
-    other = Normaliser(on, weight * 0, mean * 0, count * 0)
+    module = Normaliser(context, weight, mean, count)
+    other = Normaliser(context, weight * 0, mean * 0, count * 0)
 
     def call() -> Any:
-        other.load_state_dict(on.function(module))
+        other.load_state_dict(context.function(module))
         return other.scale.detach(), other.mean, other.count, other.inner.weight.detach()
 
     return call
@@ -201,9 +203,9 @@ def check_loaded(observed: Any, weight: Array, mean: Array, count: Array) -> Non
     compare(observed, (mean, mean, count, weight), "float32", EXACT)
 
 
-def gradient_wanted(on: On, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
-    module = Normaliser(on, weight, mean, count)
-    return lambda: [each.requires_grad for each in on.function(module, **options).values()]
+def gradient_wanted(context: Context, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
+    module = Normaliser(context, weight, mean, count)
+    return lambda: [each.requires_grad for each in context.function(module, **options).values()]
 
 
 def check_gradient_wanted(observed: Any, *_: Array, keep_vars: bool = False) -> None:
@@ -232,25 +234,27 @@ state_dict.behaviour(
 )
 
 
-def zeroed(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any) -> Callable[[], Any]:
+def zeroed(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any) -> Callable[[], Any]:
     """The gradients after a backward pass and the call."""
-    model = torch.nn.Sequential(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+    model = torch.nn.Sequential(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
 
     def call() -> Any:
         model(values).sum().backward()
-        on.function(model, **options)
+        context.function(model, **options)
         return [each.grad for each in model.parameters()]
 
     return call
 
 
-def accumulated_anew(on: On, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any) -> Callable[[], Any]:
+def accumulated_anew(
+    context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any
+) -> Callable[[], Any]:
     """Two backward passes with the call between them: gradients are those of the second alone."""
-    model = torch.nn.Sequential(linear_of(on, w1, b1), torch.nn.ReLU(), linear_of(on, w2, b2))
+    model = torch.nn.Sequential(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
 
     def call() -> Any:
         for _ in range(2):
-            on.function(model, **options)
+            context.function(model, **options)
             model(values).sum().backward()
         return [each.grad.clone() for each in model.parameters()]
 

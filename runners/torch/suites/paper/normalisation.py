@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Expected, Tolerance
 from runners.torch.suites.paper.gradients import DIFFERENCES, pull_back
 
@@ -35,10 +35,10 @@ def standardised(values: Array, mean: Array, variance: Array, scale: Any, shift:
 
 
 def batch_norm_call(
-    on: On, values: Any, mean: Any, variance: Any, weight: Any, bias: Any, **options: Any
+    context: Context, values: Any, mean: Any, variance: Any, weight: Any, bias: Any, **options: Any
 ) -> Callable[[], Any]:
     """The result with the running statistics as the call left them."""
-    return lambda: (on.function(values, mean, variance, weight, bias, **options), mean, variance)
+    return lambda: (context.function(values, mean, variance, weight, bias, **options), mean, variance)
 
 
 def batch_norm_reference(
@@ -67,16 +67,16 @@ def batch_norm_reference(
     return result, kept * mean + momentum * of_batch, kept * variance + momentum * unbiased
 
 
-def channels(*shape: int, affine: bool = True) -> Callable[[Make], Any]:
+def channels(*shape: int, affine: bool = True) -> Callable[[Inputs], Any]:
     """Values, running mean and variance, and weight and bias or None."""
 
-    def inputs(make: Make) -> Any:
+    def arguments(inputs: Inputs) -> Any:
         count = shape[1]
-        weights = (make.uniform(count, low=0.5, high=1.5), make.normal(count)) if affine else (None, None)
-        values = 2 * make.normal(*shape) + 1
-        return values, make.normal(count), make.uniform(count, low=0.5, high=2), *weights
+        weights = (inputs.uniform(count, low=0.5, high=1.5), inputs.normal(count)) if affine else (None, None)
+        values = 2 * inputs.normal(*shape) + 1
+        return values, inputs.normal(count), inputs.uniform(count, low=0.5, high=2), *weights
 
-    return inputs
+    return arguments
 
 
 batch_norm = Function("torch.nn.functional.batch_norm", reference=batch_norm_reference, prepare=batch_norm_call)
@@ -93,35 +93,35 @@ batch_norm.value("momentum-zero-remembers-nothing", channels(6, 4), tolerance=CE
 batch_norm.value("large-epsilon", channels(6, 4, 5), tolerance=CENTRED, training=True, eps=2.0)
 batch_norm.value(
     "without-running-statistics",
-    lambda make: (make.normal(6, 4, 5), None, None, make.normal(4), make.normal(4)),
+    lambda inputs: (inputs.normal(6, 4, 5), None, None, inputs.normal(4), inputs.normal(4)),
     tolerance=CENTRED,
     training=True,
 )
 batch_norm.value(
     "constant-channel-becomes-its-shift",
-    lambda make: (np.full((5, 3), 2.5), np.zeros(3), np.ones(3), np.ones(3), make.normal(3)),
+    lambda inputs: (np.full((5, 3), 2.5), np.zeros(3), np.ones(3), np.ones(3), inputs.normal(3)),
     # What rounding leaves of the difference is divided by the root of epsilon.
     tolerance=Tolerance(1e-4, 1e-3),
     training=True,
 )
 
 
-def differentiated(on: On, values: Any, cotangent: Any, **options: Any) -> Callable[[], Any]:
+def differentiated(context: Context, values: Any, cotangent: Any, **options: Any) -> Callable[[], Any]:
     """Values and gradient of a function of one array."""
     leaf = values.detach().requires_grad_()
 
     def call() -> Any:
-        result = on.function(leaf, **options)
+        result = context.function(leaf, **options)
         return result, torch.autograd.grad(result, leaf, cotangent)[0]
 
     return call
 
 
-def batch_gradient(on: On, values: Any, cotangent: Any, **options: Any) -> Callable[[], Any]:
+def batch_gradient(context: Context, values: Any, cotangent: Any, **options: Any) -> Callable[[], Any]:
     leaf = values.detach().requires_grad_()
 
     def call() -> Any:
-        result = on.function(leaf, None, None, **options)
+        result = context.function(leaf, None, None, **options)
         return result, torch.autograd.grad(result, leaf, cotangent)[0]
 
     return call
@@ -139,7 +139,7 @@ def with_pull_back(forward: Callable[..., Array]) -> Callable[..., tuple[Array, 
 
 batch_norm.value(
     "gradient",
-    lambda make: (make.normal(5, 3, 4), make.normal(5, 3, 4)),
+    lambda inputs: (inputs.normal(5, 3, 4), inputs.normal(5, 3, 4)),
     dtype="float64",
     reference=with_pull_back(
         lambda values, **options: batch_norm_reference(values, None, None, None, None, **options)[0]
@@ -151,9 +151,9 @@ batch_norm.value(
 
 
 def group_norm_call(
-    on: On, values: Any, weight: Any = None, bias: Any = None, *, num_groups: int, **options: Any
+    context: Context, values: Any, weight: Any = None, bias: Any = None, *, num_groups: int, **options: Any
 ) -> Callable[[], Any]:
-    return lambda: on.function(values, num_groups, weight, bias, **options)
+    return lambda: context.function(values, num_groups, weight, bias, **options)
 
 
 def group_norm_reference(
@@ -170,11 +170,11 @@ def group_norm_reference(
     return np.asarray(scaled * channelwise(weight, values, 1) + channelwise(bias, values, 0))
 
 
-def grouped(*shape: int) -> Callable[[Make], Any]:
-    return lambda make: (
-        2 * make.normal(*shape) - 1,
-        make.uniform(shape[1], low=0.5, high=1.5),
-        make.normal(shape[1]),
+def grouped(*shape: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: (
+        2 * inputs.normal(*shape) - 1,
+        inputs.uniform(shape[1], low=0.5, high=1.5),
+        inputs.normal(shape[1]),
     )
 
 
@@ -186,12 +186,12 @@ group_norm.value("bfloat16", grouped(3, 8, 6), dtype="bfloat16", num_groups=2)
 group_norm.value("one-group", grouped(3, 6, 4), tolerance=CENTRED, num_groups=1)
 group_norm.value("a-group-a-channel", grouped(3, 6, 4, 2), tolerance=CENTRED, num_groups=6)
 group_norm.value("two-dimensions", grouped(5, 12), tolerance=CENTRED, num_groups=3)
-group_norm.value("without-weights", lambda make: (make.normal(4, 6, 5),), tolerance=CENTRED, num_groups=2)
+group_norm.value("without-weights", lambda inputs: (inputs.normal(4, 6, 5),), tolerance=CENTRED, num_groups=2)
 group_norm.value("large-epsilon", grouped(4, 6, 5), tolerance=CENTRED, num_groups=2, eps=2.0)
-group_norm.value("empty-batch", lambda make: (make.normal(0, 6, 5),), num_groups=2)
+group_norm.value("empty-batch", lambda inputs: (inputs.normal(0, 6, 5),), num_groups=2)
 group_norm.value(
     "gradient",
-    lambda make: (make.normal(2, 4, 3), make.normal(2, 4, 3)),
+    lambda inputs: (inputs.normal(2, 4, 3), inputs.normal(2, 4, 3)),
     dtype="float64",
     reference=with_pull_back(group_norm_reference),
     prepare=differentiated,
@@ -200,14 +200,14 @@ group_norm.value(
 )
 
 
-def reset(on: On, batches: Any, *, kind: str, **options: Any) -> Callable[[], Any]:
+def reset(context: Context, batches: Any, *, kind: str, **options: Any) -> Callable[[], Any]:
     """What a layer remembers after it has seen batches and then was reset."""
-    layer = getattr(torch.nn, kind)(batches.shape[2], device=on.device, dtype=on.dtype, **options)
+    layer = getattr(torch.nn, kind)(batches.shape[2], device=context.device, dtype=context.dtype, **options)
 
     def call() -> Any:
         for batch in batches:
             layer(batch)
-        on.function(layer)
+        context.function(layer)
         return layer.running_mean, layer.running_var, layer.num_batches_tracked
 
     return call
@@ -226,12 +226,14 @@ reset_statistics = Function(
     prepare=reset,
 )
 
-reset_statistics.value("images", lambda make: (make.normal(2, 8, 32, 8, 8),), kind="BatchNorm2d")
-reset_statistics.value("sequences", lambda make: (make.normal(3, 6, 4, 5),), kind="BatchNorm1d")
-reset_statistics.value("volumes", lambda make: (make.normal(1, 2, 3, 2, 2, 2),), kind="BatchNorm3d")
-reset_statistics.value("float64", lambda make: (make.normal(2, 6, 4),), dtype="float64", kind="BatchNorm1d")
-reset_statistics.value("bfloat16", lambda make: (make.normal(1, 6, 4),), dtype="bfloat16", kind="BatchNorm1d")
-reset_statistics.value("cumulative-average", lambda make: (make.normal(3, 6, 4),), kind="BatchNorm1d", momentum=None)
+reset_statistics.value("images", lambda inputs: (inputs.normal(2, 8, 32, 8, 8),), kind="BatchNorm2d")
+reset_statistics.value("sequences", lambda inputs: (inputs.normal(3, 6, 4, 5),), kind="BatchNorm1d")
+reset_statistics.value("volumes", lambda inputs: (inputs.normal(1, 2, 3, 2, 2, 2),), kind="BatchNorm3d")
+reset_statistics.value("float64", lambda inputs: (inputs.normal(2, 6, 4),), dtype="float64", kind="BatchNorm1d")
+reset_statistics.value("bfloat16", lambda inputs: (inputs.normal(1, 6, 4),), dtype="bfloat16", kind="BatchNorm1d")
+reset_statistics.value(
+    "cumulative-average", lambda inputs: (inputs.normal(3, 6, 4),), kind="BatchNorm1d", momentum=None
+)
 
 
 def check_nothing_kept(observed: Any, *_: Array, **__: Any) -> None:
@@ -240,7 +242,7 @@ def check_nothing_kept(observed: Any, *_: Array, **__: Any) -> None:
 
 reset_statistics.behaviour(
     "without-running-statistics",
-    lambda make: (make.normal(1, 6, 4),),
+    lambda inputs: (inputs.normal(1, 6, 4),),
     check_nothing_kept,
     prepare=reset,
     kind="BatchNorm1d",

@@ -17,7 +17,7 @@ import torch
 # from, and not within the first call of each of them.
 import torch._dynamo
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.sequences import aligned
 from runners.torch.suites.paper import library_modules
 
@@ -28,10 +28,12 @@ def owned(parameters: Sequence[Any]) -> list[torch.nn.Parameter]:
     return [torch.nn.Parameter(each.clone()) for each in parameters]
 
 
-def steps(on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any) -> Callable[[], Any]:
+def steps(
+    context: Context, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
+) -> Callable[[], Any]:
     """One step of the optimizer for each entry of ``gradients``."""
     trained = owned(parameters)
-    optimizer = on.function(trained, **options)
+    optimizer = context.function(trained, **options)
 
     def call() -> Any:
         for of_step in gradients:
@@ -44,11 +46,11 @@ def steps(on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]],
 
 
 def steps_in_groups(
-    on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], *, rates: Sequence[float]
+    context: Context, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], *, rates: Sequence[float]
 ) -> Callable[[], Any]:
     """Each parameter in a group of its own, with its own learning rate."""
     trained = owned(parameters)
-    optimizer = on.function([{"params": [each], "lr": rate} for each, rate in aligned(trained, rates)])
+    optimizer = context.function([{"params": [each], "lr": rate} for each, rate in aligned(trained, rates)])
 
     def call() -> Any:
         for of_step in gradients:
@@ -61,7 +63,7 @@ def steps_in_groups(
 
 
 def steps_resumed(
-    on: On, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
+    context: Context, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
 ) -> Callable[[], Any]:
     """Each step by a new optimizer, which takes up the state that the last one saved."""
     trained = owned(parameters)
@@ -69,7 +71,7 @@ def steps_resumed(
     def call() -> Any:
         saved = None
         for of_step in gradients:
-            optimizer = on.function(trained, **options)
+            optimizer = context.function(trained, **options)
             if saved is not None:
                 optimizer.load_state_dict(saved)
             for parameter, gradient in aligned(trained, of_step):
@@ -81,11 +83,11 @@ def steps_resumed(
     return call
 
 
-def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Make], Any]:
+def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Inputs], Any]:
     """Parameters of these shapes, and ``count`` steps of gradients."""
-    return lambda make: (
-        [make.normal(*shape) for shape in shapes],
-        [[make.normal(*shape) for shape in shapes] for _ in range(count)],
+    return lambda inputs: (
+        [inputs.normal(*shape) for shape in shapes],
+        [[inputs.normal(*shape) for shape in shapes] for _ in range(count)],
     )
 
 
@@ -193,7 +195,7 @@ rprop.value("all-parameters-at-once", training((6, 5), (3,), count=3), lr=0.05, 
 rprop.value("resumed-from-state", training((6, 5), count=4), prepare=steps_resumed, lr=0.05)
 rprop.value(
     "zero-gradient-stays",
-    lambda make: ([make.normal(6)], [[np.array([0.0, 1.0, -1.0, 0.0, 2.0, -3.0])]]),
+    lambda inputs: ([inputs.normal(6)], [[np.array([0.0, 1.0, -1.0, 0.0, 2.0, -3.0])]]),
     lr=0.1,
 )
 rprop.value(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.checks import Leaf, Mismatch
 from runners.suite.optional import optional
 from runners.suite.sequences import aligned
@@ -80,20 +80,20 @@ multinomial = Function("torch.multinomial")
 for dtype in ("float32", "float64", "float16", "bfloat16"):
     multinomial.statistics(
         f"{dtype}-frequencies",
-        lambda make: [weights_of_six, 20_000],
+        lambda inputs: [weights_of_six, 20_000],
         independent_draws,
         dtype=dtype,
         replacement=True,
     )
 multinomial.statistics(
     "rows-have-their-own-weights",
-    lambda make: [make.integers(5, 8, low=1, high=9).astype("float64"), 10_000],
+    lambda inputs: [inputs.integers(5, 8, low=1, high=9).astype("float64"), 10_000],
     independent_draws,
     replacement=True,
 )
 multinomial.statistics(
     "float32-64x128",
-    lambda make: [np.repeat(make.integers(1, 128, low=1, high=9), 64, 0).astype("float64"), 256],
+    lambda inputs: [np.repeat(inputs.integers(1, 128, low=1, high=9), 64, 0).astype("float64"), 256],
     lambda observed, weights, count, replacement: fits(
         np.bincount(drawn(observed, (64, count)).ravel(), minlength=128), weights[0] / weights[0].sum()
     ),
@@ -101,27 +101,29 @@ multinomial.statistics(
 )
 multinomial.statistics(
     "zero-weights-are-never-drawn",
-    lambda make: [np.array([0.0, 3.0, 0.0, 1.0, 0.0]), 20_000],
+    lambda inputs: [np.array([0.0, 3.0, 0.0, 1.0, 0.0]), 20_000],
     independent_draws,
     replacement=True,
 )
 multinomial.statistics(
-    "without-replacement", lambda make: [np.tile([1.0, 2.0, 3.0, 6.0], (8_000, 1)), 2], distinct_pairs
+    "without-replacement", lambda inputs: [np.tile([1.0, 2.0, 3.0, 6.0], (8_000, 1)), 2], distinct_pairs
 )
 multinomial.statistics(
     "zero-weights-without-replacement",
-    lambda make: [np.tile([0.0, 2.0, 3.0, 5.0], (8_000, 1)), 2],
+    lambda inputs: [np.tile([0.0, 2.0, 3.0, 5.0], (8_000, 1)), 2],
     distinct_pairs,
 )
-multinomial.statistics("the-whole-population", lambda make: [np.tile([4.0, 1.0, 2.0], (8_000, 1)), 3], whole_population)
+multinomial.statistics(
+    "the-whole-population", lambda inputs: [np.tile([4.0, 1.0, 2.0], (8_000, 1)), 3], whole_population
+)
 multinomial.value(
     "certain-category",
-    lambda make: [np.eye(5)[[3, 0, 4]], 1],
+    lambda inputs: [np.eye(5)[[3, 0, 4]], 1],
     reference=lambda weights, count: np.array([[3], [0], [4]]),
 )
 multinomial.value(
     "certain-category-again-and-again",
-    lambda make: [np.array([0.0, 0.0, 0.25, 0.0]), 9],
+    lambda inputs: [np.array([0.0, 0.0, 0.25, 0.0]), 9],
     reference=lambda weights, count, replacement: np.full(count, 2),
     replacement=True,
 )
@@ -153,46 +155,48 @@ def repeated(observed: Any, count: int) -> None:
         raise Mismatch("the same seed gave another permutation")
 
 
-def after_the_same_seed(on: On, count: int) -> Callable[[], Any]:
+def after_the_same_seed(context: Context, count: int) -> Callable[[], Any]:
     def call() -> list[Any]:
         torch.manual_seed(2023)
-        one = on.function(count, device=on.device)
+        one = context.function(count, device=context.device)
         torch.manual_seed(2023)
-        return [one, on.function(count, device=on.device)]
+        return [one, context.function(count, device=context.device)]
 
     return call
 
 
 randperm = Function("torch.randperm", lambda count: np.arange(count), prepare=created())
-randperm.statistics("int64-4096", lambda make: [4096], shuffled)
+randperm.statistics("int64-4096", lambda inputs: [4096], shuffled)
 for dtype in ("int32", "float32", "float64"):
     randperm.statistics(
         f"{dtype}-4096",
-        lambda make: [4096],
+        lambda inputs: [4096],
         lambda observed, count, dtype=dtype: shuffled(observed, count, dtype),
         prepare=created(dtype=getattr(torch, dtype)),
     )
 randperm.statistics(
     "int16-2048",
-    lambda make: [2048],
+    lambda inputs: [2048],
     lambda observed, count: shuffled(observed, count, "int16"),
     prepare=created(dtype=torch.int16),
 )
 randperm.statistics(
     "out",
-    lambda make: [2048],
+    lambda inputs: [2048],
     lambda observed, count: shuffled(observed, count, "int32"),
-    prepare=lambda on, count: lambda: on.function(count, out=torch.empty(count, dtype=torch.int32, device=on.device)),
+    prepare=lambda context, count: (
+        lambda: context.function(count, out=torch.empty(count, dtype=torch.int32, device=context.device))
+    ),
 )
 randperm.statistics(
     "two-in-a-row-differ",
-    lambda make: [1000],
+    lambda inputs: [1000],
     different,
-    prepare=lambda on, count: lambda: [on.function(count, device=on.device) for _ in range(2)],
+    prepare=lambda context, count: lambda: [context.function(count, device=context.device) for _ in range(2)],
 )
-randperm.statistics("the-same-seed-repeats", lambda make: [1000], repeated, prepare=after_the_same_seed)
-randperm.value("of-nothing", lambda make: [0])
-randperm.value("of-one", lambda make: [1])
+randperm.statistics("the-same-seed-repeats", lambda inputs: [1000], repeated, prepare=after_the_same_seed)
+randperm.value("of-nothing", lambda inputs: [0])
+randperm.value("of-one", lambda inputs: [1])
 
 
 def log_density(values: Any, centre: Any, concentration: Any) -> Any:
@@ -202,8 +206,8 @@ def log_density(values: Any, centre: Any, concentration: Any) -> Any:
 von_mises = Function("torch.von_mises.VonMises", log_density)
 von_mises.value(
     "log-probability",
-    lambda make: [make.uniform(64, low=-3, high=3), make.uniform(64), make.uniform(64, low=0.5, high=5)],
-    prepare=lambda on, values, *parameters: lambda: on.function(*parameters).log_prob(values),
+    lambda inputs: [inputs.uniform(64, low=-3, high=3), inputs.uniform(64), inputs.uniform(64, low=0.5, high=5)],
+    prepare=lambda context, values, *parameters: lambda: context.function(*parameters).log_prob(values),
 )
 
 FUNCTIONS: list[Function] = [multinomial, randperm, von_mises]

@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT
 from runners.torch.suites.paper.modules import linear_of
 
 Array = np.ndarray[Any, Any]
 
 
-def child_added(on: On, weight: Any, values: Any, *, names: tuple[str, ...]) -> Callable[[], Any]:
+def child_added(context: Context, weight: Any, values: Any, *, names: tuple[str, ...]) -> Callable[[], Any]:
     """A layer under each name; returns the names, the state and what the last one computes."""
 
     def call() -> Any:
         parent = torch.nn.Module()
         for name in names:
-            on.function(parent, name, linear_of(on, weight))
+            context.function(parent, name, linear_of(context, weight))
         found = [name for name, _ in parent.named_children()]
         return found, dict(parent.state_dict()), parent.get_submodule(names[-1])(values)
 
@@ -39,8 +39,8 @@ def child_reference(weight: Array, values: Array, *, names: tuple[str, ...]) -> 
     return kept, {f"{name}.weight": weight for name in kept}, values @ weight.T
 
 
-def layer_and_batch(rows: int, inputs: int, outputs: int) -> Callable[[Make], Any]:
-    return lambda make: (make.normal(outputs, inputs) / np.sqrt(inputs), make.normal(rows, inputs))
+def layer_and_batch(rows: int, columns: int, outputs: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: (inputs.normal(outputs, columns) / np.sqrt(columns), inputs.normal(rows, columns))
 
 
 add_module = Function(
@@ -56,10 +56,10 @@ add_module.value("float64", layer_and_batch(3, 4, 2), dtype="float64", names=("l
 add_module.value("same-name-replaces", layer_and_batch(3, 4, 2), names=("layer", "other", "layer"))
 
 
-def none_added(on: On) -> Callable[[], Any]:
+def none_added(context: Context) -> Callable[[], Any]:
     def call() -> Any:
         parent = torch.nn.Module()
-        on.function(parent, "nothing", None)
+        context.function(parent, "nothing", None)
         return list(parent._modules), [name for name, _ in parent.named_children()], parent.nothing
 
     return call
@@ -69,7 +69,7 @@ def check_none(observed: Any) -> None:
     assert observed == (["nothing"], [], None), f"after adding None: {observed}"
 
 
-add_module.behaviour("none-is-kept-and-not-listed", lambda make: (), check_none, prepare=none_added)
+add_module.behaviour("none-is-kept-and-not-listed", lambda inputs: (), check_none, prepare=none_added)
 
 
 def errors_of(attempts: list[Callable[[], Any]]) -> list[str]:
@@ -84,18 +84,18 @@ def errors_of(attempts: list[Callable[[], Any]]) -> list[str]:
     return found
 
 
-def child_refused(on: On) -> Callable[[], Any]:
+def child_refused(context: Context) -> Callable[[], Any]:
     """A name with a dot, an empty name, a name that is taken, and a child that is no module."""
     parent, child = torch.nn.Module(), torch.nn.ReLU()
     bad: list[tuple[str, Any]] = [("a.b", child), ("", child), ("forward", child), ("number", 3)]
-    return lambda: errors_of([partial(on.function, parent, name, given) for name, given in bad])
+    return lambda: errors_of([partial(context.function, parent, name, given) for name, given in bad])
 
 
 def check_child_refused(observed: Any) -> None:
     assert observed == ["KeyError", "KeyError", "KeyError", "TypeError"], f"the errors were {observed}"
 
 
-add_module.behaviour("refuses-bad-names-and-children", lambda make: (), check_child_refused, prepare=child_refused)
+add_module.behaviour("refuses-bad-names-and-children", lambda inputs: (), check_child_refused, prepare=child_refused)
 
 
 class Scale(torch.nn.Module):  # type: ignore[misc]
@@ -105,12 +105,12 @@ class Scale(torch.nn.Module):  # type: ignore[misc]
         return values * self.factor
 
 
-def parameter_registered(on: On, factor: Any, values: Any) -> Callable[[], Any]:
+def parameter_registered(context: Context, factor: Any, values: Any) -> Callable[[], Any]:
     """The names of the parameters, the state, the result of the forward pass, and the gradient."""
 
     def call() -> Any:
         module = Scale()
-        on.function(module, "factor", torch.nn.Parameter(factor))
+        context.function(module, "factor", torch.nn.Parameter(factor))
         result = module(values)
         gradient = torch.autograd.grad(result.sum(), module.factor)[0]
         return [name for name, _ in module.named_parameters()], dict(module.state_dict()), result, gradient
@@ -131,16 +131,16 @@ register_parameter = Function(
     host_only="it enters the parameter in a dictionary of Python objects",
 )
 
-register_parameter.value("vector", lambda make: (make.normal(128), make.normal(64, 128)))
-register_parameter.value("zero-dimensional", lambda make: (np.array(1.5), make.normal(6)))
-register_parameter.value("float64", lambda make: (make.normal(4), make.normal(3, 4)), dtype="float64")
+register_parameter.value("vector", lambda inputs: (inputs.normal(128), inputs.normal(64, 128)))
+register_parameter.value("zero-dimensional", lambda inputs: (np.array(1.5), inputs.normal(6)))
+register_parameter.value("float64", lambda inputs: (inputs.normal(4), inputs.normal(3, 4)), dtype="float64")
 
 
-def replaced(on: On, one: Any, other: Any) -> Callable[[], Any]:
+def replaced(context: Context, one: Any, other: Any) -> Callable[[], Any]:
     def call() -> Any:
         module = Scale()
         for each in (one, other):
-            on.function(module, "factor", torch.nn.Parameter(each))
+            context.function(module, "factor", torch.nn.Parameter(each))
         return dict(module.state_dict())
 
     return call
@@ -148,19 +148,19 @@ def replaced(on: On, one: Any, other: Any) -> Callable[[], Any]:
 
 register_parameter.value(
     "same-name-replaces",
-    lambda make: (make.normal(4), make.normal(5)),
+    lambda inputs: (inputs.normal(4), inputs.normal(5)),
     reference=lambda one, other: {"factor": other},
     prepare=replaced,
     tolerance=EXACT,
 )
 
 
-def parameter_refused(on: On, values: Any) -> Callable[[], Any]:
+def parameter_refused(context: Context, values: Any) -> Callable[[], Any]:
     """A dot, an empty name, a name that is taken, no parameter, and the result of a computation."""
     module, good = Scale(), torch.nn.Parameter(values)
     computed = torch.nn.Parameter(values) * 2
     bad = [("a.b", good), ("", good), ("forward", good), ("plain", values), ("computed", computed)]
-    return lambda: errors_of([partial(on.function, module, name, given) for name, given in bad])
+    return lambda: errors_of([partial(context.function, module, name, given) for name, given in bad])
 
 
 def check_parameter_refused(observed: Any, *_: Array) -> None:
@@ -169,7 +169,7 @@ def check_parameter_refused(observed: Any, *_: Array) -> None:
 
 register_parameter.behaviour(
     "refuses-bad-names-and-values",
-    lambda make: (make.normal(4),),
+    lambda inputs: (inputs.normal(4),),
     check_parameter_refused,
     prepare=parameter_refused,
 )

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.sequences import aligned
 
 Array = np.ndarray[Any, Any]
 
 
-def descend(on: On, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any) -> Callable[[], Any]:
+def descend(context: Context, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any) -> Callable[[], Any]:
     """A step and a turn of the schedule for each gradient; returns the place and every rate."""
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
         optimizer = torch.optim.SGD([place], lr=lr)
-        scheduler = on.function(optimizer, **options)
+        scheduler = context.function(optimizer, **options)
         rates = [scheduler.get_last_lr()]
         for gradient in gradients:
             place.grad = gradient
@@ -38,14 +38,14 @@ def descend(on: On, start: Any, gradients: Sequence[Any], *, lr: float, **option
 
 
 def descend_at_a_rate_on_the_device(
-    on: On, start: Any, gradients: Sequence[Any], rate: Any, **options: Any
+    context: Context, start: Any, gradients: Sequence[Any], rate: Any, **options: Any
 ) -> Callable[[], Any]:
     """The rate is an array on the device, which the schedule changes in place."""
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
         optimizer = torch.optim.SGD([place], lr=rate.clone())
-        scheduler = on.function(optimizer, **options)
+        scheduler = context.function(optimizer, **options)
         rates = [optimizer.param_groups[0]["lr"].clone()]
         for gradient in gradients:
             place.grad = gradient
@@ -57,7 +57,9 @@ def descend_at_a_rate_on_the_device(
     return call
 
 
-def descend_resumed(on: On, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any) -> Callable[[], Any]:
+def descend_resumed(
+    context: Context, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any
+) -> Callable[[], Any]:
     """A new optimizer and schedule for each step, which take up what the last ones saved."""
 
     def call() -> Any:
@@ -65,7 +67,7 @@ def descend_resumed(on: On, start: Any, gradients: Sequence[Any], *, lr: float, 
         saved: list[Any] = []
         for gradient in gradients:
             optimizer = torch.optim.SGD([place], lr=lr)
-            scheduler = on.function(optimizer, **options)
+            scheduler = context.function(optimizer, **options)
             for each, state in zip((optimizer, scheduler), saved):
                 each.load_state_dict(state)
             place.grad = gradient
@@ -78,13 +80,13 @@ def descend_resumed(on: On, start: Any, gradients: Sequence[Any], *, lr: float, 
 
 
 def descend_in_groups(
-    on: On, one: Any, other: Any, gradients: Sequence[Any], *, rates: Sequence[float], **options: Any
+    context: Context, one: Any, other: Any, gradients: Sequence[Any], *, rates: Sequence[float], **options: Any
 ) -> Callable[[], Any]:
     def call() -> Any:
         places = [torch.nn.Parameter(each.clone()) for each in (one, other)]
         groups = [{"params": [place], "lr": rate} for place, rate in aligned(places, rates)]
         optimizer = torch.optim.SGD(groups, lr=1.0)
-        scheduler = on.function(optimizer, **options)
+        scheduler = context.function(optimizer, **options)
         for gradient in gradients:
             for place in places:
                 place.grad = gradient
@@ -95,13 +97,15 @@ def descend_in_groups(
     return call
 
 
-def chained(on: On, start: Any, gradients: Sequence[Any], *, lr: float, gammas: Sequence[float]) -> Callable[[], Any]:
+def chained(
+    context: Context, start: Any, gradients: Sequence[Any], *, lr: float, gammas: Sequence[float]
+) -> Callable[[], Any]:
     """Several schedules over one optimizer: their factors multiply."""
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
         optimizer = torch.optim.SGD([place], lr=lr)
-        schedulers = [on.function(optimizer, gamma=gamma) for gamma in gammas]
+        schedulers = [context.function(optimizer, gamma=gamma) for gamma in gammas]
         for gradient in gradients:
             place.grad = gradient
             optimizer.step()
@@ -112,8 +116,8 @@ def chained(on: On, start: Any, gradients: Sequence[Any], *, lr: float, gammas: 
     return call
 
 
-def path(*shape: int, count: int) -> Callable[[Make], Any]:
-    return lambda make: (make.normal(*shape), [make.normal(*shape) for _ in range(count)])
+def path(*shape: int, count: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: (inputs.normal(*shape), [inputs.normal(*shape) for _ in range(count)])
 
 
 def decayed(start: Array, gradients: Sequence[Array], lr: float, gamma: float) -> Array:
@@ -149,7 +153,7 @@ exponential.value(
 )
 exponential.value(
     "groups",
-    lambda make: (make.normal(5), make.normal(5), [make.normal(5) for _ in range(3)]),
+    lambda inputs: (inputs.normal(5), inputs.normal(5), [inputs.normal(5) for _ in range(3)]),
     reference=lambda one, other, gradients, *, rates, gamma: (
         [decayed(place, gradients, rate, gamma) for place, rate in aligned((one, other), rates)],
         [rate * gamma ** len(gradients) for rate in rates],
@@ -171,7 +175,7 @@ exponential.value(
 )
 exponential.value(
     "rate-on-the-device",
-    lambda make: (make.normal(5), [make.normal(5) for _ in range(3)], np.array(0.5)),
+    lambda inputs: (inputs.normal(5), [inputs.normal(5) for _ in range(3)], np.array(0.5)),
     reference=lambda start, gradients, rate, *, gamma: (
         decayed(start, gradients, float(rate), gamma),
         [np.asarray(rate * gamma**k) for k in range(len(gradients) + 1)],

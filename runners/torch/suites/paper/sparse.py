@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 
 
-def thinned(make: Make, *shape: int) -> Any:
+def thinned(inputs: Inputs, *shape: int) -> Any:
     """A matrix of which a quarter is not zero."""
-    return make.normal(*shape) * (make.uniform(*shape) < 0.25)
+    return inputs.normal(*shape) * (inputs.uniform(*shape) < 0.25)
 
 
-def on_sparse(on: On, added: Any, matrix: Any, dense: Any, **scales: Any) -> Callable[[], Any]:
+def on_sparse(context: Context, added: Any, matrix: Any, dense: Any, **scales: Any) -> Callable[[], Any]:
     """Sparse plus sparse times dense. It was never documented, and may be gone under this name."""
     added, matrix = added.to_sparse(), matrix.to_sparse()
-    return lambda: on.function(added, matrix, dense, **scales)
+    return lambda: context.function(added, matrix, dense, **scales)
 
 
 saddmm = Function(
@@ -26,6 +26,6 @@ saddmm = Function(
     lambda added, matrix, dense, beta=1, alpha=1: np.asarray(beta * added + alpha * matrix @ dense),
     prepare=on_sparse,
 )
-saddmm.value("float32-64x64", lambda make: [thinned(make, 64, 32), thinned(make, 64, 48), make.normal(48, 32)])
+saddmm.value("float32-64x64", lambda inputs: [thinned(inputs, 64, 32), thinned(inputs, 64, 48), inputs.normal(48, 32)])
 
 FUNCTIONS: list[Function] = [saddmm]

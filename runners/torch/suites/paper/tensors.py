@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.checks import EXACT, Expected
 from runners.torch.suites.paper.calls import gradient, strided, using
 
@@ -17,10 +17,10 @@ from runners.torch.suites.paper.calls import gradient, strided, using
 def addresses(view: Callable[[Any], Any]) -> Callable[..., Callable[[], Any]]:
     """How far ``view`` starts past its array, and how far the array's address is from a multiple of its element."""
 
-    def prepare(on: On, x: Any) -> Callable[[], Any]:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> list[int]:
-            start = on.function(x)
-            return [on.function(view(x)) - start, start % x.element_size(), int(start > 0)]
+            start = context.function(x)
+            return [context.function(view(x)) - start, start % x.element_size(), int(start > 0)]
 
         return call
 
@@ -35,89 +35,89 @@ SIZES = {"float64": 8, "float16": 2, "bfloat16": 2}
 data_ptr = Function("torch.Tensor.data_ptr")
 data_ptr.value(
     "float32-256x256-row",
-    lambda make: [make.normal(256, 256)],
+    lambda inputs: [inputs.normal(256, 256)],
     prepare=addresses(lambda x: x[3]),
     reference=starting(3 * 256 * 4),
 )
 for dtype, bytes_each in SIZES.items():
     data_ptr.value(
         f"{dtype}-slice",
-        lambda make: [make.normal(20)],
+        lambda inputs: [inputs.normal(20)],
         dtype=dtype,
         prepare=addresses(lambda x: x[5:]),
         reference=starting(5 * bytes_each),
     )
 data_ptr.value(
     "int32-slice",
-    lambda make: [make.integers(20, dtype="int32")],
+    lambda inputs: [inputs.integers(20, dtype="int32")],
     prepare=addresses(lambda x: x[5:]),
     reference=starting(5 * 4),
 )
 data_ptr.value(
     "complex64-slice",
-    lambda make: [make.normal(20) + 1j],
+    lambda inputs: [inputs.normal(20) + 1j],
     dtype="complex64",
     prepare=addresses(lambda x: x[5:]),
     reference=starting(5 * 8),
 )
 data_ptr.value(
-    "transpose-shares", lambda make: [make.normal(4, 5)], prepare=addresses(lambda x: x.T), reference=starting(0)
+    "transpose-shares", lambda inputs: [inputs.normal(4, 5)], prepare=addresses(lambda x: x.T), reference=starting(0)
 )
 data_ptr.value(
     "in-place-stays",
-    lambda make: [make.normal(4, 5)],
+    lambda inputs: [inputs.normal(4, 5)],
     prepare=addresses(lambda x: x.add_(1)),
     reference=starting(0),
 )
 data_ptr.value(
-    "detached-shares", lambda make: [make.normal(6)], prepare=addresses(lambda x: x.detach()), reference=starting(0)
+    "detached-shares", lambda inputs: [inputs.normal(6)], prepare=addresses(lambda x: x.detach()), reference=starting(0)
 )
 data_ptr.value(
     "clone-does-not-share",
-    lambda make: [make.normal(9)],
-    prepare=lambda on, x: lambda: [on.function(x) == on.function(x.clone()), on.function(x) % 4],
+    lambda inputs: [inputs.normal(9)],
+    prepare=lambda context, x: lambda: [context.function(x) == context.function(x.clone()), context.function(x) % 4],
     reference=lambda x: [False, 0],
 )
-data_ptr.value("empty-has-none", lambda make: [make.normal(0)], reference=lambda x: 0)
+data_ptr.value("empty-has-none", lambda inputs: [inputs.normal(0)], reference=lambda x: 0)
 
 
 is_same_size = Function("torch.Tensor.is_same_size", lambda x, other: x.shape == other.shape)
-is_same_size.value("float32-256x256", lambda make: [make.normal(256, 256), make.normal(256, 256)])
-is_same_size.value("another-length", lambda make: [make.normal(3, 4), make.normal(3, 5)])
-is_same_size.value("as-many-elements", lambda make: [make.normal(3, 4), make.normal(4, 3)])
-is_same_size.value("broadcastable-is-not-the-same", lambda make: [make.normal(3, 4), make.normal(1, 4)])
-is_same_size.value("one-axis-more", lambda make: [make.normal(3), make.normal(3, 1)])
-is_same_size.value("other-dtypes", lambda make: [make.normal(2, 3), make.integers(2, 3)])
-is_same_size.value("bfloat16", lambda make: [make.normal(2, 3), make.normal(2, 3)], dtype="bfloat16")
-is_same_size.value("scalars", lambda make: [make.normal(), make.normal()])
-is_same_size.value("scalar-and-one-element", lambda make: [make.normal(), make.normal(1)])
-is_same_size.value("empty", lambda make: [make.normal(0, 2), make.normal(0, 2)])
-is_same_size.value("empty-along-another-axis", lambda make: [make.normal(0, 2), make.normal(2, 0)])
-is_same_size.value("other-strides", lambda make: [make.normal(4, 5), make.normal(4, 5)], prepare=strided)
+is_same_size.value("float32-256x256", lambda inputs: [inputs.normal(256, 256), inputs.normal(256, 256)])
+is_same_size.value("another-length", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 5)])
+is_same_size.value("as-many-elements", lambda inputs: [inputs.normal(3, 4), inputs.normal(4, 3)])
+is_same_size.value("broadcastable-is-not-the-same", lambda inputs: [inputs.normal(3, 4), inputs.normal(1, 4)])
+is_same_size.value("one-axis-more", lambda inputs: [inputs.normal(3), inputs.normal(3, 1)])
+is_same_size.value("other-dtypes", lambda inputs: [inputs.normal(2, 3), inputs.integers(2, 3)])
+is_same_size.value("bfloat16", lambda inputs: [inputs.normal(2, 3), inputs.normal(2, 3)], dtype="bfloat16")
+is_same_size.value("scalars", lambda inputs: [inputs.normal(), inputs.normal()])
+is_same_size.value("scalar-and-one-element", lambda inputs: [inputs.normal(), inputs.normal(1)])
+is_same_size.value("empty", lambda inputs: [inputs.normal(0, 2), inputs.normal(0, 2)])
+is_same_size.value("empty-along-another-axis", lambda inputs: [inputs.normal(0, 2), inputs.normal(2, 0)])
+is_same_size.value("other-strides", lambda inputs: [inputs.normal(4, 5), inputs.normal(4, 5)], prepare=strided)
 
 
 size = Function("torch.Tensor.size", lambda x, dim=None: x.shape if dim is None else x.shape[dim])
-size.value("float32-256x256", lambda make: [make.normal(256, 256)])
-size.value("one-dim", lambda make: [make.normal(3, 4, 5), 1])
-size.value("negative-dim", lambda make: [make.normal(3, 4, 5), -1])
-size.value("dim-by-name", lambda make: [make.normal(3, 4)], dim=0)
-size.value("bfloat16", lambda make: [make.normal(2, 7)], dtype="bfloat16")
-size.value("complex64", lambda make: [make.normal(2, 7) + 1j], dtype="complex64")
-size.value("bool", lambda make: [make.booleans(6)])
-size.value("scalar-has-none", lambda make: [make.normal()])
-size.value("empty", lambda make: [make.normal(3, 0, 2)])
-size.value("empty-dim", lambda make: [make.normal(3, 0, 2), 1])
-size.value("non-contiguous", lambda make: [make.normal(5, 6)], prepare=strided)
+size.value("float32-256x256", lambda inputs: [inputs.normal(256, 256)])
+size.value("one-dim", lambda inputs: [inputs.normal(3, 4, 5), 1])
+size.value("negative-dim", lambda inputs: [inputs.normal(3, 4, 5), -1])
+size.value("dim-by-name", lambda inputs: [inputs.normal(3, 4)], dim=0)
+size.value("bfloat16", lambda inputs: [inputs.normal(2, 7)], dtype="bfloat16")
+size.value("complex64", lambda inputs: [inputs.normal(2, 7) + 1j], dtype="complex64")
+size.value("bool", lambda inputs: [inputs.booleans(6)])
+size.value("scalar-has-none", lambda inputs: [inputs.normal()])
+size.value("empty", lambda inputs: [inputs.normal(3, 0, 2)])
+size.value("empty-dim", lambda inputs: [inputs.normal(3, 0, 2), 1])
+size.value("non-contiguous", lambda inputs: [inputs.normal(5, 6)], prepare=strided)
 size.value(
     "after-reshaping",
-    lambda make: [make.normal(4, 6)],
-    prepare=lambda on, x: lambda: on.function((x + 1).reshape(2, 3, 4).transpose(0, 2)),
+    lambda inputs: [inputs.normal(4, 6)],
+    prepare=lambda context, x: lambda: context.function((x + 1).reshape(2, 3, 4).transpose(0, 2)),
     reference=lambda x: (4, 3, 2),
 )
 size.value(
     "of-a-result-that-depends-on-values",
-    lambda make: [make.normal(50)],
-    prepare=lambda on, x: lambda: on.function(x[x > 0]),
+    lambda inputs: [inputs.normal(50)],
+    prepare=lambda context, x: lambda: context.function(x[x > 0]),
     reference=lambda x: (int((x > 0).sum()),),
 )
 
@@ -129,14 +129,14 @@ def as_float(dtype: str) -> Callable[[Any], Any]:
 to = Function("torch.Tensor.to", lambda x: x)
 to.value(
     "float32-256x256-to-float64",
-    lambda make: [make.normal(256, 256)],
+    lambda inputs: [inputs.normal(256, 256)],
     prepare=using(dtype=torch.float64),
     reference=as_float("float64"),
     tolerance=EXACT,
 )
 to.value(
     "float64-to-float32",
-    lambda make: [make.normal(40)],
+    lambda inputs: [inputs.normal(40)],
     dtype="float64",
     prepare=using(dtype=torch.float32),
     reference=as_float("float32"),
@@ -144,80 +144,86 @@ to.value(
 )
 to.value(
     "float32-to-int64-cuts",
-    lambda make: [100 * make.normal(40)],
+    lambda inputs: [100 * inputs.normal(40)],
     prepare=using(dtype=torch.int64),
     reference=lambda x: np.trunc(x).astype("int64"),
 )
 to.value(
     "float32-to-bool",
-    lambda make: [np.array([0.0, -0.0, 0.25, -3.0, np.nan, np.inf])],
+    lambda inputs: [np.array([0.0, -0.0, 0.25, -3.0, np.nan, np.inf])],
     prepare=using(dtype=torch.bool),
     reference=lambda x: x != 0,
 )
 to.value(
     "float32-to-bfloat16-rounds-to-even",
-    lambda make: [1 + np.arange(12) / 256],
+    lambda inputs: [1 + np.arange(12) / 256],
     prepare=using(dtype=torch.bfloat16),
     reference=lambda x: Expected(np.round(x * 128) / 128, "bfloat16"),
     tolerance=EXACT,
 )
 to.value(
     "float32-to-float16-overflows",
-    lambda make: [np.array([65504.0, 65519.0, 65520.0, -1e6, 1.0])],
+    lambda inputs: [np.array([65504.0, 65519.0, 65520.0, -1e6, 1.0])],
     prepare=using(dtype=torch.float16),
     reference=lambda x: Expected(x.astype("float16").astype("float64"), "float16"),
     tolerance=EXACT,
 )
 to.value(
     "int64-to-int8-wraps",
-    lambda make: [np.array([127, 128, 255, 256, -129, -1])],
+    lambda inputs: [np.array([127, 128, 255, 256, -129, -1])],
     prepare=using(dtype=torch.int8),
     reference=lambda x: x.astype("int8"),
 )
 to.value(
     "complex64-from-float32",
-    lambda make: [make.normal(9)],
+    lambda inputs: [inputs.normal(9)],
     prepare=using(dtype=torch.complex64),
     reference=lambda x: Expected(x.astype("complex128"), "complex64"),
 )
 to.value(
     "from-the-host",
-    lambda make: [make.normal(20, 3)],
-    prepare=lambda on, x: partial(on.function, x.cpu(), on.device),
+    lambda inputs: [inputs.normal(20, 3)],
+    prepare=lambda context, x: partial(context.function, x.cpu(), context.device),
     tolerance=EXACT,
 )
 to.value(
     "like-another",
-    lambda make: [make.integers(6), make.normal(2)],
+    lambda inputs: [inputs.integers(6), inputs.normal(2)],
     reference=lambda x, other: x.astype("float64"),
 )
-to.value("empty", lambda make: [make.normal(0, 3)], prepare=using(dtype=torch.float64), reference=as_float("float64"))
-to.value("scalar", lambda make: [make.normal()], prepare=using(dtype=torch.float64), reference=as_float("float64"))
+to.value(
+    "empty", lambda inputs: [inputs.normal(0, 3)], prepare=using(dtype=torch.float64), reference=as_float("float64")
+)
+to.value("scalar", lambda inputs: [inputs.normal()], prepare=using(dtype=torch.float64), reference=as_float("float64"))
 to.value(
     "channels-last",
-    lambda make: [make.normal(2, 3, 4, 5)],
-    prepare=lambda on, x: lambda: with_strides(on.function(x, memory_format=torch.channels_last)),
+    lambda inputs: [inputs.normal(2, 3, 4, 5)],
+    prepare=lambda context, x: lambda: with_strides(context.function(x, memory_format=torch.channels_last)),
     reference=lambda x: [x, (60, 1, 15, 3)],
     tolerance=EXACT,
 )
 to.value(
     "non-contiguous",
-    lambda make: [make.normal(5, 6)],
-    prepare=lambda on, x: partial(on.function, x.T[::2], torch.float64),
+    lambda inputs: [inputs.normal(5, 6)],
+    prepare=lambda context, x: partial(context.function, x.T[::2], torch.float64),
     reference=lambda x: Expected(x.T[::2], "float64"),
     tolerance=EXACT,
 )
 to.value(
     "gradient-comes-back-in-its-own-dtype",
-    lambda make: [make.normal(7)],
-    prepare=lambda on, x: gradient(on, x, torch.arange(7, device=on.device).double(), dtype=torch.float64),
+    lambda inputs: [inputs.normal(7)],
+    prepare=lambda context, x: gradient(
+        context, x, torch.arange(7, device=context.device).double(), dtype=torch.float64
+    ),
     reference=lambda x: [Expected(x, "float64"), np.arange(7.0)],
     tolerance=EXACT,
 )
 to.value(
     "nothing-to-do-returns-itself",
-    lambda make: [make.normal(5)],
-    prepare=lambda on, x: lambda: [on.function(x, on.dtype) is x, on.function(x, on.dtype, copy=True) is x],
+    lambda inputs: [inputs.normal(5)],
+    prepare=lambda context, x: (
+        lambda: [context.function(x, context.dtype) is x, context.function(x, context.dtype, copy=True) is x]
+    ),
     reference=lambda x: [True, False],
 )
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.cases import Function, Make, On
+from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
 from runners.torch.suites.paper import attention, construction, library_modules
 from runners.torch.suites.paper.gradients import DIFFERENCES, backward
@@ -28,16 +28,16 @@ ROUNDED_SUBLAYERS = Tolerance(8e-3, 2e-2)
 DEEP = Tolerance(1e-4, 5e-5)
 
 
-def training(on: On, weights: Weights, *sequences_and_masks: Any, **options: Any) -> Callable[[], Any]:
+def training(context: Context, weights: Weights, *sequences_and_masks: Any, **options: Any) -> Callable[[], Any]:
     *sequences, masks = sequences_and_masks
-    module = construction.build(on, weights, options)
+    module = construction.build(context, weights, options)
     return lambda: module(*sequences, **masks)
 
 
-def evaluating(on: On, weights: Weights, *sequences_and_masks: Any, **options: Any) -> Callable[[], Any]:
+def evaluating(context: Context, weights: Weights, *sequences_and_masks: Any, **options: Any) -> Callable[[], Any]:
     """Without gradients, where torch takes a fused path of its own."""
     *sequences, masks = sequences_and_masks
-    module = construction.build(on, weights, options).eval()
+    module = construction.build(context, weights, options).eval()
 
     def call() -> Any:
         with torch.no_grad():
@@ -65,8 +65,8 @@ def equations(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in known if name in options}
 
 
-def encoder_weights(make: Make, *, d_model: int, dim_feedforward: int, bias: bool = True, **_: Any) -> Weights:
-    return attention.layer_weights(make, "", d_model, dim_feedforward, decoder=False, bias=bias)
+def encoder_weights(inputs: Inputs, *, d_model: int, dim_feedforward: int, bias: bool = True, **_: Any) -> Weights:
+    return attention.layer_weights(inputs, "", d_model, dim_feedforward, decoder=False, bias=bias)
 
 
 def encoder_reference(weights: Weights, values: Array, masks: Masks, **options: Any) -> Array:
@@ -90,7 +90,7 @@ def encoder_case(
     chosen = {"d_model": shape[-1], "dropout": 0.0, **options}
     encoder_layer.value(
         name,
-        lambda make: (encoder_weights(make, **chosen), make.normal(*shape), dict(masks or {})),
+        lambda inputs: (encoder_weights(inputs, **chosen), inputs.normal(*shape), dict(masks or {})),
         dtype=dtype,
         tolerance=tolerance or (DEEP if dtype == "float32" else None),
         prepare=prepare,
@@ -134,7 +134,7 @@ encoder_case(
 )
 encoder_layer.value(
     "dropout-one-leaves-the-norms",
-    lambda make: (encoder_weights(make, d_model=8, dim_feedforward=12), make.normal(5, 2, 8), {}),
+    lambda inputs: (encoder_weights(inputs, d_model=8, dim_feedforward=12), inputs.normal(5, 2, 8), {}),
     reference=lambda weights, values, _, **__: attention.normalise(
         attention.normalise(values, weights, "norm1.", 1e-5), weights, "norm2.", 1e-5
     ),
@@ -146,10 +146,10 @@ encoder_layer.value(
 )
 encoder_layer.value(
     "gradient",
-    lambda make: (
-        encoder_weights(make, d_model=4, dim_feedforward=3),
-        make.normal(3, 2, 4),
-        make.normal(3, 2, 4),
+    lambda inputs: (
+        encoder_weights(inputs, d_model=4, dim_feedforward=3),
+        inputs.normal(3, 2, 4),
+        inputs.normal(3, 2, 4),
     ),
     dtype="float64",
     tolerance=DIFFERENCES,
@@ -164,7 +164,7 @@ encoder_layer.value(
 
 
 def model_weights(
-    make: Make,
+    inputs: Inputs,
     *,
     d_model: int,
     dim_feedforward: int,
@@ -177,14 +177,14 @@ def model_weights(
     for part, count in (("encoder", num_encoder_layers), ("decoder", num_decoder_layers)):
         for place in range(count):
             weights |= attention.layer_weights(
-                make,
+                inputs,
                 f"{part}.layers.{place}.",
                 d_model,
                 dim_feedforward,
                 decoder=part == "decoder",
                 bias=bias,
             )
-        weights |= attention.norm_weights(make, f"{part}.norm.", d_model, bias=bias)
+        weights |= attention.norm_weights(inputs, f"{part}.norm.", d_model, bias=bias)
     return weights
 
 
@@ -227,10 +227,10 @@ def model_case(
     }
     model.value(
         name,
-        lambda make: (
-            model_weights(make, **chosen),
-            make.normal(*source),
-            make.normal(*target),
+        lambda inputs: (
+            model_weights(inputs, **chosen),
+            inputs.normal(*source),
+            inputs.normal(*target),
             dict(masks or {}),
         ),
         dtype=dtype,
@@ -285,11 +285,11 @@ model_case(
 )
 model.value(
     "gradient",
-    lambda make: (
-        model_weights(make, d_model=4, dim_feedforward=3, num_encoder_layers=1, num_decoder_layers=1),
-        make.normal(3, 2, 4),
-        make.normal(2, 2, 4),
-        make.normal(2, 2, 4),
+    lambda inputs: (
+        model_weights(inputs, d_model=4, dim_feedforward=3, num_encoder_layers=1, num_decoder_layers=1),
+        inputs.normal(3, 2, 4),
+        inputs.normal(2, 2, 4),
+        inputs.normal(2, 2, 4),
     ),
     dtype="float64",
     tolerance=DIFFERENCES,
@@ -309,20 +309,20 @@ model.value(
 # The library ships a full product of layouts, masks and biases; these strides meet every option.
 library_modules.add_cases(
     encoder_layer,
-    lambda make, sample: (
-        encoder_weights(make, **sample.options),
-        *sample.arguments(make),
-        sample.keywords(make),
+    lambda inputs, sample: (
+        encoder_weights(inputs, **sample.options),
+        *sample.arguments(inputs),
+        sample.keywords(inputs),
     ),
     every=5,
     tolerance=DEEP,
 )
 library_modules.add_cases(
     model,
-    lambda make, sample: (
-        model_weights(make, **sample.options),
-        *sample.arguments(make),
-        sample.keywords(make),
+    lambda inputs, sample: (
+        model_weights(inputs, **sample.options),
+        *sample.arguments(inputs),
+        sample.keywords(inputs),
     ),
     every=7,
     tolerance=DEEP,

@@ -150,7 +150,7 @@ class Deadlocks(PostgresFault):
                     async with connection.transaction():
                         await connection.execute("UPDATE runners SET last_seen = last_seen")
                         await asyncio.sleep(0.05)
-                        await connection.execute("UPDATE campaign_targets SET renamed = renamed")
+                        await connection.execute("UPDATE campaign_targets SET reclassifications = reclassifications")
                         await connection.execute(
                             "UPDATE jobs SET lost = lost WHERE id = ANY(ARRAY("
                             "SELECT id FROM jobs WHERE state IN ('leased', 'running') ORDER BY id DESC LIMIT 20))"

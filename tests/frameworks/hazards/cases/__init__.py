@@ -20,7 +20,7 @@ FUNCTIONS: list[Function] = []
 def _function(name: str, *arguments: Any, count: int = 1) -> None:
     function = Function(f"hazards.{name}")
     for number in range(count):
-        function.behaviour(f"{number}", lambda make: list(arguments), _returns)
+        function.behaviour(f"{number}", lambda inputs: list(arguments), _returns)
     FUNCTIONS.append(function)
 
 
@@ -30,16 +30,16 @@ def _returns(observed: Any, *arguments: Any) -> None:
 
 add = Function("hazards.add", reference=np.add)
 for number in range(3):
-    add.value(f"{number}", lambda make: [make.normal(4), make.normal(4)], dtype="float64")
-add.value("wrong", lambda make: [make.normal(4), make.normal(4)], dtype="float64", reference=np.subtract)
+    add.value(f"{number}", lambda inputs: [inputs.normal(4), inputs.normal(4)], dtype="float64")
+add.value("wrong", lambda inputs: [inputs.normal(4), inputs.normal(4)], dtype="float64", reference=np.subtract)
 FUNCTIONS.append(add)
 
 not_a_number = Function("hazards.not_a_number", reference=lambda: np.zeros(3))
-not_a_number.value("0", lambda make: [], dtype="float64")
+not_a_number.value("0", lambda inputs: [], dtype="float64")
 FUNCTIONS.append(not_a_number)
 
 missing = Function("hazards.gone", reference=np.add)
-missing.value("0", lambda make: [])
+missing.value("0", lambda inputs: [])
 FUNCTIONS.append(missing)
 
 _function("process_id", NOTE, count=4)
@@ -88,12 +88,12 @@ for name, arguments in {
     "freeze-past": ["freeze", -1e300],
     "freeze-future": ["freeze", 1e300],
 }.items():
-    one_of.behaviour(name, lambda make, arguments=arguments: list(arguments), _returns)
+    one_of.behaviour(name, lambda inputs, arguments=arguments: list(arguments), _returns)
 FUNCTIONS.append(one_of)
 
 print_much = Function("hazards.print_much")
-print_much.behaviour("10MB", lambda make: [10 << 20], _returns)
-print_much.behaviour("1GB", lambda make: [1 << 30], _returns)
+print_much.behaviour("10MB", lambda inputs: [10 << 20], _returns)
+print_much.behaviour("1GB", lambda inputs: [1 << 30], _returns)
 FUNCTIONS.append(print_much)
 
 report = Function("hazards.report")
@@ -106,5 +106,5 @@ for name, line in {
     "nothing": '{"type": "finished"}',
     "tomorrow": '{"type": "begun", "at": 1e300}',
 }.items():
-    report.behaviour(name, lambda make, line=line: [line], _returns)
+    report.behaviour(name, lambda inputs, line=line: [line], _returns)
 FUNCTIONS.append(report)

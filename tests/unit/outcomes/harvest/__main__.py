@@ -28,8 +28,8 @@ PATIENCE_S = 30.0
 
 def probe_all(framework: str, device_name: str, part: str, out: Path, function: str, call: str) -> None:
     """In a child: run the probes after that one (none: all of them), and write what failed."""
-    package = importlib.import_module(f"runners.{framework}")
-    device = package.device(device_name)
+    declared = importlib.import_module(f"runners.{framework}").FRAMEWORK
+    device = declared.load_device(device_name)
     calls = importlib.import_module(f"tests.unit.outcomes.harvest.{framework}_calls")
     calls.set_up()
     device.prime()
@@ -85,8 +85,8 @@ def _say(sink: Any, **what: Any) -> None:
 
 
 def main(framework: str, device: str, part: str, target: str) -> None:
-    package = importlib.import_module(f"runners.{framework}")
-    environment = {**os.environ, **package.DEVICES[device]}
+    declared = importlib.import_module(f"runners.{framework}").FRAMEWORK
+    environment = {**os.environ, **declared.devices[device].variables}
     out = Path(tempfile.mkstemp(suffix=".jsonl")[1])
     last = {"function": "", "call": ""}
     while True:

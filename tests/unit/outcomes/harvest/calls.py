@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.suite.cases import Function, On
+from runners.suite.cases import Context, Function
 from runners.suite.checks import leaves
 from runners.suite.device import Device
 
@@ -22,12 +22,12 @@ class Probe:
 
     function: str
     call: str
-    prepare: Callable[[On], Callable[[], Any]]
+    prepare: Callable[[Context], Callable[[], Any]]
     dtype: str = "float32"
 
     def function_with_case(self) -> Function:
         function = Function(self.function)
-        function.behaviour(self.call, lambda make: [], lambda observed: None, prepare=self.prepare, dtype=self.dtype)
+        function.behaviour(self.call, lambda inputs: [], lambda observed: None, prepare=self.prepare, dtype=self.dtype)
         return function
 
 
@@ -90,7 +90,7 @@ def taken(function: Callable[..., Any], device: Device) -> tuple[Any, ...] | Non
     """The first of ``SHAPES`` with which the function returns arrays in float32."""
     for arguments in SHAPES:
         try:
-            result = device.take(function(*device.put(list(arguments), "float32")))
+            result = device.to_host(function(*device.to_device(list(arguments), "float32")))
         except (Exception, SystemExit):
             continue
         if leaves(result):
@@ -104,12 +104,12 @@ Array = Callable[[np.ndarray[Any, Any], str], Any]
 
 def casting(
     arguments: tuple[Any, ...], dtype: str, array: Array, function: Callable[..., Any]
-) -> Callable[[On], Callable[[], Any]]:
+) -> Callable[[Context], Callable[[], Any]]:
     """The call with all arrays in one dtype, moved to the device before the clock."""
 
-    def prepare(on: On) -> Callable[[], Any]:
+    def prepare(context: Context) -> Callable[[], Any]:
         moved = as_dtype(arguments, dtype, array)
-        return on.compiled(lambda: function(*moved))
+        return context.compiled(lambda: function(*moved))
 
     return prepare
 
@@ -126,10 +126,10 @@ def callable_functions(
 
 def transformed(
     transform: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, ...], array: Array
-) -> Callable[[On], Callable[[], Any]]:
+) -> Callable[[Context], Callable[[], Any]]:
     """``transform(function, *arguments)`` as the call, its arrays moved before the clock."""
 
-    def prepare(on: On) -> Callable[[], Any]:
+    def prepare(context: Context) -> Callable[[], Any]:
         moved = as_dtype(arguments, "float32", array)
         return lambda: transform(function, *moved)
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback, sparse
 
-from runners.suite.cases import On
+from runners.suite.cases import Context
 from runners.suite.device import Device
 from tests.unit.outcomes.harvest.calls import MATRIX, VECTOR, Probe, callable_functions, casting, drawn, transformed
 
@@ -161,7 +161,7 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _specials() -> dict[str, Callable[[On], Callable[[], Any]]]:
+def _specials() -> dict[str, Callable[[Context], Callable[[], Any]]]:
     vector, matrix = jnp.asarray(VECTOR), jnp.asarray(MATRIX)
 
     def effect(value: Any) -> Any:
@@ -286,7 +286,7 @@ def _specials() -> dict[str, Callable[[On], Callable[[], Any]]]:
             vector, jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind="nowhere")
         ),
     }
-    return {name: lambda on, call=call: call for name, call in calls.items()}
+    return {name: lambda context, call=call: call for name, call in calls.items()}
 
 
 def _custom() -> Any:

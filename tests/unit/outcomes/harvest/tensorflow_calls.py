@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import On
+from runners.suite.cases import Context
 from runners.suite.device import Device
 from tests.unit.outcomes.harvest.calls import BATCH, MATRIX, VECTOR, Probe, as_dtype, callable_functions, casting, drawn
 
@@ -74,10 +74,10 @@ def probes(device: Device, chosen: Callable[[str], bool]) -> Iterator[Probe]:
 
 def _transformed(
     transform: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Callable[[On], Callable[[], Any]]:
-    def prepare(on: On) -> Callable[[], Any]:
+) -> Callable[[Context], Callable[[], Any]]:
+    def prepare(context: Context) -> Callable[[], Any]:
         moved = as_dtype(arguments, "float32", _array)
-        return transform(on, function, moved)
+        return transform(context, function, moved)
 
     return prepare
 
@@ -86,17 +86,17 @@ def _tensors(arguments: Any) -> list[Any]:
     return [each for each in tf.nest.flatten(arguments) if isinstance(each, tf.Tensor)]
 
 
-def _gradient(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _gradient(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tf.GradientTape() as tape:
             tape.watch(_tensors(arguments))
             result = function(*arguments)
         return tape.gradient(result, _tensors(arguments), unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
-def _second_gradient(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _second_gradient(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tf.GradientTape() as outer:
             outer.watch(_tensors(arguments))
@@ -106,56 +106,56 @@ def _second_gradient(on: On, function: Callable[..., Any], arguments: Any) -> Ca
             first = tape.gradient(result, _tensors(arguments), unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return outer.gradient(first, _tensors(arguments), unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
-def _forward(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _forward(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         first = _tensors(arguments)[0]
         with tf.autodiff.ForwardAccumulator(first, tf.ones_like(first)) as accumulator:
             result = function(*arguments)
         return accumulator.jvp(result)
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
-def _unknown_shape(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _unknown_shape(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     tensors = [each for each in arguments if isinstance(each, tf.Tensor)]
     rest = [each for each in arguments if not isinstance(each, tf.Tensor)]
     signature = [tf.TensorSpec(None, each.dtype) for each in tensors]
     compiled = tf.function(
-        lambda *given: function(*given, *rest), input_signature=signature, jit_compile=on.target == "xla" or None
+        lambda *given: function(*given, *rest), input_signature=signature, jit_compile=context.target == "xla" or None
     )
     return lambda: compiled(*tensors)
 
 
-def _each_row(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _each_row(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     stacked = tf.nest.map_structure(lambda each: tf.stack([each, each]), arguments[0])
-    return on.compiled(
+    return context.compiled(
         lambda: tf.vectorized_map(lambda each: function(each, *arguments[1:]), stacked, fallback_to_while_loop=False)
     )
 
 
-def _filtered(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _filtered(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         flat = tf.reshape(tf.nest.flatten(arguments)[0], [-1])
         return function(*arguments), tf.boolean_mask(flat, flat > 0.5), tf.unique(flat), tf.where(flat > 0.5)
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
 def _elsewhere(kind: str) -> Callable[..., Callable[[], Any]]:
-    def transform(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+    def transform(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
         def call() -> Any:
             with tf.device(f"/device:{kind}"):
                 return function(*arguments)
 
-        return on.compiled(call)
+        return context.compiled(call)
 
     return transform
 
 
-def _graph_elsewhere(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _graph_elsewhere(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         with tf.device("/device:GPU:0"):
             return function(*tf.nest.map_structure(tf.identity, arguments))
@@ -163,46 +163,48 @@ def _graph_elsewhere(on: On, function: Callable[..., Any], arguments: Any) -> Ca
     return tf.function(call)
 
 
-def _two_devices(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _two_devices(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     with tf.device("/device:CPU:1"):
         other = tf.nest.map_structure(
             lambda each: tf.identity(each) if isinstance(each, tf.Tensor) else each, arguments
         )
-    return on.compiled(lambda: function(*other))
+    return context.compiled(lambda: function(*other))
 
 
-def _written_down(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _written_down(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         result = function(*arguments)
         return tf.strings.format("{}", [tf.nest.flatten(result)[0]])
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
-def _as_numpy(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
-    return tf.function(lambda: np.sum(tf.nest.flatten(function(*arguments))[0].numpy()), jit_compile=on.target == "xla")
+def _as_numpy(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+    return tf.function(
+        lambda: np.sum(tf.nest.flatten(function(*arguments))[0].numpy()), jit_compile=context.target == "xla"
+    )
 
 
-def _as_bool(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _as_bool(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         return 1 if tf.reduce_sum(tf.nest.flatten(function(*arguments))[0]) > 0 else 2
 
-    return tf.function(call, jit_compile=on.target == "xla", autograph=False)
+    return tf.function(call, jit_compile=context.target == "xla", autograph=False)
 
 
-def _in_python(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _in_python(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     def call() -> Any:
         return tf.py_function(
             lambda given: tf.nest.flatten(function(given, *arguments[1:]))[0], arguments[:1], tf.float32
         )
 
-    return on.compiled(call)
+    return context.compiled(call)
 
 
-def _two_dtypes(on: On, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
+def _two_dtypes(context: Context, function: Callable[..., Any], arguments: Any) -> Callable[[], Any]:
     if len(arguments) < 2 or not isinstance(arguments[1], tf.Tensor):
         return lambda: None
-    return on.compiled(lambda: function(arguments[0], tf.cast(arguments[1], tf.float64), *arguments[2:]))
+    return context.compiled(lambda: function(arguments[0], tf.cast(arguments[1], tf.float64), *arguments[2:]))
 
 
 TRANSFORMS: dict[str, Callable[..., Callable[[], Any]]] = {
@@ -224,7 +226,7 @@ TRANSFORMS: dict[str, Callable[..., Callable[[], Any]]] = {
 }
 
 
-def _specials(compiled: bool) -> Iterator[tuple[str, str, Callable[[On], Callable[[], Any]]]]:
+def _specials(compiled: bool) -> Iterator[tuple[str, str, Callable[[Context], Callable[[], Any]]]]:
     """Whatever is no function of dense numbers: compiled as a whole on xla, as it is elsewhere."""
     text = tf.constant(["a b", "c", "10"])
     where = tempfile.mkdtemp()
@@ -381,10 +383,10 @@ def _specials(compiled: bool) -> Iterator[tuple[str, str, Callable[[On], Callabl
         ),
     }
     for name, call in calls.items():
-        yield name, "as it is", lambda on, call=call: on.compiled(call)
+        yield name, "as it is", lambda context, call=call: context.compiled(call)
         # Compiled for the host, what is placed elsewhere ends the process each time: enough said once.
         for kind in () if compiled else ("GPU:0", "TPU:0"):
-            yield name, f"on {kind}", lambda on, call=call, kind=kind: on.compiled(_placed(call, kind))
+            yield name, f"on {kind}", lambda context, call=call, kind=kind: context.compiled(_placed(call, kind))
 
 
 def _placed(call: Callable[[], Any], kind: str) -> Callable[[], Any]:

@@ -52,7 +52,7 @@ def probes(device: Device, chosen: Callable[[str], bool]) -> Iterator[Probe]:
     _HANDLE[:] = [device.handle]
     for name, call in _specials().items():
         if chosen(name):
-            yield Probe(name, "as it is", lambda on, call=call: lambda: call(on.device))
+            yield Probe(name, "as it is", lambda context, call=call: lambda: call(context.device))
     for name, function, arguments in callable_functions(MODULES, WITHOUT, chosen, device):
         for dtype in drawn(name, DTYPES, 6):
             yield Probe(name, dtype, casting(arguments, dtype, _array, function))

@@ -7,7 +7,8 @@ from typing import Literal
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.reports.models import (
+from coordinator.results.comparison.latencies import Measured
+from coordinator.results.report_data import (
     CaseLatency,
     Failure,
     Fingerprint,
@@ -16,9 +17,7 @@ from coordinator.reports.models import (
     Measure,
     Placed,
     Queries,
-    Target,
 )
-from coordinator.results.comparison.latencies import Measured
 
 # As function_latencies has it: passed, and proven to have run where it should.
 _MEASURED = """
@@ -39,29 +38,21 @@ async def measured(
     return [Measured(row.function, row.case, row.run, row.milliseconds) for row in rows]
 
 
-_TARGETS = """
-SELECT t.id, t.framework, t.version, t.device, t.device_class, t.hardware, t.environment, t.simulated, t.notes,
-       s.name AS suite, s.revision
-  FROM campaign_targets ct
-  JOIN targets t ON t.id = ct.target_id
-  JOIN suites s ON s.id = ct.suite_id
- WHERE ct.campaign_id = :campaign
- ORDER BY t.framework, t.device, t.version_numbers, t.version, t.hardware, t.id
-"""
-
 # Both are shown beside the tables made of them, so that anybody can ask the same: only views, no parameters.
 _VERDICTS = """\
-SELECT target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement
+SELECT target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement,
+       failed, unknown_cause, not_counted_cause
   FROM function_verdicts
  WHERE campaign_id = {campaign}
  ORDER BY function, target_id"""
 
 _LATENCIES = """\
-SELECT target_id, function, "case", host_only, {how} AS milliseconds
-  FROM outcome_rows
- WHERE campaign_id = {campaign} AND verdict = 'passed' AND (placement = 'on_device' OR host_only) AND {column} > 0
- GROUP BY target_id, function, "case", host_only
+SELECT target_id, function, "case", host_only, {column} AS milliseconds
+  FROM case_latencies
+ WHERE campaign_id = {campaign} AND {column} > 0
  ORDER BY function, "case", target_id"""
+
+_BASES = text("SELECT target_id, cpu_target_id FROM cpu_bases WHERE campaign_id = :campaign")
 
 # A case's placement over its runs is the worst that any of them proved.
 _PLACEMENTS = """\
@@ -83,26 +74,22 @@ SELECT target_id, function, cold_ms, steady_ms
  WHERE campaign_id = {campaign} AND cold_ms > 0 AND steady_ms > 0 AND NOT host_only
  ORDER BY function, target_id"""
 
-_HOW: dict[Measure, tuple[str, str]] = {
-    "steady": ("percentile_cont(0.5) WITHIN GROUP (ORDER BY steady_ms)", "steady_ms"),
-    "cold": ("percentile_cont(0.5) WITHIN GROUP (ORDER BY cold_ms)", "cold_ms"),
-    "paper": ("avg(cold_ms)", "cold_ms"),
-}
+_COLUMNS: dict[Measure, str] = {"steady": "steady_ms", "cold": "cold_ms", "paper": "mean_cold_ms"}
 
 
 def queries(campaign_id: int, measure: Measure) -> Queries:
-    how, column = _HOW[measure]
     return Queries(
         verdicts=_VERDICTS.format(campaign=int(campaign_id)),
-        latencies=_LATENCIES.format(campaign=int(campaign_id), how=how, column=column),
+        latencies=_LATENCIES.format(campaign=int(campaign_id), column=_COLUMNS[measure]),
         placements=_PLACEMENTS.format(campaign=int(campaign_id)),
         first_calls=_FIRST_CALLS.format(campaign=int(campaign_id)),
     )
 
 
-async def targets(connection: AsyncConnection, campaign_id: int) -> list[Target]:
-    rows = await connection.execute(text(_TARGETS), {"campaign": campaign_id})
-    return [Target(**{**row._mapping, "notes": tuple(row.notes)}) for row in rows]
+async def cpu_bases(connection: AsyncConnection, campaign_id: int) -> dict[int, int]:
+    """By target: the CPU target that its latencies are set against."""
+    rows = await connection.execute(_BASES, {"campaign": campaign_id})
+    return {row.target_id: row.cpu_target_id for row in rows}
 
 
 async def verdicts(connection: AsyncConnection, asked: Queries) -> list[FunctionVerdict]:

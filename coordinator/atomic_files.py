@@ -1,0 +1,38 @@
+"""Files that appear only once they are whole: readers find the old content or the new one, whatever happens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+
+PRIVATE = 0o600
+"""The mode of a file for its owner's eyes only."""
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o666, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """A stream whose content becomes the file ``path`` at the end of the block, unless the block raises.
+
+    A file that can be made again need not be ``durable``, and then waits for no disk.
+    """
+    # Several processes may write the same file at once, and in containers they have the same pid.
+    part = path.with_name(f"{path.name}.{token_hex(4)}.part")
+    try:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
+            yield stream
+            stream.flush()
+            if durable:
+                os.fsync(stream.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file for its owner's eyes only."""
+    with replacing(path, PRIVATE) as stream:
+        stream.write(text.encode())

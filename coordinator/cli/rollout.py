@@ -1,0 +1,183 @@
+"""A rollout brings the containers of a fleet to their specifications, and their runners on the chart.
+
+It lasts for one call: the scheduler starts again what ends later, at the same URL and with the same
+secret, and the coordinator finds it there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+from filelock import FileLock, Timeout
+
+from coordinator.atomic_files import write_private
+from coordinator.cli.client import Client
+from coordinator.cli.directory import DataDirectory
+from coordinator.cli.progress import Board
+from coordinator.errors import CoordinatorAwayError, FleetError, PortolanError, StuckError
+from coordinator.fleet.scheduler import Container, RunnerSpec, Scheduler
+
+LOOK_EVERY_S = 0.5
+ANSWER_S = 2.0
+LOG_LINES = 30
+RESTARTS_OF_THE_HOPELESS = 3
+"""A container that has been started again this often, and has ended each time, will not come up."""
+
+
+@contextmanager
+def fleet_folder(directory: DataDirectory, fleet: str, say: Callable[[str], object]) -> Iterator[Path]:
+    """Enter the folder with the secrets of a fleet's runners, one call at a time."""
+    folder = directory.path / "fleet" / fleet
+    lock = FileLock(folder / "lock", mode=0o600, fallback_to_soft=False)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock.acquire(blocking=False)
+    except Timeout:
+        say(f"waiting for another `portolan fleet` on fleet '{fleet}'")
+        lock.acquire()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    try:
+        yield folder
+    finally:
+        lock.release()
+
+
+class Rollout:
+    def __init__(self, scheduler: Scheduler, client: Client, folder: Path, board: Board) -> None:
+        self._scheduler = scheduler
+        self._client = client
+        self._folder = folder
+        self._board = board
+        self._created: set[str] = set()
+        """Ids of the containers that this rollout has created."""
+
+    def bring_up(self, specs: Mapping[str, RunnerSpec], within_s: float) -> list[str]:
+        """Wait until the runner of each specification is on the chart; return the targets that will not be."""
+        deadline, failed = time.monotonic() + within_s, []
+        containers: dict[str, Container] = {}
+        for target, spec in specs.items():
+            try:
+                containers[target] = self._ensure(spec)
+            except FleetError as error:
+                failed.append(target)
+                self._board.say(f"{target}: {error}")
+        for target, container in containers.items():
+            try:
+                self._wait(container, deadline)
+                runner = self._client.register(container.url, _secret(self._secret_file(target)))
+                self._board.say(f"{target}: runner {runner.id}, {runner.target} on {runner.hardware}")
+            except PortolanError as error:
+                failed.append(target)
+                self._abandon(container, str(error))
+        self._board.show([])
+        return failed
+
+    def take_down(self, containers: Sequence[Container]) -> tuple[list[str], CoordinatorAwayError | None]:
+        """Take runners off the chart and remove their containers.
+
+        Returns the names of the containers that do not end, and why the runners are still on the chart if they are.
+        """
+        away, stuck = None, []
+        try:
+            self._take_off_the_chart([container.url for container in containers])
+        except CoordinatorAwayError as error:
+            away = error
+        for container in containers:
+            try:
+                self._scheduler.remove(container)
+                self._board.say(f"{container.target}: removed")
+            except StuckError as error:
+                self._board.say(f"{container.target}: {error}")
+                stuck.append(container.name)
+            shutil.rmtree(self._secret_file(container.target).parent, ignore_errors=True)
+        return stuck, away
+
+    def _ensure(self, spec: RunnerSpec) -> Container:
+        """Return the target's container; it is created if there is none, or in place of one that does not fit."""
+        target, file = spec.target, self._secret_file(spec.target)
+        spec = spec.model_copy(update={"secret": hashlib.sha256(_secret(file).encode()).hexdigest()[:16]})
+        before = {container.target: container for container in self._scheduler.list()}.get(target)
+        if before is not None:
+            flaw = before.flaw(spec)
+            if flaw is None:
+                return before
+            self._board.say(f"{target}: {flaw}, replacing it")
+            self._scheduler.remove(before)
+        created = self._scheduler.create(spec, file, before.url if before else None)
+        self._created.add(created.id)
+        self._board.say(f"{target}: starting {spec.image.name} at {created.url}")
+        if before is not None and before.url != created.url:
+            self._board.say(f"{target}: another program listens at {before.url}, taking another")
+            self._take_off_the_chart([before.url])
+        return created
+
+    def _wait(self, container: Container, deadline: float) -> None:
+        """Return when the runner answers. Raises ``FleetError`` if it will not."""
+        while not _answers(container.url):
+            found = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
+            if found is None:
+                raise FleetError("somebody else has removed its container: call again")
+            if found.state == "restarting" and (found.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
+                raise FleetError(f"it ends as soon as it starts ({found.restarts} times)")
+            if found.trouble is not None:
+                raise FleetError(found.trouble)
+            left_s = deadline - time.monotonic()
+            if left_s < 0:
+                raise FleetError("it did not get healthy in time: give it longer with --healthy-within")
+            self._board.show([f"{container.target}: {found.state}, not healthy yet, {left_s:.0f} s left"])
+            time.sleep(LOOK_EVERY_S)
+
+    def _abandon(self, container: Container, reason: str) -> None:
+        """Leave nothing behind of a container that this rollout has created, but the end of its log."""
+        log = b"".join(self._scheduler.logs(container, tail=LOG_LINES)).decode(errors="replace")
+        if container.id in self._created:
+            try:
+                self._scheduler.remove(container)
+                reason = f"{reason}; its container was removed again"
+            except StuckError as error:
+                reason = f"{reason}; {error}"
+        for line in (f"{container.target}: {reason}", *(f"    {line}" for line in log.splitlines() if line.strip())):
+            self._board.say(line)
+
+    def _take_off_the_chart(self, urls: Sequence[str]) -> None:
+        for runner in self._client.runners():
+            if runner.url in urls and runner.state != "removed":
+                self._client.remove(runner.id)
+
+    def _secret_file(self, target: str) -> Path:
+        return self._folder / target.replace("/", "-") / "secret"
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/healthz", timeout=ANSWER_S, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def _secret(file: Path) -> str:
+    """The secret in the file, made on the first call.
+
+    The folder keeps every other user of the host out. The file itself can be read by all, because the
+    user in the container is another one than this one, whose id the image chooses.
+    """
+    try:
+        if not file.exists():
+            file.parent.mkdir(mode=0o700, exist_ok=True)
+            write_private(file, f"{secrets.token_urlsafe(24)}\n")
+        file.chmod(0o444)
+        return file.read_text().strip()
+    except OSError as error:
+        raise _unwritable(file, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> FleetError:
+    return FleetError(f"cannot keep a runner's secret in {path}: {(error.strerror or str(error)).lower()}")

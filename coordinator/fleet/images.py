@@ -1,0 +1,130 @@
+"""Which image serves which target, and the specifications of the containers that are made from them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from coordinator.errors import FleetError
+from coordinator.fleet.inventory import Inventory, access, allowed
+from coordinator.fleet.scheduler import Image, Limits, RunnerSpec
+
+FRAMEWORK = "org.portolan.framework"
+VERSION = "org.portolan.version"
+DEVICE = "org.portolan.device"
+
+_TARGET = re.compile(r"(?P<framework>[A-Za-z_]\w*)(?:@(?P<version>[\w.+-]+))?/(?P<device>[A-Za-z_]\w*)")
+
+_INCLUDED = {("tensorflow", "cpu"): ("xla",), ("torch", "xla"): ("cpu",)}
+"""Devices that our images serve besides the one on their label."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target as a user writes it: ``torch/cpu``, or ``torch@2.9.0/cpu``."""
+
+    framework: str
+    device: str
+    version: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        match = _TARGET.fullmatch(text)
+        if match is None:
+            raise FleetError(f"'{text}' is not a target to serve: write framework/device, such as torch/cpu")
+        return cls(match["framework"], match["device"], match["version"])
+
+    def served_by(self, image: Image) -> bool:
+        framework, version = image.framework, image.version
+        return self.framework == framework and self.device in image.devices and self.version in (None, version)
+
+    def __str__(self) -> str:
+        return f"{self.framework}{f'@{self.version}' if self.version else ''}/{self.device}"
+
+
+def devices_of(framework: str, label: str) -> tuple[str, ...]:
+    """The devices that an image serves: those on its label, one or several, and those that come with them."""
+    named = label.replace(",", " ").split()
+    included = [device for name in named for device in _INCLUDED.get((framework, name), ())]
+    return tuple(dict.fromkeys([*named, *included]))
+
+
+def pinned_images(pins: Sequence[str]) -> dict[str, str]:
+    """``TARGET=IMAGE`` → image by target."""
+    pinned = {}
+    for pin in pins:
+        target, separator, image = pin.partition("=")
+        if not separator or not image:
+            raise FleetError(f"--image '{pin}': write TARGET=IMAGE, such as torch/cpu=portolan/torch-cpu:latest")
+        pinned[str(Target.parse(target))] = image
+    return pinned
+
+
+def desired(
+    targets: Sequence[str],
+    pinned: Mapping[str, str],
+    images: Sequence[Image],
+    named: Callable[[str], Image],
+    inventory: Inventory,
+    limits: Limits,
+) -> dict[str, RunnerSpec]:
+    """The specification for each target; without targets or pinned images, for all that images and devices allow.
+
+    ``named`` looks an image up by its name. Raises ``FleetError`` if a target cannot be served,
+    ``DeviceMissingError`` where the host lacks its device.
+    """
+    chosen = {}
+    for text in [*targets, *pinned]:
+        target = Target.parse(text)
+        image = named(pinned[str(target)]) if str(target) in pinned else newest(images, target)
+        if not target.served_by(image):
+            raise FleetError(
+                f"image '{image.name}' does not serve {target}: it is of "
+                f"{image.framework}@{image.version} for {' and '.join(image.devices)}"
+            )
+        chosen[target] = image
+    chosen = chosen or served_unasked(images, inventory)
+    if not chosen:
+        raise FleetError("no image here serves what this host has: build some with `make images`, or name --targets")
+    return {
+        str(target): RunnerSpec(
+            target=str(target),
+            framework=target.framework,
+            device=target.device,
+            image=image,
+            limits=limits,
+            access=access(inventory, target.device),
+        )
+        for target, image in chosen.items()
+    }
+
+
+def served_unasked(images: Sequence[Image], inventory: Inventory) -> dict[Target, Image]:
+    """The newest image for each framework and device of the images whose device the host has."""
+    pairs = {(image.framework, device) for image in images for device in image.devices if allowed(inventory, device)}
+    targets = [Target(framework, device) for framework, device in sorted(pairs)]
+    return {target: newest(images, target) for target in targets}
+
+
+def newest(images: Sequence[Image], target: Target) -> Image:
+    """The newest image that serves the target. Raises ``FleetError`` with those that there are if none does."""
+    serving = [image for image in images if target.served_by(image)]
+    if serving:
+        made_for = target.device
+        return max(serving, key=lambda image: (image.devices[0] == made_for, _numbers(image.version), image.created))
+    known = sorted({f"{image.framework}/{device}" for image in images for device in image.devices})
+    if not known:
+        raise FleetError(f"no image here serves {target}: build some with `make images`, or name one with --image")
+    unversioned = Target(target.framework, target.device)
+    if versions := sorted({image.version for image in images if unversioned.served_by(image)}):
+        close = [str(Target(target.framework, target.device, version)) for version in versions]
+    else:
+        close = difflib.get_close_matches(str(unversioned), known, n=1, cutoff=0.7)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"there are images for {', '.join(known)}"
+    raise FleetError(f"no image here serves {target}: {hint}")
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]

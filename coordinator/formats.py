@@ -1,0 +1,68 @@
+"""Figures as people read them, alike on pages, in the terminal, in reports and in sentences. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+UNKNOWN = "–"
+"""Not measured, or not known: never a zero."""
+
+
+def number(value: float | None) -> str:
+    """A whole number in groups of three: ``1,002``."""
+    return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def significant(value: float) -> str:
+    """Three significant digits, all digits from 1,000, and never an exponent: ``0.778``, ``36``, ``12,345``."""
+    rounded = Decimal(f"{value:.3g}")
+    return f"{value:,.0f}" if abs(rounded) >= 1000 else f"{rounded:f}"
+
+
+def latency(ms: float | None) -> str:
+    """Three significant digits in the unit that suits: ``85.1 µs``, ``1.23 ms``, ``12,345 s``."""
+    if ms is None:
+        return UNKNOWN
+    for factor, unit in ((1e3, "µs"), (1.0, "ms")):
+        if ms * factor < 999.5:
+            return f"{significant(ms * factor)} {unit}"
+    return f"{significant(ms / 1e3)} s"
+
+
+def ratio(value: float | None) -> str:
+    """How many times as long: ``×0.778``."""
+    return UNKNOWN if value is None else f"×{significant(value)}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def duration(seconds: float | None) -> str:
+    """``850 ms``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    if seconds is None:
+        return UNKNOWN
+    if 0 < seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def fraction(passed: int, total: int) -> str:
+    """Cases that passed, of those that count; of none there is no fraction."""
+    return f"{passed}/{total}" if total else UNKNOWN
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 case``, ``1,002 cases``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""

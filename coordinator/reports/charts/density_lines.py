@@ -1,0 +1,88 @@
+"""How latencies lie: a line for each target, in a panel for each framework. Pure."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from coordinator.reports.charts.figure import Figure, Rows, Spec, figure, label
+from coordinator.reports.charts.specification import (
+    AnyChart,
+    categories,
+    logarithmic_ms,
+    panels,
+    specified,
+    with_rows,
+)
+from coordinator.reports.charts.theme import DASHES, SERIES
+from coordinator.reports.table import Table
+from coordinator.results.report_data import MEASURES, Charted
+
+
+def densities(charted: Charted, table: Table) -> Figure:
+    """Figures 2 and 8 to 10."""
+    rows = [
+        {
+            "framework": record["framework"],
+            "published": record["source"] != charted.name,
+            "target": label(charted, str(record["target"]))
+            if record["source"] == charted.name
+            else f"{record['source']}: {record['target']}",
+            "milliseconds": record["milliseconds"],
+            "density": record["density"],
+            "functions": record["functions"],
+        }
+        for record in table.records()
+    ]
+    sizes = {str(row["target"]): row["functions"] for row in rows}
+    return figure(
+        charted,
+        table,
+        "densities",
+        drawing=_drawn_lines(rows, tuple(sizes)),
+        counted=f"Kernel densities over functions, measured is {MEASURES[charted.measure]}; "
+        + ", ".join(f"{target} n {size}" for target, size in sizes.items())
+        + ".",
+        alternative="How latencies lie; most functions take about: "
+        + "; ".join(f"{target} {_peak(rows, target):.3g} ms" for target in sizes)
+        + ".",
+        silent="No target has latencies of five functions that differ: a density of fewer would be invented. Chart "
+        "more functions, with timing on.",
+    )
+
+
+def _drawn_lines(rows: Rows, targets: tuple[str, ...]) -> Spec | None:
+    if not rows:
+        return None
+    latencies = [float(row["milliseconds"]) for row in rows]
+    return with_rows(_line_panels(targets, min(latencies), max(latencies)), rows)
+
+
+@specified
+def _line_panels(targets: tuple[str, ...], low: float, high: float) -> AnyChart:
+    places = range(len(targets))
+    colours = tuple(SERIES[place % len(SERIES)] for place in places)
+    # One further with each round of the colours, so that no two of 36 targets have both in common.
+    dashes = tuple(DASHES[(place + place // len(SERIES)) % len(DASHES)] for place in places)
+    legend = alt.Legend(symbolSize=700)
+    lines = (
+        alt.Chart()
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X("milliseconds:Q", **logarithmic_ms("latency", low, high)),
+            y=alt.Y("density:Q", title="functions per decade (share)"),
+            color=alt.Color("target:N", title=None, legend=legend, scale=categories(targets, colours)),
+            strokeDash=alt.StrokeDash("target:N", title=None, legend=legend, scale=categories(targets, dashes)),
+            tooltip=[
+                alt.Tooltip("target:N"),
+                alt.Tooltip("milliseconds:Q", title="latency (ms)", format=".3g"),
+                alt.Tooltip("functions:Q", title="n"),
+            ],
+        )
+        .properties(width=340, height=220)
+    )
+    return panels(lines, "framework:N")
+
+
+def _peak(rows: Rows, target: str) -> float:
+    line = [row for row in rows if row["target"] == target]
+    return float(max(line, key=lambda row: float(row["density"]))["milliseconds"])

@@ -1,0 +1,169 @@
+"""Latencies against latencies: a point for each function, on two logarithmic axes. Pure."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+
+from coordinator.reports.charts.figure import Figure, Rows, Spec, distinct, figure, label, label_of_pair
+from coordinator.reports.charts.specification import (
+    AnyChart,
+    categories,
+    logarithmic_ms,
+    panels,
+    specified,
+    with_rows,
+)
+from coordinator.reports.charts.theme import FAINT, SERIES, SHAPES
+from coordinator.reports.table import Cell, Table
+from coordinator.results.report_data import MEASURES, Charted
+from coordinator.results.statistics import Estimate
+
+FEWEST = 2
+"""Of fewer functions than this a panel shows nothing."""
+MOST = 5000
+"""Points of a panel; of more, every n-th is drawn, and the figure says so."""
+LONG_FIRST_CALL = 10
+"""How many times as long as a call after warm-up."""
+NOTHING_COMPARED = (
+    "No function was measured on two targets of one framework, so there is nothing to set against each other: chart a "
+    "second device of the same framework, with timing on."
+)
+
+
+def scatter(charted: Charted, table: Table, tolerable: float) -> Figure:
+    """Figure 1: from one device to the other."""
+    rows, thinned = _panels(
+        [
+            {
+                "pair": label_of_pair(charted, record),
+                "function": record["function"],
+                "x": record["base_ms"],
+                "y": record["other_ms"],
+                "published": record["source"] != charted.name,
+            }
+            for record in table.records()
+            if _positive(record["base_ms"]) and _positive(record["other_ms"])
+        ]
+    )
+    return figure(
+        charted,
+        table,
+        "scatter",
+        drawing=_drawn_points(rows, "latency on the first device", "latency on the second device", tolerable),
+        counted=f"Each point is a function; measured is {MEASURES[charted.measure]}. Functions that passed on both, "
+        f"proven on the device. On the line both take as long; above the dashed one the second takes more than "
+        f"{tolerable:g} times as long.{thinned}",
+        alternative="Latency of each function on two devices: "
+        + "; ".join(f"{pair}, {_slower(rows, pair)} slower" for pair in distinct(rows, "pair"))
+        + ".",
+        silent=_too_few(table) if table.rows else NOTHING_COMPARED,
+    )
+
+
+def first_calls(charted: Charted, table: Table) -> Figure:
+    """First calls, which hold the compilation, against calls after warm-up."""
+    rows, thinned = _panels(
+        [
+            {
+                "pair": label(charted, str(record["target"])),
+                "function": record["function"],
+                "x": record["steady_ms"],
+                "y": record["cold_ms"],
+                "published": False,
+            }
+            for record in table.records()
+            if _positive(record["steady_ms"]) and _positive(record["cold_ms"])
+        ]
+    )
+    return figure(
+        charted,
+        table,
+        "first_calls",
+        drawing=_drawn_points(rows, "latency after warm-up", "latency of the first call", LONG_FIRST_CALL),
+        counted=f"Each point is a function that passed on the device; the first call holds compilation. Above the "
+        f"dashed line it takes more than {LONG_FIRST_CALL} times as long.{thinned}",
+        alternative="First calls against calls after warm-up, the geometric mean of how many times as long the first "
+        "takes: "
+        + "; ".join(
+            f"{record['target']} {record['ratio'].value:.3g} (n {record['ratio'].n})"
+            for record in table.records()
+            if record["function"] == "all functions" and isinstance(record["ratio"], Estimate)
+        )
+        + ".",
+        silent="No target has two functions with both a first call and calls after warm-up: submit a campaign with "
+        "timing `steady`.",
+    )
+
+
+def _drawn_points(rows: Rows, across: str, up: str, factor: float) -> Spec | None:
+    if not rows:
+        return None
+    latencies = [float(row[axis]) for row in rows for axis in ("x", "y")]
+    low = 10 ** math.floor(math.log10(min(latencies)))
+    high = 10 ** math.ceil(math.log10(max(latencies) * 1.0001))
+    return with_rows(_point_panels(distinct(rows, "pair"), across, up, low, high, factor), rows)
+
+
+@specified
+def _point_panels(pairs: tuple[str, ...], across: str, up: str, low: float, high: float, factor: float) -> AnyChart:
+    """A panel for each pair; above the dashed line ``up`` takes more than ``factor`` times as long."""
+    x, y = logarithmic_ms(across, low, high), logarithmic_ms(up, low, high)
+
+    def diagonal(times: float, dash: list[int]) -> alt.Chart:
+        # Clipped to the panel by hand: an end beyond the scale would be drawn there.
+        ends = [{"x": low, "y": low * times}, {"x": high / times, "y": high}]
+        line: alt.Chart = (
+            alt.Chart(alt.InlineData(values=ends if high / times > low else []))
+            .mark_line(color=FAINT, strokeDash=dash, strokeWidth=1)
+            .encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y))
+        )
+        return line
+
+    points = (
+        alt.Chart()
+        .mark_point(filled=True, size=36, opacity=0.75)
+        .encode(
+            x=alt.X("x:Q", **x),
+            y=alt.Y("y:Q", **y),
+            color=alt.Color("published:N", legend=None, scale=categories((False, True), SERIES[:2])),
+            shape=alt.Shape("published:N", legend=None, scale=categories((False, True), SHAPES[:2])),
+            tooltip=[
+                alt.Tooltip("function:N"),
+                alt.Tooltip("x:Q", title=f"{across} (ms)", format=".3g"),
+                alt.Tooltip("y:Q", title=f"{up} (ms)", format=".3g"),
+            ],
+        )
+    )
+    panel = alt.LayerChart(layer=[diagonal(1, [1, 0]), diagonal(factor, [5, 4]), points], width=320, height=320)
+    return panels(panel, "pair:N", pairs)
+
+
+def _panels(rows: Rows) -> tuple[Rows, str]:
+    """Only panels that show something, each of no more points than can be seen; and a sentence about that."""
+    kept: Rows = []
+    thinned = ""
+    for pair in distinct(rows, "pair"):
+        points = [row for row in rows if row["pair"] == pair]
+        if len(points) > MOST:
+            thinned = f" Of panels with more than {MOST:,} functions, evenly drawn ones are shown; the table has all."
+            points = [points[math.floor(place * len(points) / MOST)] for place in range(MOST)]
+        if len(points) >= FEWEST:
+            kept += points
+    return kept, thinned
+
+
+def _slower(rows: Rows, pair: str) -> str:
+    points = [row for row in rows if row["pair"] == pair]
+    return f"{sum(row['y'] > row['x'] for row in points)} of {len(points)}"
+
+
+def _too_few(table: Table) -> str:
+    functions = len({row["function"] for row in table.records()})
+    noun = "one function was" if functions == 1 else f"{functions} functions were"
+    return f"Only {noun} measured on both of two targets: too few to draw. The table has what there is."
+
+
+def _positive(cell: Cell) -> bool:
+    return isinstance(cell, int | float) and cell > 0

@@ -1,0 +1,102 @@
+"""What figures look like: colours that are those of the pages' sheet, their counterparts in the dark, fonts. Pure.
+
+Specifications are drawn in light colours; ``dark`` trades each for its counterpart. No figure tells
+things apart by colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from altair.theme import ConfigKwds
+
+INK, FAINT, LINE, SHEET = "#16242e", "#51626e", "#d8cfb8", "#ffffff"
+SUCCESS, PARTIAL, COMPLETE, QUIET = "#1565a8", "#9a6200", "#9b1c31", "#5f6b73"
+SERIES = ("#0b4f7a", "#b45309", "#0f766e", "#9d174d", "#6d28d9", "#4d5b12")
+"""Told apart by every kind of colour blindness only together with a shape or a dash, which go with them."""
+DARK = {
+    INK: "#e6edf2",
+    FAINT: "#a3b4c0",
+    LINE: "#2b404e",
+    SHEET: "#14242f",
+    SUCCESS: "#6bb6f5",
+    PARTIAL: "#f0b54a",
+    COMPLETE: "#ff8a8f",
+    QUIET: "#93a1ab",
+    **dict(zip(SERIES, ("#7fc4f0", "#f59e42", "#5eead4", "#f9a8d4", "#c4b5fd", "#d9e57f"), strict=True)),
+}
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 4), (4, 2, 1, 2))
+FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif"
+CONFIG: ConfigKwds = {
+    "background": SHEET,
+    "font": FONT,
+    "padding": 12,
+    "view": {"stroke": LINE},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "titleFontWeight": "normal",
+        "tickColor": FAINT,
+        "domainColor": FAINT,
+        "gridColor": LINE,
+        "gridOpacity": 0.6,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "labelLimit": 420,
+    },
+    "header": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "labelFontWeight": "bold",
+        "labelLimit": 420,
+        "title": None,
+    },
+    "legend": {
+        "labelColor": INK,
+        "titleColor": FAINT,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 420,
+        "orient": "bottom",
+        "columns": 2,
+        "symbolSize": 90,
+    },
+    "title": {
+        "anchor": "start",
+        "frame": "bounds",
+        "color": INK,
+        "subtitleColor": FAINT,
+        "fontSize": 16,
+        "subtitleFontSize": 11,
+        "offset": 14,
+        "subtitlePadding": 6,
+    },
+    "text": {"color": INK, "fontSize": 11},
+}
+
+
+def dark(spec: Any) -> Any:
+    """The same for a dark page."""
+    if isinstance(spec, str):
+        return DARK.get(spec, spec)
+    if isinstance(spec, Mapping):
+        # What was measured is not a colour, whatever it is called.
+        return {name: each if name == "values" else dark(each) for name, each in spec.items()}
+    if isinstance(spec, Sequence):
+        return [dark(each) for each in spec]
+    return spec
+
+
+def of_both(svg: str) -> str:
+    """A light picture that turns dark where its reader's device is, without a background of its own."""
+    rules = "".join(
+        f'[{part}="{light}"]{{{part}:{night}}}' for light, night in DARK.items() for part in ("fill", "stroke")
+    )
+    opening, _, rest = svg.partition(">")
+    rest = rest.replace(f'fill="{SHEET}"', 'fill="none"', 1) if rest.startswith("<rect") else rest
+    return f"{opening}><style>@media (prefers-color-scheme:dark){{{rules}}}</style>{rest}"

@@ -1,0 +1,63 @@
+"""A target: framework@version/device on one hardware, with one environment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel, ConfigDict, computed_field
+
+from coordinator.targets.selectors import spelled
+
+
+class Target(BaseModel):
+    """A target of a campaign, with the suite that it is charted with."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    framework: str
+    version: str
+    device: str
+    device_class: str
+    hardware: str
+    environment: str
+    simulated: bool
+    notes: tuple[str, ...]
+    suite: str
+    suite_revision: str
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def target(self) -> str:
+        """Its name as people and selectors write it."""
+        return spelled(self)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What must stand beside any figure of it."""
+        sentences = list(self.notes)
+        if self.device == "xla" and self.device_class != "tpu":
+            where = "the host CPU" if self.device_class == "cpu" else f"a device of class {self.device_class}"
+            sentences.append(f"XLA on {where}, not a TPU")
+        if self.simulated:
+            sentences.append("simulated: no figure of it is compared")
+        return tuple(dict.fromkeys(sentences))
+
+
+def labels(targets: Sequence[Target]) -> dict[int, str]:
+    """By target: its name; with its hardware and environment, where only these tell two apart."""
+    names = Counter(target.target for target in targets)
+    machines = Counter((target.target, target.hardware) for target in targets)
+    found = {}
+    for target in targets:
+        hardware = f" on {target.hardware}" if names[target.target] > 1 else ""
+        environment = f" in {target.environment}" if machines[target.target, target.hardware] > 1 else ""
+        found[target.id] = f"{target.target}{hardware}{environment}"
+    return found
+
+
+def notes(targets: Iterable[Target]) -> list[str]:
+    """The sentences that must stand beside any figure of these targets, each with its target and once."""
+    return list(dict.fromkeys(f"{target.target}: {sentence}" for target in targets for sentence in target.sentences))

@@ -1,0 +1,24 @@
+"""The targets of a campaign in the database."""
+
+from __future__ import annotations
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.targets.models import Target
+
+_TARGETS = text("""
+SELECT t.id, t.framework, t.version, t.device, t.device_class, t.hardware, t.environment, t.simulated, t.notes,
+       s.name AS suite, s.revision AS suite_revision
+  FROM campaign_targets ct
+  JOIN targets t ON t.id = ct.target_id
+  JOIN suites s ON s.id = ct.suite_id
+ WHERE ct.campaign_id = :campaign
+ ORDER BY t.framework, t.device, t.version_numbers, t.version, t.hardware, t.id
+""")
+
+
+async def of_campaign(connection: AsyncConnection, campaign_id: int) -> list[Target]:
+    """A campaign's targets, in the order in which every page, table and file has them."""
+    rows = await connection.execute(_TARGETS, {"campaign": campaign_id})
+    return [Target.model_validate(row._mapping) for row in rows]

@@ -1,0 +1,34 @@
+"""Filters of the templates: what people read, with spaces at which a browser does not break the line. Pure."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from coordinator import formats
+from coordinator.formats import UNKNOWN
+
+NARROW_SPACE = "\u202f"
+
+
+def milliseconds(value: float | None) -> str:
+    return _unbroken(formats.latency(value))
+
+
+def duration(seconds: float | None) -> str:
+    return _unbroken(formats.duration(seconds))
+
+
+def moment(value: datetime | None) -> str:
+    """To the second, in UTC, as the database has it."""
+    return UNKNOWN if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def pretty(value: Any) -> str:
+    """JSON to be read."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _unbroken(text: str) -> str:
+    return text.replace(" ", NARROW_SPACE)

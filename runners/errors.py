@@ -1,0 +1,129 @@
+"""The errors of a runner and its command line, in one tree.
+
+Each stands with the status of HTTP and the exit code that it becomes::
+
+    RunnerError                           500  2
+    ├── RequestError                      422  2
+    │   ├── AnotherBootError              409  2
+    │   ├── AnotherRevisionError          409  2
+    │   ├── TooLargeError                 413  2
+    │   ├── TrimmedError                  410  2
+    │   └── AheadError                    422  2
+    ├── UsageError                        500  2
+    ├── SetupFailedError                  500  2
+    ├── BundleError                       500  2
+    ├── UnservableError                   500  2
+    ├── RefusedError                      500  2
+    ├── UnansweredError                   500  2
+    ├── FrameworkError                    500  2
+    │   ├── UnknownFrameworkError         500  2
+    │   ├── FrameworkBrokenError          500  2
+    │   └── DeviceUnavailableError        500  2
+    ├── MissingPackageError               500  2
+    └── ChannelLostError                  500  2
+
+A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
+problem details, on the command line one line. A failed check of a case is no error of a runner.
+Nothing but the standard library is imported here: the processes of the cases raise some of these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class RunnerError(Exception):
+    """The runner cannot do it; the message is one line that says why, and what to do."""
+
+    status = 500
+    title = "Runner error"
+    exit_code = 2
+
+
+class RequestError(RunnerError):
+    """The request cannot be carried out; ``members`` stand beside those of every problem."""
+
+    status = 422
+    title = "Not valid"
+
+    def __init__(self, message: str, **members: Any) -> None:
+        super().__init__(message)
+        self.members = members
+
+
+class AnotherBootError(RequestError):
+    """The request is for another boot of the runner."""
+
+    status = 409
+    title = "Another boot"
+
+
+class AnotherRevisionError(RequestError):
+    """The jobs are of another revision of the suite."""
+
+    status = 409
+    title = "Another revision"
+
+
+class TooLargeError(RequestError):
+    """The body is larger than any request needs."""
+
+    status = 413
+    title = "Too large"
+
+
+class TrimmedError(RequestError):
+    """The events after this number were acknowledged and forgotten."""
+
+    status = 410
+    title = "Trimmed"
+
+
+class AheadError(RequestError):
+    """This number has not been issued yet."""
+
+    title = "Not issued yet"
+
+
+class UsageError(RunnerError):
+    """The command line asks for something that is not possible."""
+
+
+class SetupFailedError(RunnerError):
+    """The environment of a framework cannot be made."""
+
+
+class BundleError(RunnerError):
+    """The bundle cannot be written there, or not be continued."""
+
+
+class UnservableError(RunnerError):
+    """The service cannot start."""
+
+
+class RefusedError(RunnerError):
+    """The runner cannot enrol, now or later."""
+
+
+class UnansweredError(RunnerError):
+    """The coordinator could not do it now."""
+
+
+class FrameworkError(RunnerError):
+    """The framework or its device cannot be used."""
+
+
+class UnknownFrameworkError(FrameworkError):
+    """There is no framework, or no device of it, by this name."""
+
+
+class FrameworkBrokenError(FrameworkError):
+    """The framework cannot be imported or forked from."""
+
+
+class MissingPackageError(RunnerError):
+    """A case needs a package that the framework's environment does not have."""
+
+
+class ChannelLostError(RunnerError):
+    """The other end is gone, or this end was closed or replaced behind our back."""

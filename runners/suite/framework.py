@@ -1,0 +1,55 @@
+"""The declaration of a framework: its name, the devices it can be forced to, and its suites.
+
+Each framework's package declares one, named ``FRAMEWORK``, and ``runners/frameworks.py`` lists ours. A declaration
+imports nothing heavy: it names the classes of its devices and the packages of its suites, which are imported when
+a runner starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runners.suite.cases import Function
+    from runners.suite.device import Device
+
+
+@dataclass(frozen=True)
+class DeviceDeclaration:
+    """One device of a framework: the class that forces it, and the environment that this class needs."""
+
+    implementation: str
+    """``package.module:Class``, a class without arguments that implements ``Device``."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """The environment variables to set before the framework is imported."""
+    own_environment: bool = False
+    """Whether the device needs packages of its own, locked beside the framework in ``lock-DEVICE.txt``."""
+
+
+@dataclass(frozen=True)
+class Framework:
+    """One framework as a runner serves it."""
+
+    name: str
+    devices: Mapping[str, DeviceDeclaration]
+    """Every device by the word that names it in a target."""
+    suites: Mapping[str, str]
+    """Every suite's name, with the package or module of its cases."""
+    unserved: Mapping[str, str] = field(default_factory=dict)
+    """Devices of the framework that no runner of ours can serve, each with the reason."""
+
+    def load_device(self, name: str) -> Device:
+        """Import the framework and make the device, which stays untouched."""
+        module, _, implementation = self.devices[name].implementation.partition(":")
+        device: Device = getattr(import_module(module), implementation)()
+        return device
+
+    def load_suites(self) -> dict[str, Sequence[Function]]:
+        """Import the framework and every suite's functions, in an order that depends on the files alone."""
+        # The declaration itself is read where NumPy is not installed.
+        from runners.suite.cases import collected
+
+        return {name: collected(import_module(module)) for name, module in self.suites.items()}

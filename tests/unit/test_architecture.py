@@ -1,0 +1,37 @@
+"""The page on the architecture lists every folder, and the tree of errors every class of its module."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from coordinator import errors
+from coordinator.errors import PortolanError
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
+
+
+@pytest.mark.parametrize("side", ["coordinator", "runners"])
+def test_the_page_lists_every_folder_and_no_other(side: str) -> None:
+    headings = {"coordinator": "The coordinator", "runners": "A runner"}
+    section = PAGE.read_text().split(f"\n## {headings[side]}\n")[1].split("\n## ")[0]
+    first_cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    listed = [folder for cell in first_cells for folder in re.findall(r"`(\w+)/`", cell)]
+    folders = [folder.parent.name for folder in (ROOT / side).glob("*/__init__.py")]
+    assert sorted(listed) == sorted(folders)
+
+
+def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
+    drawn: dict[str, str] = {}
+    path: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        if match := re.match(r"    ([│├└─ ]*)(\w+Error)\b", line):
+            depth = len(match[1]) // 4
+            path = [*path[:depth], match[2]]
+            drawn[match[2]] = path[-2] if depth else "Exception"
+    classes = inspect.getmembers(errors, lambda member: inspect.isclass(member) and issubclass(member, PortolanError))
+    assert drawn == {name: error.__bases__[0].__name__ for name, error in classes}
