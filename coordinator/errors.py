@@ -21,7 +21,8 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── SuiteChangedError             409  2
     │   ├── RunnerChangedError            502  2
     │   ├── EventsTrimmedError            502  2
-    │   └── EventsAheadError              502  2
+    │   ├── EventsAheadError              502  2
+    │   └── StreamClosedError             502  2
     ├── DatabaseError                     503  2
     │   ├── DatabaseAwayError             503  2
     │   └── DirectoryHeldError            503  2
@@ -193,6 +194,10 @@ class EventsTrimmedError(RunnerError):
 
 class EventsAheadError(RunnerError):
     """The runner has not issued the event that its stream was to be read on after."""
+
+
+class StreamClosedError(RunnerError):
+    """The runner closed its stream of events, which has no end while it is up."""
 
 
 class DatabaseError(PortolanError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response, status
 from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
 from pydantic import BaseModel
 
 from coordinator.campaigns import service
@@ -80,7 +80,7 @@ async def events(campaign_id: CampaignId, request: Request, context: Context) ->
     )
 
 
-async def _events(campaign: CampaignDetail, request: Request, context: Context) -> AsyncIterator[str]:
+async def _events(campaign: CampaignDetail, request: Request, context: Context) -> AsyncIterator[bytes]:
     yield _event("progress", campaign)
     quiet_s = 0.0
     while campaign.state == "running" and not await request.is_disconnected():
@@ -98,11 +98,11 @@ async def _events(campaign: CampaignDetail, request: Request, context: Context) 
         else:
             quiet_s += EVENTS_EVERY_S
             if quiet_s >= KEEP_ALIVE_S:
-                yield ": still here\n\n"
+                yield format_sse_event(comment="still here")
                 quiet_s = 0.0
         campaign = now
     yield _event("ended", campaign)
 
 
-def _event(kind: str, told: BaseModel) -> str:
-    return f"event: {kind}\ndata: {json.dumps(told.model_dump(mode='json'))}\n\n"
+def _event(kind: str, content: BaseModel) -> bytes:
+    return format_sse_event(event=kind, data_str=content.model_dump_json())

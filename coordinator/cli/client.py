@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
+from httpx_sse import EventSource, SSEError
 from pydantic import BaseModel, ValidationError
 
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
@@ -139,22 +140,19 @@ class Client:
     def export(self, campaign_id: int, format: str, filters: Query) -> Iterator[bytes]:
         """The outcomes as one file, in pieces."""
         query = {**filters, "format": format}
-        with self._stream(f"/campaigns/{campaign_id}/outcomes", query, EXPORT_SILENCE_S) as pieces:
-            yield from pieces
+        with self._stream(f"/campaigns/{campaign_id}/outcomes", query, EXPORT_SILENCE_S) as answer:
+            yield from answer.iter_bytes()
 
     def progress(self, campaign_id: int) -> Iterator[CampaignDetail]:
         """The campaign now, whenever something changes, and at its end, until the coordinator is away."""
-        with self._stream(f"/campaigns/{campaign_id}/events", {}, SILENCE_S) as pieces:
-            rest, kind = b"", b""
-            for piece in pieces:
-                *lines, rest = (rest + piece).split(b"\n")
-                for line in lines:
-                    if line.startswith(b"event: "):
-                        kind = line[7:]
-                    elif line.startswith(b"data: ") and kind == b"away":
-                        raise CoordinatorAwayError(Problem.model_validate_json(line[6:]).detail)
-                    elif line.startswith(b"data: "):
-                        yield CampaignDetail.model_validate_json(line[6:])
+        with self._stream(f"/campaigns/{campaign_id}/events", {}, SILENCE_S) as answer:
+            try:
+                for event in EventSource(answer).iter_sse():
+                    if event.event == "away":
+                        raise CoordinatorAwayError(Problem.model_validate_json(event.data).detail)
+                    yield CampaignDetail.model_validate_json(event.data)
+            except (SSEError, ValidationError) as error:
+                raise self._stranger() from error
         raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early")
 
     def reclassify(self, campaign_id: int | None) -> Reclassified:
@@ -205,14 +203,14 @@ class Client:
         return answer
 
     @contextmanager
-    def _stream(self, path: str, query: Query, silence_s: float) -> Iterator[Iterator[bytes]]:
+    def _stream(self, path: str, query: Query, silence_s: float) -> Iterator[httpx.Response]:
         timeout = httpx.Timeout(silence_s, connect=5.0)
         try:
             with self._http.stream("GET", path, params=query, timeout=timeout) as answer:
                 if answer.is_error:
                     answer.read()
                     raise self._refusal(answer)
-                yield answer.iter_bytes()
+                yield answer
         except httpx.HTTPError as error:
             raise self._away(error) from error
 

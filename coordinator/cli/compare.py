@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.options import AsJson, DataDir, Url, connect
-from coordinator.formats import plural, ratio
-from coordinator.cli.tables import plural
 from coordinator.errors import CoordinatorError
+from coordinator.formats import plural, ratio
 from coordinator.results.comparison.models import Change, Compared, ComparedPair, Half, LatencyChange
 
 LISTED = 20

@@ -23,10 +23,8 @@ from coordinator.cli import elsewhere
 from coordinator.cli.client import Client
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.elsewhere import NAME, Follower, Work, cancel_leftovers
-from coordinator.cli.local import KNOWN_TARGETS, Instance, InstanceError, LocalRunner, Say, stoppable
-from coordinator.cli.matrix import print_matrix, print_summary
 from coordinator.cli.local import KNOWN_TARGETS, Instance, LocalRunner, Say, stoppable
-from coordinator.cli.matrix import print_matrix, summary
+from coordinator.cli.matrix import print_matrix, print_summary
 from coordinator.cli.options import DataDir, split
 from coordinator.cli.patience import of_campaigns
 from coordinator.cli.processes import Child
@@ -34,12 +32,10 @@ from coordinator.cli.progress import Bar, Board
 from coordinator.cli.report import write_report
 from coordinator.cli.tables import console
 from coordinator.cli.up import TEND_EVERY_S, targets_of
-from coordinator.errors import PortolanError
+from coordinator.errors import CoordinatorAwayError, InstanceError, PortolanError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
-from coordinator.errors import CoordinatorAwayError, InstanceError, PortolanError
-from coordinator.results.outcomes.models import Matrix
 
 HOPELESS_STARTS = 5
 """A runner that ended this often in a row takes its campaign with it."""

@@ -11,10 +11,8 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.cli.client import Client
 from coordinator.cli.patience import follow, of_campaigns
 from coordinator.cli.progress import Bar, Board, bars
-from coordinator.errors import PortolanError
-from coordinator.formats import duration, plural
-from coordinator.cli.tables import duration, plural
 from coordinator.errors import CoordinatorError, PortolanError
+from coordinator.formats import duration, plural
 
 NAME = "demo"
 Work = dict[str, Any]

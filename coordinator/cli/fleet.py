@@ -16,12 +16,10 @@ from coordinator.cli.options import AsJson, DataDir, Url, connect, split
 from coordinator.cli.progress import Board
 from coordinator.cli.rollout import Rollout, fleet_folder
 from coordinator.cli.tables import print_columns
-from coordinator.fleet.images import Target, desired, pinned_images
-from coordinator.fleet.scheduler import Container, FleetError, Limits
-from coordinator.formats import plural
-from coordinator.cli.tables import plural, print_columns
 from coordinator.errors import CoordinatorError, FleetError
+from coordinator.fleet.images import Target, desired, pinned_images
 from coordinator.fleet.scheduler import Container, Limits
+from coordinator.formats import plural
 from coordinator.registry.models import Runner
 
 if TYPE_CHECKING:

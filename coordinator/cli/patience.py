@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.cli.client import Client, CoordinatorAwayError
-from coordinator.formats import duration
 from coordinator.cli.client import Client
-from coordinator.cli.tables import duration
 from coordinator.errors import CoordinatorAwayError
+from coordinator.formats import duration
 
 T = TypeVar("T")
 

@@ -17,10 +17,8 @@ from coordinator.cli.files import writing, writing_text
 from coordinator.cli.matrix import print_matrix, print_summary
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
 from coordinator.cli.tables import console
-from coordinator.formats import plural
-from coordinator.cli.tables import console, plural
 from coordinator.errors import CoordinatorError
-from coordinator.results.outcomes.models import Matrix
+from coordinator.formats import plural
 from protocol.enums import Cause, Verdict
 
 LISTED = 50

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.options import CampaignId, DataDir, Url, connect
-from coordinator.formats import plural
-from coordinator.cli.tables import plural
 from coordinator.errors import CoordinatorError
+from coordinator.formats import plural
 from protocol.enums import Cause
 
 

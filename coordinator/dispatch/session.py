@@ -49,6 +49,7 @@ from coordinator.errors import (
     RunnerChangedError,
     RunnerError,
     RunnerIncompatibleError,
+    StreamClosedError,
     SuiteChangedError,
 )
 from coordinator.registry import ownership
@@ -67,11 +68,7 @@ class _EndOfSessionError(Exception):
     """This coordinator serves the runner no longer."""
 
 
-class _StreamClosedError(RunnerError):
-    """The runner closed its stream of events, which has no end while it is up."""
-
-
-FRUITLESS = (RunnerIncompatibleError, RunnerChangedError, SuiteChangedError, EventsAheadError, _StreamClosedError)
+FRUITLESS = (RunnerIncompatibleError, RunnerChangedError, SuiteChangedError, EventsAheadError, StreamClosedError)
 """The runner answers, but no session comes of it: a runner that goes on so is quarantined."""
 FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
 """Instructions that need no runner; the others are void when the stream breaks."""
@@ -210,7 +207,7 @@ class RunnerSession:
         after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)
         async for lines in client.event_lines(after.boot_id, after.n):
             await self._writer.write(await self._reader.read(lines))
-        raise _StreamClosedError(f"the runner at {self.runner.url} closed its stream of events")
+        raise StreamClosedError(f"the runner at {self.runner.url} closed its stream of events")
 
     def _on_stored(self, cursor: Cursor) -> None:
         if cursor.boot_id == self._stored.boot_id and cursor.n > self._stored.n:

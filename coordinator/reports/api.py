@@ -16,7 +16,7 @@ from coordinator.reports.charts.figure import Figure, Spec
 from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.report import html
-from coordinator.reports.service import Asked
+from coordinator.reports.service import ReportOptions
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.report_data import MEASURES, Measure
 from coordinator.results.summary import Summary
@@ -29,7 +29,7 @@ Form = Literal["svg", "png", "json"]
 Theme = Literal["light", "dark", "auto"]
 
 
-def asked(
+def report_options(
     reference: Annotated[
         Text, Query(max_length=100, description="what to set the campaign beside; `none` for nothing")
     ] = PAPER,
@@ -51,19 +51,19 @@ def asked(
             description="steady, cold or paper; unless it is said, as the campaign was timed",
         ),
     ] = None,
-) -> Asked:
+) -> ReportOptions:
     # A form sends its empty fields too.
     which = cast(Measure | None, measure or None)
-    return Asked(None if reference == NO_REFERENCE else reference, reference_device or None, tolerable, which)
+    return ReportOptions(None if reference == NO_REFERENCE else reference, reference_device or None, tolerable, which)
 
 
-AskedFor = Annotated[Asked, Depends(asked)]
+OptionsParameter = Annotated[ReportOptions, Depends(report_options)]
 
 
 @router.get("/tables")
-async def tables(campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> dict[str, Any]:
+async def tables(campaign_id: CampaignId, context: Context, options: OptionsParameter) -> dict[str, Any]:
     """Which tables there are, and how many rows each has."""
-    chart = await service.chart(context.engine, campaign_id, asked_for)
+    chart = await service.contents(context.engine, campaign_id, options)
     return {
         "tables": [
             {"id": each.id, "title": each.title, "rows": len(each.rows), "remade_from": each.remade_from}
@@ -77,11 +77,11 @@ async def table(
     campaign_id: CampaignId,
     table: PathName,
     context: Context,
-    asked_for: AskedFor,
+    options: OptionsParameter,
     format: Literal["json", "csv"] = "json",
 ) -> Response:
     """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
-    found = (await service.chart(context.engine, campaign_id, asked_for)).table(table)
+    found = (await service.contents(context.engine, campaign_id, options)).table(table)
     if format == "csv":
         name = f"campaign-{campaign_id}-{found.id}.csv"
         return Response(
@@ -94,18 +94,18 @@ async def table(
 async def summary(
     campaign_id: CampaignId,
     context: Context,
-    asked_for: AskedFor,
+    options: OptionsParameter,
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
 ) -> Summary:
     """The campaign in sentences, as its report has them: the whole, then each target."""
-    return await service.summary_of(context.engine, campaign_id, asked_for, function=function, device=device)
+    return await service.summary_of(context.engine, campaign_id, options, function=function, device=device)
 
 
 @router.get("/figures")
-async def figures(campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> dict[str, Any]:
+async def figures(campaign_id: CampaignId, context: Context, options: OptionsParameter) -> dict[str, Any]:
     """Which figures there are; `drawn` is false of one that has too few points, and `silent` says why."""
-    chart = await service.chart(context.engine, campaign_id, asked_for)
+    chart = await service.contents(context.engine, campaign_id, options)
     return {"figures": [described(each) for each in chart.figures]}
 
 
@@ -114,14 +114,14 @@ async def figure(
     campaign_id: CampaignId,
     figure: PathName,
     context: Context,
-    asked_for: AskedFor,
+    options: OptionsParameter,
     format: Annotated[Form, Query(description="json is the Vega-Lite specification, data and all")] = "svg",
     theme: Annotated[Theme, Query(description="auto is a light svg that turns dark where its reader's page does")] = (
         "light"
     ),
 ) -> Response:
     """One figure. One that has too few points is 404, and says so."""
-    found = (await service.chart(context.engine, campaign_id, asked_for)).figure(figure)
+    found = (await service.contents(context.engine, campaign_id, options)).figure(figure)
     spec = specification(found, theme)
     if format == "json":
         return JSONResponse(spec)
@@ -132,9 +132,9 @@ async def figure(
 
 
 @router.get("/report", response_class=HTMLResponse)
-async def report(campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> HTMLResponse:
+async def report(campaign_id: CampaignId, context: Context, options: OptionsParameter) -> HTMLResponse:
     """One self-contained HTML file with everything: no script, no reference to anything outside."""
-    made = await service.report(context.engine, context.renderer, campaign_id, asked_for)
+    made = await service.report(context.engine, context.renderer, campaign_id, options)
     name = f"portolan-campaign-{campaign_id}.html"
     return HTMLResponse(html(made), headers={"Content-Disposition": f'attachment; filename="{name}"'})
 

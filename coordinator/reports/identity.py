@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.reports.table import Cell, Column, Table
-from coordinator.results.report_data import Charted
+from coordinator.results.report_data import ReportData
 from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
 
@@ -29,7 +29,7 @@ IDENTITY = (
 )
 
 
-def identity(charted: Charted, target: Target, counted_by: str) -> tuple[Cell, ...]:
+def identity(charted: ReportData, target: Target, counted_by: str) -> tuple[Cell, ...]:
     return (charted.name, charted.labels[target.id], target.hardware, target.device_class, counted_by)
 
 
@@ -49,7 +49,7 @@ _TARGET, _CLASS = (
 
 
 def tabled(
-    charted: Charted,
+    charted: ReportData,
     id: str,
     title: str,
     columns: Sequence[Column],
@@ -79,7 +79,7 @@ def tabled(
     )
 
 
-def _of_the_reference(charted: Charted, figures: tuple[str, ...]) -> tuple[str, ...]:
+def _of_the_reference(charted: ReportData, figures: tuple[str, ...]) -> tuple[str, ...]:
     if charted.reference is None:
         return ()
     return (
@@ -90,7 +90,7 @@ def _of_the_reference(charted: Charted, figures: tuple[str, ...]) -> tuple[str, 
     )
 
 
-def _of_no_common_class(charted: Charted) -> tuple[str, ...]:
+def _of_no_common_class(charted: ReportData) -> tuple[str, ...]:
     classes = {each.device_class for each in charted.published()}
     if not charted.targets or classes & {each.device_class for each in charted.targets}:
         return ()

@@ -8,7 +8,7 @@ from coordinator.reference.models import Reference
 from coordinator.reports.identity import tabled
 from coordinator.reports.table import Cell, Column, Missing, Table
 from coordinator.results.ratios import AFTER, BEFORE, Comparison, by_function, published
-from coordinator.results.report_data import MEASURES, Charted
+from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.results.statistics import Rate, deciles, density, geometric_mean, logarithmic, median
 from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
@@ -31,7 +31,7 @@ _BOTH = (
 )
 
 
-def extremes(charted: Charted, comparisons: Sequence[Comparison]) -> Table:
+def extremes(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
     """Table 2: of each comparison the two functions that slowed down most, and the two that did least."""
     rows = [
         (*_who(each), one.function, one.base_ms, one.other_ms, one.ratio)
@@ -42,7 +42,7 @@ def extremes(charted: Charted, comparisons: Sequence[Comparison]) -> Table:
     return _table(charted, "extremes", "The greatest and least changes of latency", columns, rows, ("table-2",))
 
 
-def latencies(charted: Charted, comparisons: Sequence[Comparison]) -> Table:
+def latencies(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
     """Tables 5 to 7: every function of a framework, the slowest to move first, beside the study's figures of it."""
     own = [each for each in comparisons if each.targets]
     rows = [row for each in (own if charted.targets else comparisons) for row in _latencies(charted, each)]
@@ -66,7 +66,7 @@ def latencies(charted: Charted, comparisons: Sequence[Comparison]) -> Table:
     return _table(charted, "latencies", "Latency of every function", columns, rows, figures)
 
 
-def faster(charted: Charted, comparisons: Sequence[Comparison]) -> Table:
+def faster(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
     """Figures 3 and 7: the share of functions that are faster there, also by 1.5 times."""
     rows: list[Row] = []
     for each in comparisons:
@@ -97,7 +97,7 @@ def faster(charted: Charted, comparisons: Sequence[Comparison]) -> Table:
     return _table(charted, "faster", "Functions that are faster elsewhere", columns, rows, figures, notes)
 
 
-def intolerable(charted: Charted, comparisons: Sequence[Comparison], factor: float = INTOLERABLE) -> Table:
+def intolerable(charted: ReportData, comparisons: Sequence[Comparison], factor: float = INTOLERABLE) -> Table:
     """The study's third kind of failure: functions that run, but more than ``factor`` times slower."""
     rows = []
     for each in comparisons:
@@ -107,7 +107,7 @@ def intolerable(charted: Charted, comparisons: Sequence[Comparison], factor: flo
     return _table(charted, "intolerable", "Intolerable latency", columns, rows, ("intolerable-latency",))
 
 
-def intolerable_functions(charted: Charted, comparisons: Sequence[Comparison], factor: float = INTOLERABLE) -> Table:
+def intolerable_functions(charted: ReportData, comparisons: Sequence[Comparison], factor: float = INTOLERABLE) -> Table:
     """The same functions by name."""
     rows = [
         (*_who(each), one.function, one.base_ms, one.other_ms, one.ratio)
@@ -120,7 +120,7 @@ def intolerable_functions(charted: Charted, comparisons: Sequence[Comparison], f
     return _table(charted, "intolerable_functions", title, columns, rows, ("intolerable-latency",))
 
 
-def scatter(charted: Charted, comparisons: Sequence[Comparison]) -> Table:
+def scatter(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
     """Figure 1: one point a function, to be drawn on two logarithmic axes."""
     rows = [
         (*_who(each), one.function, one.base_ms, one.other_ms)
@@ -131,7 +131,7 @@ def scatter(charted: Charted, comparisons: Sequence[Comparison]) -> Table:
     return _table(charted, "scatter", "Latency here against latency there", columns, rows, ("figure-1",))
 
 
-def densities(charted: Charted) -> Table:
+def densities(charted: ReportData) -> Table:
     """Figures 2 and 8 to 10: how the latencies of a target's functions lie along a logarithmic axis."""
     rows: list[Row] = []
     for source, framework, target, values in _series(charted):
@@ -154,7 +154,7 @@ def densities(charted: Charted) -> Table:
     return _table(charted, "densities", "Densities of latency", columns, rows, _DENSITIES, notes)
 
 
-def latency_deciles(charted: Charted) -> Table:
+def latency_deciles(charted: ReportData) -> Table:
     """The same in nine numbers a target."""
     rows: list[Row] = [
         (source, framework, target, *(deciles(values) if values else (Missing.not_measured,) * 9), len(values))
@@ -173,7 +173,7 @@ _DENSITIES = ("figure-2", "figure-8", "figure-9", "figure-10")
 
 
 def _table(
-    charted: Charted,
+    charted: ReportData,
     id: str,
     title: str,
     columns: Sequence[Column],
@@ -197,7 +197,7 @@ def _table(
     )
 
 
-def _alone(charted: Charted, id: str) -> tuple[str, ...]:
+def _alone(charted: ReportData, id: str) -> tuple[str, ...]:
     """What to say where there is nothing to compare."""
     if id in ("densities", "latency_deciles"):
         return ()
@@ -219,7 +219,7 @@ def _share(count: int, n: int) -> Cell:
     return Rate(count, n) if n else Missing.not_measured
 
 
-def _latencies(charted: Charted, comparison: Comparison) -> Iterator[Row]:
+def _latencies(charted: ReportData, comparison: Comparison) -> Iterator[Row]:
     """Also functions that were charted and cannot be compared."""
     beside = _Beside(charted.reference, comparison.framework)
     for one in comparison.functions:
@@ -232,7 +232,7 @@ def _latencies(charted: Charted, comparison: Comparison) -> Iterator[Row]:
         yield (*_who(comparison), function, why, why, why, *beside.of(function))
 
 
-def _uncompared(charted: Charted, target: Target) -> Iterator[Row]:
+def _uncompared(charted: ReportData, target: Target) -> Iterator[Row]:
     """A target that is set against no other still has latencies."""
     beside = _Beside(charted.reference, target.framework)
     measured = by_function(charted.latencies).get(target.id, {})
@@ -268,7 +268,7 @@ def _speedups(reference: Reference, frameworks: Sequence[str]) -> Iterator[Row]:
             )
 
 
-def _series(charted: Charted) -> Iterator[tuple[str, str, str, list[float]]]:
+def _series(charted: ReportData) -> Iterator[tuple[str, str, str, list[float]]]:
     """Source, framework, target and the latencies of its functions."""
     measured = by_function(charted.latencies)
     for target in charted.targets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coordinator.reports.identity import tabled
 from coordinator.reports.table import Cell, Column, Missing, Table
-from coordinator.results.report_data import Charted
+from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Estimate, Rate, geometric_mean
 
 Row = tuple[Cell, ...]
@@ -12,7 +12,7 @@ PLACEMENTS = ("on_device", "fell_back", "unknown")
 """Of cases that could run on a device; those of functions that never touch one are counted apart."""
 
 
-def placements(charted: Charted) -> Table:
+def placements(charted: ReportData) -> Table:
     found = {(each.target_id, each.placement): each.cases for each in charted.placements}
     rows: list[Row] = []
     for target in charted.targets:
@@ -44,7 +44,7 @@ def placements(charted: Charted) -> Table:
     )
 
 
-def first_calls(charted: Charted) -> Table:
+def first_calls(charted: ReportData) -> Table:
     rows: list[Row] = []
     for target in charted.targets:
         of_it = [each for each in charted.first_calls if each.target_id == target.id]
@@ -79,5 +79,5 @@ def first_calls(charted: Charted) -> Table:
     )
 
 
-def _silent(charted: Charted) -> tuple[str, ...]:
+def _silent(charted: ReportData) -> tuple[str, ...]:
     return (f"{charted.reference.name} did not publish this.",) if charted.reference else ()

@@ -16,7 +16,7 @@ from coordinator.reports.identity import (
     tabled,
 )
 from coordinator.reports.table import Cell, Column, Missing, Table
-from coordinator.results.report_data import Charted, FunctionVerdict
+from coordinator.results.report_data import FunctionVerdict, ReportData
 from coordinator.results.statistics import Rate
 from coordinator.targets.models import Target
 
@@ -25,7 +25,7 @@ DECILES = tuple(f"decile{percent}" for percent in range(10, 101, 10))
 NO_NUMBERS = "{} is a picture in the study, without numbers."
 
 
-def portability(charted: Charted) -> Table:
+def portability(charted: ReportData) -> Table:
     """Tables 1 and 3."""
     rows = [
         (*who, *(_rate(counted, word) for word in ("success", "partial", "complete")), counted["unknown"])
@@ -45,7 +45,7 @@ def portability(charted: Charted) -> Table:
     return _table(charted, "portability", "Portability: functions by verdict", columns, rows, ("table-1", "table-3"))
 
 
-def counts(charted: Charted) -> Table:
+def counts(charted: ReportData) -> Table:
     """Table 8, and the failure rates that the study's text draws from it."""
     words = ("partial", "complete", "success")
     rows: list[Row] = [
@@ -66,7 +66,7 @@ def counts(charted: Charted) -> Table:
     return _table(charted, "counts", "Portability: counts of functions", columns, rows, ("table-8",))
 
 
-def top20(charted: Charted, reference: Reference) -> Table:
+def top20(charted: ReportData, reference: Reference) -> Table:
     """Table 4."""
     strata = reference.strata()
     rows: list[Row] = []
@@ -92,7 +92,7 @@ def top20(charted: Charted, reference: Reference) -> Table:
     return _table(charted, "top20", title, columns, rows, ("table-4",), _unknown_strata(charted, strata))
 
 
-def failures_in_top20(charted: Charted, reference: Reference) -> Table:
+def failures_in_top20(charted: ReportData, reference: Reference) -> Table:
     """Figure 5."""
     strata = reference.strata()
     rows: list[Row] = []
@@ -106,7 +106,7 @@ def failures_in_top20(charted: Charted, reference: Reference) -> Table:
     return _table(charted, "failures_in_top20", title, columns, rows, ("figure-5",), notes)
 
 
-def failures_by_decile(charted: Charted, reference: Reference) -> Table:
+def failures_by_decile(charted: ReportData, reference: Reference) -> Table:
     """Figure 4. Deciles are those of the study's sample: how often functions are used."""
     strata = reference.strata()
     rows: list[Row] = []
@@ -122,7 +122,7 @@ def failures_by_decile(charted: Charted, reference: Reference) -> Table:
     return _table(charted, "failures_by_decile", title, columns, rows, ("figure-4",), notes)
 
 
-def causes(charted: Charted) -> Table:
+def causes(charted: ReportData) -> Table:
     """Figure 6: of the functions that failed, how many mostly for which cause."""
     rows: list[Row] = []
     for target, counted_by in _ways(charted):
@@ -144,7 +144,7 @@ _FAILURES = (Column("partial", "partial", "rate"), Column("complete", "complete"
 
 
 def _table(
-    charted: Charted,
+    charted: ReportData,
     id: str,
     title: str,
     columns: Sequence[Column],
@@ -166,14 +166,14 @@ def _table(
     )
 
 
-def _ways(charted: Charted) -> Iterator[tuple[Target, str]]:
+def _ways(charted: ReportData) -> Iterator[tuple[Target, str]]:
     """Every target, counted in both ways."""
     for target in charted.targets:
         for counted_by in COUNTED_BY:
             yield target, counted_by
 
 
-def _counted(charted: Charted) -> Iterator[tuple[Row, Counter[str]]]:
+def _counted(charted: ReportData) -> Iterator[tuple[Row, Counter[str]]]:
     for target, counted_by in _ways(charted):
         yield identity(charted, target, counted_by), _tally(charted.by_target[target.id], counted_by)
 
@@ -210,7 +210,7 @@ def _failed(tally: Counter[str]) -> Cell:
 Strata = dict[tuple[str, str], frozenset[str]]
 
 
-def _drawn(charted: Charted, target: Target, strata: Strata, stratum: str) -> list[FunctionVerdict]:
+def _drawn(charted: ReportData, target: Target, strata: Strata, stratum: str) -> list[FunctionVerdict]:
     return [
         each
         for each in charted.by_target[target.id]
@@ -218,7 +218,7 @@ def _drawn(charted: Charted, target: Target, strata: Strata, stratum: str) -> li
     ]
 
 
-def _unknown_strata(charted: Charted, strata: Strata) -> tuple[str, ...]:
+def _unknown_strata(charted: ReportData, strata: Strata) -> tuple[str, ...]:
     frameworks = {each.id: each.framework for each in charted.targets}
     others = {
         (frameworks[each.target_id], each.function)
@@ -230,7 +230,7 @@ def _unknown_strata(charted: Charted, strata: Strata) -> tuple[str, ...]:
     return (f"How often they are used is known of the study's sample only: {len(others)} others are in no stratum.",)
 
 
-def _not_published(charted: Charted, cells: int) -> list[Row]:
+def _not_published(charted: ReportData, cells: int) -> list[Row]:
     if charted.reference is None:
         return []
     missing: Row = (Missing.not_published,) * cells

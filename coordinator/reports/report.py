@@ -20,7 +20,7 @@ from coordinator.reports.table import Table
 from coordinator.reports.table_renderer import shown
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.ratios import Comparison
-from coordinator.results.report_data import Charted, Failure, Fingerprint
+from coordinator.results.report_data import Failure, Fingerprint, ReportData
 from coordinator.results.summary import Section, summary
 
 FAILURES_LISTED = 500
@@ -68,7 +68,7 @@ class Report:
     """All that is said, as data."""
 
     campaign: CampaignDetail
-    charted: Charted
+    charted: ReportData
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     pictures: Mapping[str, str]

@@ -24,7 +24,7 @@ from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
 from coordinator.results import report_store as store
 from coordinator.results.ratios import Comparison, comparisons
-from coordinator.results.report_data import MEASURES, Charted, Measure, Queries
+from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
 from coordinator.results.summary import Section, Summary, summary
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
@@ -34,7 +34,7 @@ Named = TypeVar("Named", Table, Figure)
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportOptions:
     """What a reader may say of a campaign's tables and figures."""
 
     reference: str | None = PAPER
@@ -44,14 +44,14 @@ class Asked:
     factor: float = INTOLERABLE
     """How many times slower is intolerable."""
     measure: Measure | None = None
-    """Which latency; unless it is said, as the campaign was timed. ``chart`` refuses what is no measure."""
+    """Which latency; unless it is said, as the campaign was timed. ``contents`` refuses what is no measure."""
 
 
 @dataclass(frozen=True)
-class Chart:
+class ReportContents:
     """A campaign, its tables and its figures."""
 
-    charted: Charted
+    charted: ReportData
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     compared: tuple[Comparison, ...]
@@ -63,16 +63,16 @@ class Chart:
         return _named("figure", self.figures, id)
 
 
-async def chart(engine: AsyncEngine, campaign_id: int, asked: Asked) -> Chart:
+async def contents(engine: AsyncEngine, campaign_id: int, asked: ReportOptions) -> ReportContents:
     """The study's tables and figures, of this campaign."""
     _check_figures(asked)
     charted = await read(engine, campaign_id, reference=asked.reference, measure=asked.measure)
     _check(asked.base, charted.targets)
-    return await asyncio.to_thread(chart_of, charted, asked)
+    return await asyncio.to_thread(contents_of, charted, asked)
 
 
-async def check(engine: AsyncEngine, campaign_id: int, asked: Asked) -> None:
-    """Raises what ``chart`` would, before anything is computed."""
+async def check(engine: AsyncEngine, campaign_id: int, asked: ReportOptions) -> None:
+    """Raises what ``contents`` would, before anything is computed."""
     _check_figures(asked)
     async with engine.connect() as connection:
         if asked.reference is not None:
@@ -90,21 +90,21 @@ async def report_tables(
     measure: Measure | None = None,
 ) -> list[Table]:
     """The tables alone."""
-    return list((await chart(engine, campaign_id, Asked(reference, base, factor, measure))).tables)
+    return list((await contents(engine, campaign_id, ReportOptions(reference, base, factor, measure))).tables)
 
 
-async def study(engine: AsyncEngine, name: str) -> Chart:
+async def study(engine: AsyncEngine, name: str) -> ReportContents:
     """A reference alone."""
     async with engine.connect() as connection:
         found = await references.find(connection, name)
     # Its figures came from no query.
-    alone = Charted(name, (), (), (), "paper", found, Queries("", "", "", ""))
-    return await asyncio.to_thread(chart_of, alone, Asked(name))
+    alone = ReportData(name, (), (), (), "paper", found, Queries("", "", "", ""))
+    return await asyncio.to_thread(contents_of, alone, ReportOptions(name))
 
 
-async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, asked: Asked) -> Report:
+async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, asked: ReportOptions) -> Report:
     """All that a report says, with its figures drawn."""
-    made = await chart(engine, campaign_id, asked)
+    made = await contents(engine, campaign_id, asked)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         failures = await store.failures(connection, campaign_id, FAILURES_LISTED + 1)
@@ -125,7 +125,7 @@ async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, aske
 
 
 async def summary_of(
-    engine: AsyncEngine, campaign_id: int, asked: Asked, *, function: str | None, device: str | None
+    engine: AsyncEngine, campaign_id: int, asked: ReportOptions, *, function: str | None, device: str | None
 ) -> Summary:
     """The sentences of the report; of a part of the campaign if a glob of functions or a device is given."""
     await check(engine, campaign_id, asked)
@@ -146,7 +146,7 @@ async def summary_of(
 
 async def read(
     engine: AsyncEngine, campaign_id: int, *, reference: str | None = PAPER, measure: Measure | None = None
-) -> Charted:
+) -> ReportData:
     """Everything that the tables are made of. While a campaign runs, all of it is of the same moment."""
     detail = await campaigns.detail(engine, campaign_id)
     measured: Measure = measure or ("paper" if detail.timing is TimingPolicy.paper else "steady")
@@ -154,7 +154,7 @@ async def read(
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")
         beside = await references.find(connection, reference) if reference is not None else None
-        return Charted(
+        return ReportData(
             name=f"campaign {campaign_id}",
             targets=tuple(await targets_store.of_campaign(connection, campaign_id)),
             verdicts=tuple(await store.verdicts(connection, asked)),
@@ -168,12 +168,12 @@ async def read(
         )
 
 
-def chart_of(charted: Charted, asked: Asked) -> Chart:
+def contents_of(charted: ReportData, asked: ReportOptions) -> ReportContents:
     """Everything that follows from what was read. Pure."""
     compared = comparisons(charted, asked.base)
     made = _tables(charted, compared, asked.factor)
     drawn = figures(charted, made, asked.factor)
-    return Chart(charted, tuple(made), tuple(drawn), tuple(compared))
+    return ReportContents(charted, tuple(made), tuple(drawn), tuple(compared))
 
 
 def _named(kind: str, found: Sequence[Named], id: str) -> Named:
@@ -183,7 +183,7 @@ def _named(kind: str, found: Sequence[Named], id: str) -> Named:
     return named
 
 
-def _tables(charted: Charted, compared: Sequence[Comparison], factor: float) -> list[Table]:
+def _tables(charted: ReportData, compared: Sequence[Comparison], factor: float) -> list[Table]:
     """In the order in which a report tells them."""
     found = [portability.portability(charted), portability.counts(charted)]
     if charted.reference is not None:
@@ -209,7 +209,7 @@ def _tables(charted: Charted, compared: Sequence[Comparison], factor: float) -> 
     ]
 
 
-def _check_figures(asked: Asked) -> None:
+def _check_figures(asked: ReportOptions) -> None:
     if not (math.isfinite(asked.factor) and asked.factor > 1):
         raise RequestError(f"a latency is intolerable from more than 1 time slower, not from {asked.factor:g}")
     if asked.measure is not None and asked.measure not in MEASURES:

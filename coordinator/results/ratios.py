@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coordinator.reference.models import Reference
-from coordinator.results.report_data import CaseLatency, Charted
+from coordinator.results.report_data import CaseLatency, ReportData
 from coordinator.results.statistics import Estimate, geometric_means
 from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
@@ -76,7 +76,7 @@ def pairs(targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping
     return found
 
 
-def comparisons(charted: Charted, base: str | None = None) -> list[Comparison]:
+def comparisons(charted: ReportData, base: str | None = None) -> list[Comparison]:
     """The campaign's, and then the reference's of the same frameworks."""
     measured = _by_case(charted.latencies)
     found = [

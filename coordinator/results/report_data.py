@@ -104,7 +104,7 @@ class Queries:
 
 
 @dataclass(frozen=True)
-class Charted:
+class ReportData:
     """A campaign as reports see it, with what it is set beside."""
 
     name: str
@@ -139,7 +139,7 @@ class Charted:
     def labels(self) -> dict[int, str]:
         return labels(self.targets)
 
-    def narrowed(self, function: str) -> Charted:
+    def narrowed(self, function: str) -> ReportData:
         """The same of the functions that a glob matches."""
         return replace(
             self,

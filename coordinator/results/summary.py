@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.formats import listed, percent, plural, significant
 from coordinator.results.ratios import Comparison
-from coordinator.results.report_data import Charted, FunctionVerdict
+from coordinator.results.report_data import FunctionVerdict, ReportData
 from coordinator.results.statistics import Rate, geometric_mean
 from coordinator.targets.models import Target
 
@@ -36,7 +36,7 @@ class Summary(BaseModel):
 
 
 def summary(
-    campaign: CampaignDetail, charted: Charted, comparisons: Sequence[Comparison], tolerable: float
+    campaign: CampaignDetail, charted: ReportData, comparisons: Sequence[Comparison], tolerable: float
 ) -> tuple[Section, ...]:
     """The campaign as a whole, then each target."""
     targets = [
@@ -47,7 +47,7 @@ def summary(
     return (whole, *targets)
 
 
-def _of_all(campaign: CampaignDetail, charted: Charted) -> list[str]:
+def _of_all(campaign: CampaignDetail, charted: ReportData) -> list[str]:
     functions = len({each.function for each in charted.verdicts})
     counters = campaign.counters
     said = [
@@ -73,7 +73,7 @@ def _of_all(campaign: CampaignDetail, charted: Charted) -> list[str]:
     return said
 
 
-def _of_target(charted: Charted, target: Target, comparisons: Sequence[Comparison], tolerable: float) -> list[str]:
+def _of_target(charted: ReportData, target: Target, comparisons: Sequence[Comparison], tolerable: float) -> list[str]:
     where = f"Hardware: {target.hardware}."
     verdicts = charted.by_target[target.id]
     notes = [f"{_capital(each)}." for each in target.sentences]

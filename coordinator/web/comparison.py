@@ -14,7 +14,7 @@ from coordinator.errors import RequestError
 from coordinator.parameters import Text
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Change, Compared, Latencies, LatencyChange, Pair, Verdicts
-from coordinator.results.comparison.pairs import Asked
+from coordinator.results.comparison.pairs import SideSelector
 from coordinator.results.models import WhichVerdict
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page, streamed
@@ -39,7 +39,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Told:
+class PairVerdicts:
     """A pair as the template shows it."""
 
     verdicts: Verdicts
@@ -55,7 +55,7 @@ async def compare(
     if not (a and b):
         return page(request, "compare.html", {"campaigns": [each.id for each in listed]}, error=None, **asked)
     try:
-        sides = Asked.parse(a, "A"), Asked.parse(b, "B")
+        sides = SideSelector.parse(a, "A"), SideSelector.parse(b, "B")
         if request.query_params.get("as") in ("json", "csv"):
             found = await service.compare(context.engine, *sides, verdict)
             return page(request, "compare.html", found, rows=list(records(found)))
@@ -63,9 +63,9 @@ async def compare(
     except RequestError as error:
         return page(request, "compare.html", {"error": str(error)}, status=error.status, error=str(error), **asked)
 
-    async def verdicts(pair: Pair) -> Told:
+    async def verdicts(pair: Pair) -> PairVerdicts:
         found = await service.verdicts(context.engine, paired, pair)
-        return Told(found, buckets(found.changes))
+        return PairVerdicts(found, buckets(found.changes))
 
     async def latencies(pair: Pair) -> Latencies:
         return await service.latencies(context.engine, paired, pair)

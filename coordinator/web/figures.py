@@ -14,13 +14,13 @@ from coordinator.errors import NotFoundError
 from coordinator.parameters import CampaignId, PathName
 from coordinator.reference.models import PAPER
 from coordinator.reports import service
-from coordinator.reports.api import NO_REFERENCE, AskedFor, Theme, described
+from coordinator.reports.api import NO_REFERENCE, OptionsParameter, Theme, described
 from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
-from coordinator.reports.service import Asked, Chart
+from coordinator.reports.service import ReportContents, ReportOptions
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.report_data import MEASURES
 from coordinator.web.pages import SECURITY, page, streamed
@@ -35,15 +35,15 @@ Form = Annotated[Literal["svg", "json"], Path()]
 
 
 @router.get("/campaigns/{campaign_id}/figures")
-async def figures(request: Request, campaign_id: CampaignId, context: Context, asked_for: AskedFor) -> Response:
+async def figures(request: Request, campaign_id: CampaignId, context: Context, options: OptionsParameter) -> Response:
     """The head of the page goes out before anything is computed."""
     campaign = await campaigns.detail(context.engine, campaign_id)
     if request.query_params.get("as") == "json":
-        return page(request, "figures.html", as_data(await service.chart(context.engine, campaign_id, asked_for)))
-    await service.check(context.engine, campaign_id, asked_for)
+        return page(request, "figures.html", as_data(await service.contents(context.engine, campaign_id, options)))
+    await service.check(context.engine, campaign_id, options)
 
     async def chapters() -> list[dict[str, Any]]:
-        chart = await service.chart(context.engine, campaign_id, asked_for)
+        chart = await service.contents(context.engine, campaign_id, options)
         return shown(chart, context.renderer)
 
     return streamed(
@@ -51,10 +51,10 @@ async def figures(request: Request, campaign_id: CampaignId, context: Context, a
         "figures.html",
         campaign,
         chapters=chapters,
-        asked=asked_for,
+        asked=options,
         measures=MEASURES,
         devices=sorted({each.device for each in campaign.by_target}),
-        query=query_of(asked_for),
+        query=query_of(options),
         rows=ROWS,
         pictures=f"/campaigns/{campaign_id}/figures",
         tables=f"/api/v1/campaigns/{campaign_id}/tables",
@@ -67,14 +67,14 @@ async def picture(
     figure: PathName,
     form: Form,
     context: Context,
-    asked_for: AskedFor,
+    options: OptionsParameter,
     drawn: Drawn = None,
     theme: Theme = "auto",
 ) -> Response:
     """A figure for a page, which says its title itself: a picture, or its specification."""
     spec = context.renderer.recall(drawn)
     if spec is None:
-        chart = await service.chart(context.engine, campaign_id, asked_for)
+        chart = await service.contents(context.engine, campaign_id, options)
         spec = _to_draw(chart.figure(figure))
     return await _answer(context, spec, form, theme, unchanging=drawn is not None)
 
@@ -85,17 +85,17 @@ async def reference(request: Request, context: Context) -> Response:
     if request.query_params.get("as") == "json":
         return page(request, "reference.html", as_data(await service.study(context.engine, PAPER)))
 
-    async def chart() -> Chart:
+    async def contents() -> ReportContents:
         return await service.study(context.engine, PAPER)
 
-    def chapters(chart: Chart) -> list[dict[str, Any]]:
+    def chapters(chart: ReportContents) -> list[dict[str, Any]]:
         return shown(chart, context.renderer, silent=False)
 
     return streamed(
         request,
         "reference.html",
         None,
-        chart=chart,
+        chart=contents,
         chapters=chapters,
         query="",
         rows=1000,
@@ -127,7 +127,7 @@ async def scripts(context: Context) -> Response:
     return FileResponse(path, headers=SECURITY | {"Cache-Control": "max-age=86400"}, media_type="text/javascript")
 
 
-def shown(chart: Chart, renderer: Renderer, *, silent: bool = True) -> list[dict[str, Any]]:
+def shown(chart: ReportContents, renderer: Renderer, *, silent: bool = True) -> list[dict[str, Any]]:
     """Chapter by chapter what the page shows: figures with the key of their drawing, and tables.
 
     Without ``silent``, figures that cannot be drawn are left out.
@@ -146,7 +146,7 @@ def shown(chart: Chart, renderer: Renderer, *, silent: bool = True) -> list[dict
     return chapters
 
 
-def as_data(chart: Chart) -> dict[str, Any]:
+def as_data(chart: ReportContents) -> dict[str, Any]:
     """What the page shows, for programs."""
     return {
         "figures": [described(each) for each in chart.figures],
@@ -154,7 +154,7 @@ def as_data(chart: Chart) -> dict[str, Any]:
     }
 
 
-def query_of(asked: Asked) -> str:
+def query_of(asked: ReportOptions) -> str:
     """The same question as a query string; what is usual is left out."""
     said = {
         "reference": None if asked.reference == PAPER else asked.reference or NO_REFERENCE,

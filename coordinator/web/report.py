@@ -11,7 +11,7 @@ from coordinator.campaigns import service as campaigns
 from coordinator.context import Context
 from coordinator.parameters import CampaignId
 from coordinator.reports import service
-from coordinator.reports.api import AskedFor, described
+from coordinator.reports.api import OptionsParameter, described
 from coordinator.reports.report import TEMPLATE, Report, frame, html
 from coordinator.reports.table_renderer import to_json
 from coordinator.web.pages import SECURITY, streamed
@@ -21,14 +21,14 @@ router = APIRouter()
 
 @router.get("/campaigns/{campaign_id}/report")
 async def report(
-    request: Request, campaign_id: CampaignId, context: Context, asked_for: AskedFor, download: bool = False
+    request: Request, campaign_id: CampaignId, context: Context, options: OptionsParameter, download: bool = False
 ) -> Response:
     """The file itself: what one sees is what a colleague gets."""
     campaign = await campaigns.detail(context.engine, campaign_id)
-    await service.check(context.engine, campaign_id, asked_for)
+    await service.check(context.engine, campaign_id, options)
 
     async def made() -> Report:
-        return await service.report(context.engine, context.renderer, campaign_id, asked_for)
+        return await service.report(context.engine, context.renderer, campaign_id, options)
 
     if request.query_params.get("as") == "json":
         return JSONResponse(as_data(await made()), headers=SECURITY)

@@ -18,11 +18,11 @@ from coordinator.reports.charts.specification import (
 from coordinator.reports.charts.theme import INK, SERIES
 from coordinator.reports.charts.verdict_bars import COUNTED, NOTHING_COUNTED, WILSON
 from coordinator.reports.table import Table
-from coordinator.results.report_data import Charted
+from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Rate
 
 
-def causes(charted: Charted, table: Table) -> Figure:
+def causes(charted: ReportData, table: Table) -> Figure:
     """Figure 6."""
     rows = [
         {

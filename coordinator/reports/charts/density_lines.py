@@ -15,10 +15,10 @@ from coordinator.reports.charts.specification import (
 )
 from coordinator.reports.charts.theme import DASHES, SERIES
 from coordinator.reports.table import Table
-from coordinator.results.report_data import MEASURES, Charted
+from coordinator.results.report_data import MEASURES, ReportData
 
 
-def densities(charted: Charted, table: Table) -> Figure:
+def densities(charted: ReportData, table: Table) -> Figure:
     """Figures 2 and 8 to 10."""
     rows = [
         {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.reports.table import Cell, Table
-from coordinator.results.report_data import Charted
+from coordinator.results.report_data import ReportData
 
 Spec = dict[str, Any]
 """A specification in Vega-Lite."""
@@ -46,7 +46,7 @@ class Figure:
 
 
 def figure(
-    charted: Charted,
+    charted: ReportData,
     table: Table,
     id: str,
     *,
@@ -78,13 +78,13 @@ def distinct(rows: Rows, column: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row[column]) for row in rows))
 
 
-def label(charted: Charted, name: str) -> str:
+def label(charted: ReportData, name: str) -> str:
     """A target's name in a figure: a simulated one says so wherever it stands."""
     simulated = {charted.labels[each.id] for each in charted.targets if each.simulated}
     return f"{name} (simulated)" if name in simulated else name
 
 
-def label_of_pair(charted: Charted, record: Mapping[str, Cell]) -> str:
+def label_of_pair(charted: ReportData, record: Mapping[str, Cell]) -> str:
     """``torch@2.9.0/cpu → xla``; of two versions or machines both are named."""
     base, other = str(record["base"]), str(record["other"])
     framework = "" if base.startswith(f"{record['framework']}@") else f"{record['framework']} "
@@ -92,14 +92,14 @@ def label_of_pair(charted: Charted, record: Mapping[str, Cell]) -> str:
     return f"{source}{framework}{base} → {other.removeprefix(base.partition('/')[0] + '/')}"
 
 
-def _nothing_own(charted: Charted, drawing: Spec | None) -> tuple[str, ...]:
+def _nothing_own(charted: ReportData, drawing: Spec | None) -> tuple[str, ...]:
     """A picture of the study must not be taken for one of the campaign."""
     if drawing is None or not charted.targets or not all(row.get("published") for row in drawing["data"]["values"]):
         return ()
     return (f"Of {charted.name} itself there is nothing to draw yet: all that is shown was published.",)
 
 
-def _whose(charted: Charted) -> str:
+def _whose(charted: ReportData) -> str:
     beside = f", beside {charted.reference.name}" if charted.reference else ""
     if not charted.targets:
         return f"{charted.reference.name}. " if charted.reference else ""
@@ -107,7 +107,7 @@ def _whose(charted: Charted) -> str:
     return f"{charted.name.capitalize()}{beside}; suite {', '.join(revisions)}. "
 
 
-def _of_targets(charted: Charted) -> tuple[str, ...]:
+def _of_targets(charted: ReportData) -> tuple[str, ...]:
     return tuple(
         f"{charted.labels[each.id]}: {'; '.join(each.sentences)}." for each in charted.targets if each.sentences
     )

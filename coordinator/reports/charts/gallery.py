@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.table import Table
-from coordinator.results.report_data import Charted
+from coordinator.results.report_data import ReportData
 
 
-def figures(charted: Charted, tables: Sequence[Table], tolerable: float) -> list[Figure]:
+def figures(charted: ReportData, tables: Sequence[Table], tolerable: float) -> list[Figure]:
     """In the order in which a report shows them. Those of the study's sample need a reference."""
     # Altair takes a third of a second to import: no command and no start of the coordinator waits for it.
     from coordinator.reports.charts.cause_bars import causes

@@ -12,11 +12,11 @@ from coordinator.reports.charts.latency_scatter import NOTHING_COMPARED
 from coordinator.reports.charts.specification import ROWS, AnyChart, categories, percent, specified, with_rows
 from coordinator.reports.charts.theme import COMPLETE, FAINT, INK, SERIES, SHAPES
 from coordinator.reports.table import Table
-from coordinator.results.report_data import Charted
+from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Estimate
 
 
-def faster(charted: Charted, table: Table) -> Figure:
+def faster(charted: ReportData, table: Table) -> Figure:
     """Figures 3 and 7."""
     parts = {"faster": "faster", "faster_by_half": "at least 1.5 times faster"}
     rows = _shares(charted, table, parts)
@@ -32,7 +32,7 @@ def faster(charted: Charted, table: Table) -> Figure:
     )
 
 
-def intolerable(charted: Charted, table: Table, tolerable: float) -> Figure:
+def intolerable(charted: ReportData, table: Table, tolerable: float) -> Figure:
     """The study's third kind of failure."""
     parts = {"intolerable": f"more than {tolerable:g} times slower"}
     rows = _shares(charted, table, parts)
@@ -49,7 +49,7 @@ def intolerable(charted: Charted, table: Table, tolerable: float) -> Figure:
     )
 
 
-def slowdown(charted: Charted, table: Table) -> Figure:
+def slowdown(charted: ReportData, table: Table) -> Figure:
     """The one number a pair of devices comes down to."""
     rows: Rows = [
         {
@@ -166,7 +166,7 @@ def _ratio_dots(pairs: tuple[str, ...], low: float, high: float) -> AnyChart:
     return alt.layer(equal, lines, dots, data=ROWS).properties(width=520, height=alt.Step(26))
 
 
-def _shares(charted: Charted, table: Table, parts: dict[str, str]) -> Rows:
+def _shares(charted: ReportData, table: Table, parts: dict[str, str]) -> Rows:
     return [
         {
             "pair": label_of_pair(charted, record),

@@ -17,7 +17,7 @@ from coordinator.reports.charts.specification import (
 )
 from coordinator.reports.charts.theme import FAINT, SERIES, SHAPES
 from coordinator.reports.table import Cell, Table
-from coordinator.results.report_data import MEASURES, Charted
+from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.results.statistics import Estimate
 
 FEWEST = 2
@@ -32,7 +32,7 @@ NOTHING_COMPARED = (
 )
 
 
-def scatter(charted: Charted, table: Table, tolerable: float) -> Figure:
+def scatter(charted: ReportData, table: Table, tolerable: float) -> Figure:
     """Figure 1: from one device to the other."""
     rows, thinned = _panels(
         [
@@ -62,7 +62,7 @@ def scatter(charted: Charted, table: Table, tolerable: float) -> Figure:
     )
 
 
-def first_calls(charted: Charted, table: Table) -> Figure:
+def first_calls(charted: ReportData, table: Table) -> Figure:
     """First calls, which hold the compilation, against calls after warm-up."""
     rows, thinned = _panels(
         [

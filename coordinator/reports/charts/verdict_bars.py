@@ -22,7 +22,7 @@ from coordinator.reports.charts.specification import (
 from coordinator.reports.charts.theme import COMPLETE, FAINT, PARTIAL, QUIET, SUCCESS
 from coordinator.reports.placements import PLACEMENTS
 from coordinator.reports.table import Cell, Table
-from coordinator.results.report_data import Charted
+from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Rate
 
 VERDICTS = {"success": SUCCESS, "partial": PARTIAL, "complete": COMPLETE}
@@ -40,7 +40,7 @@ NOTHING_COUNTED = (
 )
 
 
-def portability(charted: Charted, table: Table) -> Figure:
+def portability(charted: ReportData, table: Table) -> Figure:
     """Tables 1 and 3 as bars."""
     rows = [
         {
@@ -71,7 +71,7 @@ def portability(charted: Charted, table: Table) -> Figure:
     )
 
 
-def failures_by_decile(charted: Charted, table: Table) -> Figure:
+def failures_by_decile(charted: ReportData, table: Table) -> Figure:
     """Figure 4."""
     rows = list(_failures(charted, table, "decile"))
     for row in rows:
@@ -88,7 +88,7 @@ def failures_by_decile(charted: Charted, table: Table) -> Figure:
     )
 
 
-def failures_in_top20(charted: Charted, table: Table) -> Figure:
+def failures_in_top20(charted: ReportData, table: Table) -> Figure:
     """Figure 5."""
     rows = list(_failures(charted, table))
     return figure(
@@ -103,7 +103,7 @@ def failures_in_top20(charted: Charted, table: Table) -> Figure:
     )
 
 
-def placement(charted: Charted, table: Table) -> Figure:
+def placement(charted: ReportData, table: Table) -> Figure:
     """What of that which passed was proven to run on the device."""
     rows = [
         {
@@ -199,7 +199,7 @@ def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
     return panels(panel, "who:N", targets)
 
 
-def _failures(charted: Charted, table: Table, *more: str) -> Iterator[dict[str, Any]]:
+def _failures(charted: ReportData, table: Table, *more: str) -> Iterator[dict[str, Any]]:
     for record in table.records():
         rates = [record[verdict] for verdict in FAILURES]
         if not all(isinstance(rate, Rate) and rate.n for rate in rates):
@@ -229,7 +229,7 @@ def _worst(rows: Rows, where: str | None) -> str:
     return "; ".join(sentences) + "."
 
 
-def _target_of(charted: Charted, record: Mapping[str, Cell]) -> str:
+def _target_of(charted: ReportData, record: Mapping[str, Cell]) -> str:
     """A target and the way of counting; a published one with its source."""
     name = str(record["target"])
     if record["source"] != charted.name:

@@ -11,7 +11,7 @@ from coordinator.parameters import Text
 from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Compared
-from coordinator.results.comparison.pairs import Asked
+from coordinator.results.comparison.pairs import SideSelector
 from protocol.problems import problem_responses
 
 router = APIRouter(tags=["comparison"])
@@ -29,4 +29,4 @@ async def compare(
     verdict: VerdictParameter = "anywhere",
 ) -> Compared:
     """Regressions, fixes and changed latency from `a` to `b`, function by function; what did not change is counted."""
-    return await service.compare(context.engine, Asked.parse(a, "a"), Asked.parse(b, "b"), verdict)
+    return await service.compare(context.engine, SideSelector.parse(a, "a"), SideSelector.parse(b, "b"), verdict)

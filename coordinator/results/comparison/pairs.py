@@ -21,14 +21,14 @@ class Matched:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SideSelector:
     """``3``, or ``3:torch/xla``: a campaign, or one target of it."""
 
     campaign: int
     selector: str | None = None
 
     @classmethod
-    def parse(cls, text: str, side: str) -> Asked:
+    def parse(cls, text: str, side: str) -> SideSelector:
         number, colon, selector = text.strip().partition(":")
         is_number = number.isascii() and number.isdigit() and len(number) <= 10 and 0 < int(number) < 2**31
         if not is_number or (colon and not selector):
@@ -38,7 +38,7 @@ class Asked:
         return cls(int(number), selector or None)
 
 
-def chosen(asked: Asked, columns: Sequence[Target]) -> list[Target]:
+def chosen(asked: SideSelector, columns: Sequence[Target]) -> list[Target]:
     """The targets that a side speaks of; of a selector, the one that it names."""
     if asked.selector is None:
         return list(columns)

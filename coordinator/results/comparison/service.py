@@ -23,14 +23,14 @@ from coordinator.results.comparison.models import (
     Side,
     Verdicts,
 )
-from coordinator.results.comparison.pairs import Asked, chosen, matched
+from coordinator.results.comparison.pairs import SideSelector, chosen, matched
 from coordinator.results.comparison.verdicts import compared, counts
 from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
 
-async def paired(engine: AsyncEngine, a: Asked, b: Asked, verdict: WhichVerdict) -> Paired:
+async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Paired:
     """Pairs of other suite revisions, and simulated targets, are left out, with the reason."""
     if a == b:
         raise RequestError(
@@ -50,7 +50,7 @@ async def paired(engine: AsyncEngine, a: Asked, b: Asked, verdict: WhichVerdict)
     )
 
 
-async def compare(engine: AsyncEngine, a: Asked, b: Asked, verdict: WhichVerdict) -> Compared:
+async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Compared:
     found = await paired(engine, a, b, verdict)
     pairs = [
         ComparedPair(
@@ -83,7 +83,7 @@ async def latencies(engine: AsyncEngine, found: Paired, pair: Pair) -> Latencies
     return _told(await asyncio.to_thread(judged, before, after))
 
 
-async def _side(engine: AsyncEngine, asked: Asked) -> Side:
+async def _side(engine: AsyncEngine, asked: SideSelector) -> Side:
     campaign = await campaigns.detail(engine, asked.campaign)
     return Side(
         campaign=campaign.id,

@@ -14,7 +14,7 @@ from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
 from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.report import html
-from coordinator.reports.service import Asked, report_tables
+from coordinator.reports.service import ReportOptions, report_tables
 from coordinator.reports.table import Missing, Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.report_data import MEASURES
@@ -205,7 +205,7 @@ async def sent(engine: AsyncEngine, number: int, folder: Path) -> str:
     """The report, as a colleague gets it."""
     renderer = Renderer(folder)
     try:
-        return html(await service.report(engine, renderer, number, Asked()))
+        return html(await service.report(engine, renderer, number, ReportOptions()))
     finally:
         await renderer.close()
 

@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.results.comparison.models import Half
-from coordinator.results.comparison.pairs import Asked, chosen, matched
+from coordinator.results.comparison.pairs import SideSelector, chosen, matched
 from coordinator.results.comparison.verdicts import change, compared, counts
 from coordinator.results.models import Cell
 from coordinator.targets.models import Target
@@ -149,11 +149,11 @@ def test_simulated_targets_and_other_frameworks_are_left_out() -> None:
 
 def test_a_side_is_a_campaign_or_one_target_of_it() -> None:
     columns = [column(1), column(2, "xla")]
-    assert Asked.parse("3", "a") == Asked(3)
-    assert chosen(Asked.parse("3:xla", "a"), columns) == [columns[1]]
-    assert chosen(Asked.parse("3:torch@2.9/cpu", "a"), columns) == [columns[0]]
+    assert SideSelector.parse("3", "a") == SideSelector(3)
+    assert chosen(SideSelector.parse("3:xla", "a"), columns) == [columns[1]]
+    assert chosen(SideSelector.parse("3:torch@2.9/cpu", "a"), columns) == [columns[0]]
     for text in ("", "x", "3:", "0", "-1", "99999999999999", "٣"):
         with pytest.raises(RequestError):
-            Asked.parse(text, "a")
+            SideSelector.parse(text, "a")
     with pytest.raises(UnknownNameError, match="names 2 targets"):
-        chosen(Asked.parse("3:torch/*", "a"), columns)
+        chosen(SideSelector.parse("3:torch/*", "a"), columns)

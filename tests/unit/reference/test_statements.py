@@ -9,16 +9,17 @@ import pytest
 
 from coordinator.reference import reader
 from coordinator.reference.models import TOP, PublishedFunction
-from coordinator.reports.service import Asked, chart_of
+from coordinator.reports.service import ReportOptions, contents_of
 from coordinator.reports.table import Missing, Table
-from coordinator.results.report_data import Charted, Queries
+from coordinator.results.report_data import Queries, ReportData
 from coordinator.results.statistics import Rate
 
 REFERENCE = reader.read()
 TABLES = {
     each.id: each
-    for each in chart_of(
-        Charted("no campaign", (), (), (), "steady", REFERENCE, Queries("verdicts", "ms", "placed", "first")), Asked()
+    for each in contents_of(
+        ReportData("no campaign", (), (), (), "steady", REFERENCE, Queries("verdicts", "ms", "placed", "first")),
+        ReportOptions(),
     ).tables
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coordinator.reference.models import Reference
-from coordinator.results.report_data import CaseLatency, Charted, FunctionVerdict, Queries
+from coordinator.results.report_data import CaseLatency, FunctionVerdict, Queries, ReportData
 from coordinator.targets.models import Target
 
 
@@ -80,6 +80,6 @@ def charted(
     verdicts: Sequence[FunctionVerdict] = (),
     latencies: Sequence[CaseLatency] = (),
     reference: Reference | None = None,
-) -> Charted:
+) -> ReportData:
     queries = Queries("SELECT verdicts", "SELECT latencies", "SELECT placements", "SELECT first calls")
-    return Charted("campaign 1", tuple(targets), tuple(verdicts), tuple(latencies), "steady", reference, queries)
+    return ReportData("campaign 1", tuple(targets), tuple(verdicts), tuple(latencies), "steady", reference, queries)

@@ -19,8 +19,8 @@ from coordinator.reference.reader import read
 from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.theme import CONFIG, DARK, SHEET, dark, of_both
-from coordinator.reports.service import Asked, chart_of
-from coordinator.results.report_data import Charted, FirstCall, Placed
+from coordinator.reports.service import ReportOptions, contents_of
+from coordinator.results.report_data import FirstCall, Placed, ReportData
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
 STUDY = read()
@@ -28,8 +28,8 @@ TOY = target(9, "toy", "other", simulated=True)
 MARKUP = "torch.<img src=x onerror=alert(1)>"
 
 
-def drawn(of: Charted, tolerable: float = 10) -> dict[str, Figure]:
-    return {each.id: each for each in chart_of(of, Asked(factor=tolerable)).figures}
+def drawn(of: ReportData, tolerable: float = 10) -> dict[str, Figure]:
+    return {each.id: each for each in contents_of(of, ReportOptions(factor=tolerable)).figures}
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def values(figure: Figure) -> list[dict[str, Any]]:
     return found
 
 
-def fleet(reference: Reference | None = None, *more: Any) -> Charted:
+def fleet(reference: Reference | None = None, *more: Any) -> ReportData:
     """Two devices, eight functions; on xla one fails, one falls back, one is 20 times slower."""
     functions = [f"torch.function_{n}" for n in range(7)] + [MARKUP]
     verdicts = [verdict(CPU, name, "success") for name in functions]
@@ -53,10 +53,10 @@ def fleet(reference: Reference | None = None, *more: Any) -> Charted:
     found = charted([CPU, XLA, *more], verdicts, latencies, reference)
     placed = (Placed(CPU.id, "on_device", 8), Placed(XLA.id, "on_device", 6), Placed(XLA.id, "fell_back", 1))
     calls = tuple(FirstCall(XLA.id, name, 100.0, 2.0) for name in functions)
-    return Charted(**{**vars_of(found), "placements": placed, "first_calls": calls})
+    return ReportData(**{**vars_of(found), "placements": placed, "first_calls": calls})
 
 
-def vars_of(of: Charted) -> dict[str, Any]:
+def vars_of(of: ReportData) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__dataclass_fields__}
 
 
@@ -132,7 +132,7 @@ def test_xla_on_a_host_cpu_is_no_tpu_in_every_figure_alone() -> None:
 
 def test_a_simulated_target_says_so_and_is_compared_with_nothing() -> None:
     of = fleet(None, TOY)
-    of = Charted(**{**vars_of(of), "verdicts": (*of.verdicts, verdict(TOY, "torch.cat", "success"))})
+    of = ReportData(**{**vars_of(of), "verdicts": (*of.verdicts, verdict(TOY, "torch.cat", "success"))})
     found = drawn(of)
     assert any(each["who"].startswith("torch@2.9.0/toy (simulated)") for each in values(found["portability"]))
     assert not any("toy" in each["pair"] for each in values(found["scatter"]))
@@ -252,7 +252,7 @@ def test_a_picture_for_pages_turns_dark_with_them() -> None:
 
 def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
     of = fleet()
-    made = chart_of(of, Asked())
+    made = contents_of(of, ReportOptions())
     with pytest.raises(NotFoundError, match="no figure is called 'x'; there are: portability, causes, placement, "):
         made.figure("x")
     with pytest.raises(NotFoundError, match="no table is called '<b>'; there are: portability, counts, "):
@@ -261,7 +261,7 @@ def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
 
 def test_every_figure_and_table_has_its_chapter() -> None:
     of = fleet(STUDY)
-    made = chart_of(of, Asked())
+    made = contents_of(of, ReportOptions())
     assert sorted(id for each in CHAPTERS for id in each.shown) == sorted(drawn(of))
     assert {id for each in CHAPTERS for id in each.held} == {each.id for each in made.tables}
 

@@ -8,7 +8,7 @@ import pytest
 
 from coordinator.reference import reader
 from coordinator.reports import portability
-from coordinator.reports.service import Asked, chart_of
+from coordinator.reports.service import ReportOptions, contents_of
 from coordinator.reports.table import Missing, Table
 from coordinator.results.statistics import Rate
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, target, verdict
@@ -117,7 +117,7 @@ def test_causes_are_shares_of_the_functions_that_failed() -> None:
 
 @pytest.mark.parametrize("where", range(16))
 def test_xla_on_a_host_cpu_never_stands_beside_the_studys_tpu_without_the_sentence(where: int) -> None:
-    both = chart_of(charted([CPU, XLA], VERDICTS, reference=STUDY), Asked()).tables
+    both = contents_of(charted([CPU, XLA], VERDICTS, reference=STUDY), ReportOptions()).tables
     assert len(both) == 16
     assert "torch@2.9.0/xla: XLA on the host CPU, not a TPU" in both[where].notes
 
@@ -139,13 +139,13 @@ def test_a_simulated_target_says_so() -> None:
 
 
 def test_only_the_studys_figures_of_the_frameworks_at_hand_stand_beside() -> None:
-    for table in chart_of(charted([XLA], VERDICTS, reference=STUDY), Asked()).tables:
+    for table in contents_of(charted([XLA], VERDICTS, reference=STUDY), ReportOptions()).tables:
         shown = [str(each.get("target") or each.get("base")) for each in table.records()]
         assert not any(name.startswith(("jax", "tensorflow")) for name in shown)
 
 
 def test_without_a_reference_nothing_of_it_is_said() -> None:
-    alone = chart_of(charted([XLA], VERDICTS), Asked()).tables
+    alone = contents_of(charted([XLA], VERDICTS), ReportOptions()).tables
     assert {each["source"] for table in alone for each in table.records()} == {"campaign 1"}
     assert not any("study's" in note or "paper-2023" in note for table in alone for note in table.notes)
 
@@ -162,7 +162,7 @@ def test_two_targets_that_only_their_machines_tell_apart_have_names_of_their_own
 
 
 def test_every_table_of_verdicts_bears_its_rule_revision_and_query() -> None:
-    for table in chart_of(charted([XLA], VERDICTS, reference=STUDY), Asked()).tables:
+    for table in contents_of(charted([XLA], VERDICTS, reference=STUDY), ReportOptions()).tables:
         assert table.revisions == ("suite paper of torch, revision r1",)
         assert table.query.startswith("SELECT ")
         assert table.counting_rule

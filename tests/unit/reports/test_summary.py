@@ -7,7 +7,7 @@ from typing import Any
 
 from coordinator.campaigns.models import CampaignDetail, Counters, Estimate
 from coordinator.results.ratios import comparisons
-from coordinator.results.report_data import Charted
+from coordinator.results.report_data import ReportData
 from coordinator.results.summary import summary
 from protocol.enums import TimingPolicy
 from tests.unit.reports.charting import CPU, XLA, charted, measured, target, verdict
@@ -35,7 +35,7 @@ def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, *
     )
 
 
-def told(of: Charted, about: CampaignDetail | None = None, tolerable: float = 10) -> dict[str, str]:
+def told(of: ReportData, about: CampaignDetail | None = None, tolerable: float = 10) -> dict[str, str]:
     """By heading; the first is the whole."""
     found = summary(about or campaign(passed=12), of, comparisons(of), tolerable)
     return {each.heading: " ".join(each.sentences) for each in found}

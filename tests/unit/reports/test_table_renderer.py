@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from coordinator.reference.reader import read
-from coordinator.reports.service import Asked, chart_of
+from coordinator.reports.service import ReportOptions, contents_of
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.reports.table_renderer import from_json, shown, to_csv, to_json, to_terminal
 from coordinator.results.statistics import Estimate, Rate
@@ -112,5 +112,5 @@ def test_a_row_that_does_not_fit_its_columns_is_a_mistake_found_at_once() -> Non
 
 
 def test_a_table_read_from_its_json_is_the_same() -> None:
-    for table in chart_of(charted([CPU, XLA], reference=read()), Asked()).tables:
+    for table in contents_of(charted([CPU, XLA], reference=read()), ReportOptions()).tables:
         assert from_json(json.loads(json.dumps(to_json(table)))) == table

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi import Request
 
-from coordinator.reports.service import Asked
+from coordinator.reports.service import ReportOptions
 from coordinator.web.figures import query_of
 from coordinator.web.pages import streamed
 
@@ -22,7 +22,7 @@ async def written(chapters: Any) -> str:
         "figures.html",
         SimpleNamespace(id=3, name="<b>November</b>", state="running", counters=counters),
         chapters=chapters,
-        asked=Asked(),
+        asked=ReportOptions(),
         measures={"steady": "a call after warm-up"},
         devices=["cpu"],
         query="",
@@ -57,10 +57,10 @@ async def test_a_page_that_cannot_be_finished_says_so(caplog: pytest.LogCaptureF
 @pytest.mark.parametrize(
     ("asked", "query"),
     [
-        (Asked(), ""),
-        (Asked(reference=None, base="xla"), "reference=none&reference_device=xla"),
-        (Asked(factor=2.5, measure="cold"), "tolerable=2.5&measure=cold"),
+        (ReportOptions(), ""),
+        (ReportOptions(reference=None, base="xla"), "reference=none&reference_device=xla"),
+        (ReportOptions(factor=2.5, measure="cold"), "tolerable=2.5&measure=cold"),
     ],
 )
-def test_links_ask_what_the_page_was_asked(asked: Asked, query: str) -> None:
+def test_links_ask_what_the_page_was_asked(asked: ReportOptions, query: str) -> None:
     assert query_of(asked) == query
