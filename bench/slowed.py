@@ -1,6 +1,6 @@
 """A real runner on which some functions take half as long again: ``python -m bench.slowed serve …``.
 
-The zygote is started through this module too, so that every child it forks has the slowdown: a
+The zygote is started through this file too, so that every child it forks has the slowdown: a
 call of a chosen function is waited for and then kept busy for as long again times the factor less
 one. Everything else is the product's own.
 """
@@ -12,8 +12,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, cast
+
+# As the zygote this file is run as a script, in an interpreter in which nothing of the project is installed.
+sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
 
 from runners import frameworks
 from runners.cli import commands
@@ -68,7 +72,7 @@ def slowed(case: Case, framework: Framework) -> Case:
 
 def main(arguments: list[str]) -> int:
     if arguments[0] == "serve":
-        fork_server.ZYGOTE = "bench.slowed"
+        fork_server.LAUNCHER = Path(__file__).absolute()
         return commands.main(arguments)
     load, functions = frameworks.load, json.loads(os.environ[VARIABLE])
     frameworks.load = lambda name: cast(Framework, SlowedFramework(load(name), functions))

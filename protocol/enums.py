@@ -1,9 +1,27 @@
 """The enumerations of the contract: verdicts, causes, placements, endings, timing policies.
 
-A value that both sides or the database must spell alike belongs here.
+A value that both sides or the database must spell alike belongs here. The processes that hold a framework
+import this module too, so it needs nothing but the standard library of Python 3.9.
 """
 
-from enum import StrEnum
+import sys
+
+if sys.version_info >= (3, 11):
+    from enum import StrEnum
+else:
+    from enum import Enum
+
+    class StrEnum(str, Enum):
+        """The standard library has it from Python 3.11 on."""
+
+        __str__ = str.__str__
+        __format__ = str.__format__
+
+
+DEFAULT_SUITE = "paper"
+"""The suite that is run where none is named, on both sides."""
+CONFORMANCE_SUITE = "conformance"
+"""The name that our runners give to what ``portolan runner check`` needs; its cases bear a ``ConformanceTag``."""
 
 
 class Verdict(StrEnum):

@@ -19,6 +19,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── UnknownFrameworkError         500  2
     │   ├── FrameworkBrokenError          500  2
     │   └── DeviceUnavailableError        500  2
+    ├── MissingPackageError               500  2
     └── ChannelLostError                  500  2
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
@@ -118,6 +119,10 @@ class UnknownFrameworkError(FrameworkError):
 
 class FrameworkBrokenError(FrameworkError):
     """The framework cannot be imported or forked from."""
+
+
+class MissingPackageError(RunnerError):
+    """A case needs a package that the framework's environment does not have."""
 
 
 class ChannelLostError(RunnerError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import sys
 from collections.abc import Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING, Protocol, cast
@@ -40,7 +41,7 @@ class Accelerator(Protocol):
 
 def names() -> list[str]:
     """Every framework that can be loaded, ours first."""
-    return [*OURS, *sorted({entry.name for entry in metadata.entry_points(group=GROUP)})]
+    return [*OURS, *sorted({entry.name for entry in _entries(GROUP)})]
 
 
 def load(name: str) -> Framework:
@@ -48,7 +49,7 @@ def load(name: str) -> Framework:
     require(name)
     if name in OURS:
         return OURS[name]
-    (entry, *_) = metadata.entry_points(group=GROUP, name=name)
+    entry = next(entry for entry in _entries(GROUP) if entry.name == name)
     found = _loaded(entry, f"framework {name!r}")
     if not isinstance(found, Framework) or found.name != name:
         raise UnknownFrameworkError(
@@ -75,7 +76,7 @@ def load_device(framework: Framework, name: str) -> Device:
 def devices(framework: Framework) -> list[str]:
     """Every device that a runner can be started for, the framework's own first; this machine may lack it."""
     prefix = f"{framework.name}."
-    added = {entry.name.removeprefix(prefix) for entry in _device_entries() if entry.name.startswith(prefix)}
+    added = {entry.name.removeprefix(prefix) for entry in _entries(DEVICE_GROUP) if entry.name.startswith(prefix)}
     return [*framework.devices, *sorted(added - set(framework.devices))]
 
 
@@ -92,7 +93,7 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
             f"framework {framework.name!r} has no device {device!r}; it has {', '.join(known)}, and "
             f"'portolan-runner setup {framework.name} --with PACKAGE' adds what a package brings"
         )
-    entry = next(entry for entry in _device_entries() if entry.name == f"{framework.name}.{device}")
+    entry = next(entry for entry in _entries(DEVICE_GROUP) if entry.name == f"{framework.name}.{device}")
     module = _loaded(entry, f"device {framework.name}/{device}")
     missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]
     if missing:
@@ -103,8 +104,10 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
     return cast(Accelerator, module)
 
 
-def _device_entries() -> metadata.EntryPoints:
-    return metadata.entry_points(group=DEVICE_GROUP)
+def _entries(group: str) -> list[metadata.EntryPoint]:
+    if sys.version_info >= (3, 10):
+        return list(metadata.entry_points(group=group))
+    return list(metadata.entry_points().get(group, []))
 
 
 def _loaded(entry: metadata.EntryPoint, name: str) -> object:

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from coordinator.parameters import LARGEST_INTEGER, Text
-from protocol.catalogue import DEFAULT_SUITE
-from protocol.enums import TimingPolicy
+from protocol.enums import DEFAULT_SUITE, TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 
 Word = Annotated[Text, Field(min_length=1, max_length=200)]

@@ -19,8 +19,7 @@ from coordinator.cli.tables import console, print_columns
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
-from protocol.catalogue import DEFAULT_SUITE
-from protocol.enums import TimingPolicy
+from protocol.enums import DEFAULT_SUITE, TimingPolicy
 
 
 class LeftOver(StrEnum):

@@ -21,8 +21,7 @@ from coordinator.parameters import CampaignNumber
 from coordinator.registry import service as registry
 from coordinator.registry.models import Runner
 from coordinator.web.pages import page, same_site
-from protocol.catalogue import CONFORMANCE_SUITE, DEFAULT_SUITE
-from protocol.enums import TimingPolicy
+from protocol.enums import CONFORMANCE_SUITE, DEFAULT_SUITE, TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S
 
 router = APIRouter()

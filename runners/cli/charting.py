@@ -34,6 +34,7 @@ from runners.http.service import describe
 from runners.isolation import scratch
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
+from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 AHEAD = 64
@@ -50,6 +51,7 @@ class Order:
 
     framework: str
     device: str
+    interpreter: Interpreter
     suite: str
     functions: Sequence[str]
     runs: int
@@ -64,13 +66,13 @@ async def chart(order: Order) -> None:
     with BundleWriter(order.out) as bundle:
         scratch.sweep()
         log = EventLog()
-        supervisor = Supervisor(order.framework, order.device, log, order.memory_limit)
+        supervisor = Supervisor(order.framework, order.device, log, order.memory_limit, order.interpreter)
         progress: Progress | None = None
         try:
-            catalogue = Catalogue.model_validate(await supervisor.open())
+            catalogue = await supervisor.open()
             suite = select(catalogue, order.suite, order.functions)
             description = await supervisor.look()
-            header = header_of(order, suite, describe(order.framework, order.device, description))
+            header = header_of(order, suite, describe(order.framework, order.device, description, order.interpreter))
             bundle.begin(header)
             progress = Progress(bundle, header.outcomes)
             await _run(supervisor, log, bundle, header, progress)

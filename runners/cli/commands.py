@@ -11,15 +11,16 @@ import difflib
 import fnmatch
 import os
 import re
+import shlex
+import shutil
 import socket
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
-from protocol.catalogue import DEFAULT_SUITE
-from protocol.enums import TimingPolicy, Verdict
+from protocol.enums import DEFAULT_SUITE, TimingPolicy, Verdict
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
 from runners import frameworks
@@ -28,24 +29,20 @@ from runners.errors import RunnerError, UsageError
 from runners.http.enrolment import Joining, default_name, joining
 from runners.http.service import Settings, serve
 from runners.isolation import memory
+from runners.isolation.fork_server import Interpreter
 
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
 SECRET_VARIABLE = "PORTOLAN_RUNNER_SECRET"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
+    options = _parser().parse_args(arguments)
     try:
-        frameworks.require(options.framework)
-        for device in options.devices if options.command == "setup" else [options.device]:
-            frameworks.require_served(options.framework, device)
         if options.command == "setup":
-            apart = {environments.name(options.framework, each): each for each in options.devices}
-            for device in apart.values():
-                print(environments.set_up(options.framework, device, added=options.added))
+            for path in _set_up(options):
+                print(path)
             return 0
-        _use_environment(options.framework, options.device, given)
+        options.interpreter = _interpreter(options)
         match options.command:
             case "serve":
                 return asyncio.run(serve(_settings(options)))
@@ -118,11 +115,12 @@ def _parser() -> argparse.ArgumentParser:
     cases = commands.add_parser("cases", help="list the cases of a framework")
     cases.add_argument("framework", metavar="FRAMEWORK")
     cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
+    _python(cases)
     cases.add_argument("--match", default="*", help="only ids like this glob")
 
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")
-    setup.add_argument("framework", metavar="FRAMEWORK")
-    setup.add_argument("devices", metavar="DEVICE", nargs="*", default=["cpu"], help="what for (default: cpu)")
+    setup.add_argument("framework", metavar="FRAMEWORK", help="torch; or one release of it, torch==2.15.0")
+    setup.add_argument("devices", metavar="DEVICE", nargs="*", help="what for (default: cpu)")
     setup.add_argument(
         "--with",
         dest="added",
@@ -137,6 +135,15 @@ def _parser() -> argparse.ArgumentParser:
 def _target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("framework", metavar="FRAMEWORK")
     parser.add_argument("device", metavar="DEVICE")
+    _python(parser)
+
+
+def _python(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--python",
+        metavar="PYTHON",
+        help="an interpreter, 3.9 or later, that has the framework and NumPy; nothing of ours is installed there",
+    )
 
 
 def _size(text: str) -> int:
@@ -181,6 +188,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     shared = {
         "framework": options.framework,
         "device": options.device,
+        "interpreter": options.interpreter,
         "host": options.host,
         "port": options.port,
         "memory_limit": options.memory_limit,
@@ -194,17 +202,45 @@ def _settings(options: argparse.Namespace) -> Settings:
     return Settings(**shared, secret=secret.strip(), announce_secret=False)
 
 
-def _use_environment(framework: str, device: str, arguments: Sequence[str]) -> None:
-    """Go on in the framework's own environment if it is not installed in this one."""
-    if frameworks.is_importable(framework):
+def _set_up(options: argparse.Namespace) -> Iterator[Path]:
+    """The environments of a framework's devices, or of one release of it."""
+    framework, is_release, version = options.framework.partition("==")
+    frameworks.require(framework.partition("[")[0] if is_release else framework)
+    if is_release:
+        if options.devices or options.added:
+            raise UsageError(f"{options.framework} is set up alone: leave DEVICE and --with out")
+        if re.fullmatch(r"[0-9][0-9A-Za-z.+!]*", version) is None:
+            raise UsageError(f"{options.framework}: write a release as {framework}==2.15.0")
+        yield environments.set_up_release(options.framework)
         return
-    found = environments.find(framework, device)
-    if found is None:
-        raise UsageError(f"{framework} is not installed here; run: portolan-runner setup {framework} {device}")
-    python = found / "bin" / "python"
-    variables = dict(os.environ) | {"PYTHONPATH": str(environments.importable())}
-    sys.stdout.flush()
-    os.execve(python, [str(python), "-P", "-m", "runners", *arguments], variables)
+    devices = options.devices or ["cpu"]
+    for device in devices:
+        frameworks.require_served(framework, device)
+    apart = {environments.name(framework, device): device for device in devices}
+    for device in apart.values():
+        yield environments.set_up(framework, device, added=options.added)
+
+
+def _interpreter(options: argparse.Namespace) -> Interpreter:
+    """The Python that has the framework: the one that was chosen, else ours, else that of its environment."""
+    framework, device = options.framework, options.device
+    frameworks.require_served(framework, device)
+    if options.python is not None:
+        found = shutil.which(options.python)
+        if found is None:
+            raise UsageError(f"--python {options.python}: there is no such program; name a Python that has {framework}")
+        path = os.path.abspath(found)
+        return Interpreter(path, option=f" --python {shlex.quote(path)}")
+    frameworks.require(framework)
+    if frameworks.is_importable(framework):
+        return Interpreter()
+    environment = environments.find(framework, device)
+    if environment is None:
+        raise UsageError(
+            f"{framework} is not installed here; run: portolan-runner setup {framework} {device}, "
+            "or name a Python that has it with --python"
+        )
+    return Interpreter(str(environment / "bin" / "python"))
 
 
 async def _run(options: argparse.Namespace) -> int:
@@ -218,7 +254,7 @@ async def _run(options: argparse.Namespace) -> int:
     run = 1 if options.run is None else options.run
     if run < 1:
         raise UsageError(f"--run {run}: runs count from 1")
-    async with catalogue_of(options.framework, options.device, options.memory_limit) as (
+    async with catalogue_of(options.framework, options.device, options.memory_limit, options.interpreter) as (
         supervisor,
         log,
         suites,
@@ -265,6 +301,7 @@ async def _chart(options: argparse.Namespace) -> int:
         Order(
             framework=options.framework,
             device=options.device,
+            interpreter=options.interpreter,
             suite=options.suite or DEFAULT_SUITE,
             functions=globs,
             runs=runs,
@@ -280,7 +317,7 @@ async def _chart(options: argparse.Namespace) -> int:
 async def _cases(options: argparse.Namespace) -> int:
     from runners.cli.foreground import catalogue_of
 
-    async with catalogue_of(options.framework, options.device, None) as (_, _, suites):
+    async with catalogue_of(options.framework, options.device, None, options.interpreter) as (_, _, suites):
         listed = [
             f"{name}\t{case}"
             for name, suite in suites.items()

@@ -3,7 +3,7 @@
 An environment holds exactly the packages of a lock, by version and by hash. The lock stands beside the
 framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
 machine, and the packages that bring further devices, are in the key too; targets with one key share one
-environment. It holds third-party packages only; the project itself comes by PYTHONPATH.
+environment. It holds third-party packages only; the project itself is imported from where it lies.
 Standard library only: this runs before anything is installed.
 """
 
@@ -142,11 +142,49 @@ def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequ
             if not _is_complete(target):
                 _build(framework, device, packages, target, uv, say)
     except OSError as error:
-        raise SetupFailedError(
-            f"{what}: {error.filename or _folder()}: {(error.strerror or str(error)).lower()}; "
-            "make room there, or name another place for environments in PORTOLAN_CACHE"
-        ) from error
+        raise SetupFailedError(_no_room(what, error)) from error
     return target
+
+
+def set_up_release(requirement: str, say: Say | None = None) -> Path:
+    """Install one release of a framework (``torch==2.15.0``) with NumPy and SciPy, unless it is there; its path.
+
+    No lock holds it: the packages beside it are the newest that go with it on the day.
+    """
+    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    packages = [requirement, "numpy", "scipy"]
+    content = [*packages, f"{sys.version_info.major}.{sys.version_info.minor}", platform.machine()]
+    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+    target = _folder() / f"{requirement.replace('==', '-')}-{digest}"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(target.with_name(f"{target.name}.lock"), requirement, say):
+            if not _is_complete(target):
+                _build_release(requirement, packages, target, say)
+    except OSError as error:
+        raise SetupFailedError(_no_room(requirement, error)) from error
+    say(f"{requirement}: its environment is ready; choose it with --python {target / 'bin' / 'python'}")
+    return target
+
+
+def _build_release(requirement: str, packages: Sequence[str], target: Path, say: Say) -> None:
+    began, uv, variables = time.monotonic(), _find_uv(), index_variables(os.environ)
+    shutil.rmtree(target, ignore_errors=True)
+    _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, requirement, began, say)
+    into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
+    _call([uv, "pip", "install", *into, *packages], variables, requirement, began, say)
+    framework = requirement.partition("==")[0].partition("[")[0]
+    _check(framework, target, uv, variables, requirement, began, say)
+    mark = {"name": requirement, "seconds": round(time.monotonic() - began, 1)}
+    (target / COMPLETE).write_text(json.dumps(mark) + "\n")
+
+
+def _no_room(what: str, error: OSError) -> str:
+    place = error.filename or _folder()
+    return (
+        f"{what}: {place}: {(error.strerror or str(error)).lower()}; "
+        "make room there, or name another place for environments in PORTOLAN_CACHE"
+    )
 
 
 def _requirement(package: str) -> str:
@@ -313,22 +351,6 @@ def _find_uv() -> str:
     if not found:
         raise SetupFailedError(f"uv is not installed; run: {sys.executable} -m pip install uv")
     return found
-
-
-def importable() -> Path:
-    """The folder for the PYTHONPATH of an environment: it holds the project's packages and no others.
-
-    That is the checkout. Of an installed wheel it is a folder of links: where the wheel is installed lie the
-    coordinator's packages too, and they would hide the environment's own.
-    """
-    if (PROJECT / "pyproject.toml").exists():
-        return PROJECT
-    folder = _cache() / "portolan" / "installed" / hashlib.sha256(bytes(PROJECT)).hexdigest()[:12]
-    folder.mkdir(parents=True, exist_ok=True)
-    for package in ("protocol", "runners"):
-        with contextlib.suppress(FileExistsError):
-            (folder / package).symlink_to(PROJECT / package)
-    return folder
 
 
 def _require_lock(framework: str) -> None:

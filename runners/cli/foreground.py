@@ -16,16 +16,17 @@ from runners.http.server import SuiteIndex
 from runners.http.service import index
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
+from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 
 @contextlib.asynccontextmanager
 async def catalogue_of(
-    framework: str, device: str, memory_limit: int | None
+    framework: str, device: str, memory_limit: int | None, interpreter: Interpreter
 ) -> AsyncIterator[tuple[Supervisor, EventLog, dict[str, SuiteIndex]]]:
     """A supervisor that has imported the framework, its event log and its suites."""
     log = EventLog()
-    supervisor = Supervisor(framework, device, log, memory_limit)
+    supervisor = Supervisor(framework, device, log, memory_limit, interpreter)
     try:
         catalogue = await supervisor.open()
         yield supervisor, log, index(catalogue)

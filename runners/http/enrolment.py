@@ -26,7 +26,7 @@ from protocol.enrolment import MAX_URL, NAME, SECRET, Enrolled, Enrolment, web_a
 from protocol.problems import Problem
 from runners.errors import RefusedError, UnansweredError
 from runners.http.access import Access
-from runners.isolation.outcomes import printable
+from runners.isolation.observations import printable
 
 PATH = "/api/v1/runners/enrol"
 MAX_NAME = 64

@@ -28,7 +28,7 @@ from runners.errors import AnotherBootError, AnotherRevisionError, RequestError,
 from runners.http.access import Access
 from runners.isolation.attempts import Attempts, Executor, Task
 from runners.isolation.events import EventLog
-from runners.isolation.outcomes import printable
+from runners.isolation.observations import printable
 
 MAX_BODY = 4 << 20
 NDJSON = "application/x-ndjson"

@@ -24,6 +24,7 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from protocol import PROTOCOL_VERSION
+from protocol.catalogue import Catalogue
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
@@ -33,8 +34,8 @@ from runners.http.fingerprint import fingerprint
 from runners.http.server import Service, SuiteIndex, build
 from runners.http.watchdog import watch
 from runners.isolation import scratch
-from runners.isolation.channel import Message
 from runners.isolation.events import EventLog
+from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 QUEUE_LIMIT = 512
@@ -48,6 +49,7 @@ _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for
 class Settings:
     framework: str
     device: str
+    interpreter: Interpreter = field(default_factory=Interpreter)
     host: str = "127.0.0.1"
     port: int = 0
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(24))
@@ -73,15 +75,15 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def index(catalogue: Message) -> dict[str, SuiteIndex]:
-    """What the server looks up, out of a catalogue as the zygote sent it."""
+def index(catalogue: Catalogue) -> dict[str, SuiteIndex]:
+    """The functions of all cases, by suite and by the case's id."""
     return {
-        suite["name"]: SuiteIndex(suite["revision"], {case["id"]: case["function"] for case in suite["cases"]})
-        for suite in catalogue["suites"]
+        suite.name: SuiteIndex(suite.revision, {case.id: case.function for case in suite.cases})
+        for suite in catalogue.suites
     }
 
 
-def describe(framework: str, device: str, description: dict[str, Any]) -> RunnerInfo:
+def describe(framework: str, device: str, description: dict[str, Any], interpreter: Interpreter) -> RunnerInfo:
     """Raises ``FrameworkBrokenError`` if the device says of itself what no runner may."""
     try:
         return RunnerInfo(
@@ -94,7 +96,7 @@ def describe(framework: str, device: str, description: dict[str, Any]) -> Runner
             device_count=description["device_count"],
             queue_limit=QUEUE_LIMIT,
             simulated=description["simulated"],
-            fingerprint=fingerprint(framework, device, description),
+            fingerprint=fingerprint(framework, device, description, interpreter.option),
         )
     except ValidationError as error:
         told = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"
@@ -111,7 +113,7 @@ async def serve(settings: Settings) -> int:
     watching = asyncio.create_task(watch())
     scratch.sweep()
     log = EventLog()
-    supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit)
+    supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit, settings.interpreter)
     stopped = asyncio.create_task(stop.wait())
     try:
         starting = asyncio.create_task(_start(supervisor))
@@ -121,10 +123,12 @@ async def serve(settings: Settings) -> int:
             return 0
         try:
             catalogue, description = await starting
-            info = describe(settings.framework, settings.device, description)
+            info = describe(settings.framework, settings.device, description, settings.interpreter)
         except FrameworkBrokenError as error:
             raise UnservableError(str(error)) from error
-        service = Service(info, json.dumps(catalogue).encode(), index(catalogue), log, supervisor, settings.secret)
+        service = Service(
+            info, catalogue.model_dump_json().encode(), index(catalogue), log, supervisor, settings.secret
+        )
         app = build(service)
         broken = asyncio.create_task(supervisor.broken.wait())
         async with Listener(app, listening):
@@ -158,7 +162,7 @@ def _say(line: str) -> None:
     print(f"portolan-runner: {line}", file=sys.stderr, flush=True)
 
 
-async def _start(supervisor: Supervisor) -> tuple[Message, dict[str, Any]]:
+async def _start(supervisor: Supervisor) -> tuple[Catalogue, dict[str, Any]]:
     return await supervisor.open(), await supervisor.look()
 
 

@@ -1,17 +1,15 @@
 """The channel between supervisor, zygote and child: JSON messages, one a line, over a socket.
 
-Both ends are here: blocking for zygote and child, driven by the event loop for the
-supervisor. File descriptors travel beside a message (``SCM_RIGHTS``) when a child is forked.
+The form of a message is here, and the blocking end that zygote and child have; the supervisor's is in
+``loop_channel.py``. File descriptors travel beside a message (``SCM_RIGHTS``) when a child is forked.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from runners.errors import ChannelLostError
@@ -26,7 +24,7 @@ ENDLESS, NOT_JSON, NO_OBJECT = UNREADABLE = (
     "a message is not an object",
 )
 """Why a channel is given up that the other end has not closed."""
-_READ = 1 << 16
+READ = 1 << 16
 
 Message = dict[str, Any]
 
@@ -84,7 +82,7 @@ class Channel:
         """The next message, or None if the other end is gone."""
         while not self._ready:
             try:
-                data, descriptors, _, _ = socket.recv_fds(self._socket, _READ, 16)
+                data, descriptors, _, _ = socket.recv_fds(self._socket, READ, 16)
             except OSError:
                 return None
             self._descriptors.extend(descriptors)
@@ -114,106 +112,3 @@ class Channel:
         except OSError:
             return None
         return seen.st_dev, seen.st_ino
-
-
-class LoopChannel:
-    """The supervisor's end. ``on_message`` is called from the event loop, ``on_end`` once."""
-
-    def __init__(
-        self, connection: socket.socket, on_message: Callable[[Message], None], on_end: Callable[[str], None]
-    ) -> None:
-        connection.setblocking(False)
-        self._socket = connection
-        self._lines = Lines()
-        self._on_message = on_message
-        self._on_end = on_end
-        self._loop = asyncio.get_running_loop()
-        self._open = True
-        self._loop.add_reader(connection, self._read)
-
-    def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
-        """Messages to a child are short and answered one by one, so the socket's buffer holds them."""
-        try:
-            socket.send_fds(self._socket, [encode(message)], list(descriptors))
-        except OSError as error:
-            self._end(f"cannot be written to ({error})")
-
-    def drain(self) -> None:
-        """Read what has arrived: called when the process is known to be gone."""
-        while self._open and self._read():
-            pass
-
-    def close(self) -> None:
-        if self._open:
-            self._open = False
-            self._loop.remove_reader(self._socket)
-            self._socket.close()
-
-    def _read(self) -> bool:
-        try:
-            data = self._socket.recv(_READ)
-        except BlockingIOError:
-            return False
-        except OSError:
-            data = b""
-        if not data:
-            self._end("was closed")
-            return False
-        try:
-            for message in self._lines.feed(data):
-                self._on_message(message)
-        except ChannelLostError as error:
-            self._end(str(error))
-            return False
-        return True
-
-    def _end(self, reason: str) -> None:
-        if self._open:
-            self.close()
-            self._on_end(reason)
-
-
-class OutputPipe:
-    """What a child prints: everything is read and counted, the tail of each case is kept."""
-
-    def __init__(self, descriptor: int, keep: int) -> None:
-        os.set_blocking(descriptor, False)
-        self._descriptor = descriptor
-        self._keep = keep
-        self._tail = b""
-        self._size = 0
-        self._open = True
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(descriptor, self._read)
-
-    def take(self) -> tuple[bytes, int]:
-        """Tail and size since the last call. Reads what the pipe held, and not for ever."""
-        self.drain()
-        taken = self._tail, self._size
-        self._tail, self._size = b"", 0
-        return taken
-
-    def drain(self, limit: int = 1 << 20) -> None:
-        """Read what has been printed so far."""
-        end = self._size + limit
-        while self._open and self._size < end and self._read():
-            pass
-
-    def close(self) -> None:
-        if self._open:
-            self._open = False
-            self._loop.remove_reader(self._descriptor)
-            with contextlib.suppress(OSError):
-                os.close(self._descriptor)
-
-    def _read(self) -> bool:
-        try:
-            data = os.read(self._descriptor, 1 << 18)
-        except BlockingIOError:
-            return False
-        if not data:
-            self.close()
-            return False
-        self._size += len(data)
-        self._tail = (self._tail + data)[-self._keep :]
-        return True

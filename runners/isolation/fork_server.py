@@ -21,20 +21,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pydantic import ValidationError
+
+from protocol.catalogue import Catalogue
+from protocol.model import first_fault
 from runners.errors import ChannelLostError, FrameworkBrokenError
 from runners.isolation import processes, scratch
 from runners.isolation.attempts import Task
-from runners.isolation.channel import LoopChannel, Message, OutputPipe
+from runners.isolation.channel import Message
+from runners.isolation.loop_channel import LoopChannel, OutputPipe
 
 IMPORT_LIMIT_S = 300.0
 """A framework that is not imported by then never will be: cold disks took 60 s for torch."""
 FORK_LIMIT_S = 30.0
 KEEP_OUTPUT = 64 << 10
+START_LIMIT_S = 60.0
+"""What is a Python interpreter has started by then."""
 PROJECT = Path(__file__).absolute().parents[2]
-"""Where the project's packages are imported from. Links stay: what they lead to may lie among other packages."""
-ZYGOTE = "runners.isolation.zygote"
-"""The module that runs as the zygote."""
+LAUNCHER = Path(__file__).absolute().with_name("launch.py")
+"""The script that starts the zygote."""
 NOT_INHERITED = frozenset({"PORTOLAN_RUNNER_SECRET"})
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python that has the framework. Ours supervises; this one runs the zygote and its children."""
+
+    path: str = sys.executable
+    option: str = ""
+    """The option of a command that chooses it; empty where no option is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +136,10 @@ class Child:
 class ForkServer:
     """A running zygote and the children forked from it."""
 
-    def __init__(self, framework: str, device: str, on_death: Callable[[], None]) -> None:
+    def __init__(
+        self, framework: str, device: str, on_death: Callable[[], None], interpreter: Interpreter | None = None
+    ) -> None:
+        self._interpreter = interpreter or Interpreter()
         self._framework = framework
         self._device = device
         self._on_death = on_death
@@ -134,8 +152,8 @@ class ForkServer:
         self._started = False
         self.alive = False
 
-    async def start(self) -> Message:
-        """Start the zygote and import the framework; return the catalogue that it sends."""
+    async def start(self) -> Catalogue:
+        """Start the zygote and import the framework; returns the catalogue."""
         processes.become_subreaper()
         try:
             self._scratch = scratch.Scratch()
@@ -143,40 +161,62 @@ class ForkServer:
             raise FrameworkBrokenError(
                 f"there is no room for temporary files ({error}); make some, or set {scratch.VARIABLE}"
             ) from error
-        self._started = True
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
         self._log = OutputPipe(log_read, 16 << 10)
-        ready: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
         self._ready = ready
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            ZYGOTE,
-            self._framework,
-            self._device,
-            str(theirs.fileno()),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=log_write,
-            stderr=log_write,
-            pass_fds=[theirs.fileno()],
-            env=environment(os.environ) | {scratch.VARIABLE: self._scratch.folder},
-            # A Ctrl-C in the terminal is for the supervisor, which then ends us in order.
-            start_new_session=True,
-        )
-        self.alive = True
-        theirs.close()
-        os.close(log_write)
+        self._greeted = asyncio.Event()
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                self._interpreter.path,
+                str(LAUNCHER),
+                self._framework,
+                self._device,
+                str(theirs.fileno()),
+                str(os.getpid()),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log_write,
+                stderr=log_write,
+                pass_fds=[theirs.fileno()],
+                env=environment(os.environ) | {scratch.VARIABLE: self._scratch.folder},
+                # A Ctrl-C in the terminal is for the supervisor, which then ends us in order.
+                start_new_session=True,
+            )
+        except OSError as error:
+            ours.close()
+            self._log.close()
+            await self._scratch.close()
+            raise FrameworkBrokenError(f"{self._interpreter.path} cannot be run: {error.strerror}") from error
+        finally:
+            theirs.close()
+            os.close(log_write)
+        self._started = self.alive = True
         self._channel = LoopChannel(ours, self._received, self._lost)
         self._watcher = asyncio.create_task(self._watch())
+        try:
+            async with asyncio.timeout(START_LIMIT_S):
+                await self._greeted.wait()
+        except TimeoutError:
+            raise self._broken(f"no Python has started in it within {START_LIMIT_S:g} s") from None
         try:
             async with asyncio.timeout(IMPORT_LIMIT_S):
                 return await ready
         except TimeoutError:
-            raise FrameworkBrokenError(
-                f"{self._framework} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
-            ) from None
+            reason = f"{self._framework} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
+            raise self._broken(reason) from None
+
+    def _broken(self, reason: str) -> FrameworkBrokenError:
+        """The reason with the interpreter that it is about, if somebody chose one."""
+        return FrameworkBrokenError(
+            one_line(f"{self._interpreter.path}: {reason}" if self._interpreter.option else reason)
+        )
+
+    def _give_up(self, reason: str) -> None:
+        """The start has failed. Once it has ended, or is no longer waited for, there is nothing to give up."""
+        if not self._ready.done() and not self._closing:
+            self._ready.set_exception(self._broken(reason))
+        self._greeted.set()
 
     async def fork(self) -> Child:
         """Fork a new child, which has done nothing yet."""
@@ -245,7 +285,7 @@ class ForkServer:
             return
         if self.alive:
             await self._kill_others(self._process.pid)
-            await self._watcher
+        await self._watcher
         for child in self._children.values():
             child.dispose()
         self._children.clear()
@@ -293,10 +333,12 @@ class ForkServer:
 
     def _received(self, message: Message) -> None:
         match message["type"]:
-            case "ready":
-                self._ready.set_result(message["catalogue"])
+            case "greeting":
+                self._greeted.set()
+            case "ready" if not self._ready.done():
+                self._receive_catalogue(message["catalogue"])
             case "broken":
-                self._ready.set_exception(FrameworkBrokenError(one_line(message["reason"])))
+                self._give_up(str(message["reason"]))
             case "forked":
                 child, forked = self._waiting[message["request"]]
                 child.pid = message["pid"]
@@ -308,25 +350,32 @@ class ForkServer:
                 if child_gone:
                     child_gone.ended(message["status"])
 
+    def _receive_catalogue(self, offered: object) -> None:
+        try:
+            self._ready.set_result(Catalogue.model_validate(offered))
+            self._greeted.set()
+        except ValidationError as error:
+            self._give_up(f"the catalogue of {self._framework} cannot be served: {first_fault(error)}")
+
     def _lost(self, reason: str) -> None:
         if not self._ready.done():
+            failure = f"{self._framework} cannot be imported" if self._greeted.is_set() else "no Python starts in it"
             tail = self.log_tail().strip().splitlines()
-            self._ready.set_exception(
-                FrameworkBrokenError(f"{self._framework} cannot be imported: {tail[-1] if tail else reason}")
-            )
+            self._give_up(f"{failure}: {tail[-1] if tail else reason}")
         for _, forked in self._waiting.values():
             if not forked.done():
                 forked.set_exception(ChannelLostError(reason))
 
 
 def environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The zygote's environment: ours, marked, with the project importable and no secret."""
+    """The zygote's environment: ours, marked, without a secret and without the folder that we may be imported from.
+
+    That folder may hold more than our packages, and could hide modules of the framework's environment.
+    """
     kept = {name: value for name, value in inherited.items() if name not in NOT_INHERITED}
-    paths = [str(PROJECT), *filter(None, kept.get("PYTHONPATH", "").split(os.pathsep))]
-    return kept | {
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
-        processes.MARK: processes.mark(),
-    }
+    paths = [path for path in kept.pop("PYTHONPATH", "").split(os.pathsep) if path and Path(path) != PROJECT]
+    searched = {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+    return {**kept, **searched, processes.MARK: processes.mark()}
 
 
 def one_line(text: str) -> str:

@@ -10,6 +10,7 @@ Whoever writes a case runs it here, in one process and without isolation:
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import os
 import random
@@ -26,10 +27,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from protocol.enums import Ending, Placement, TimingPolicy, Verdict
-from protocol.outcomes import Evidence, Outcome, Timing
 from runners import frameworks
+from runners.errors import MissingPackageError
 from runners.isolation import timing as clock
-from runners.isolation.outcomes import make_evidence, make_proof, printable
+from runners.isolation.observations import (
+    Evidence,
+    Observation,
+    Timing,
+    as_message,
+    make_evidence,
+    make_proof,
+    printable,
+)
 from runners.suite.cases import Case, Context
 from runners.suite.checks import Leaf, Mismatch, compare, leaves
 from runners.suite.device import Device, Proof
@@ -48,7 +57,7 @@ class Report(Protocol):
 
 def run_case(
     device: Device, case: Case, timing: TimingPolicy, report: Report, *, position: int, init_ms: float
-) -> Outcome:
+) -> Observation:
     """Run one case to its outcome. ``position`` counts the cases before it in this process."""
     attempt = _Attempt(device, case, timing, report)
     begun = monotonic()
@@ -58,7 +67,7 @@ def run_case(
     except BaseException as error:  # a case may raise anything, SystemExit among it
         ending, evidence = attempt.told(error)
     lock_wait_ms = attempt.lock_wait_ms
-    return Outcome(
+    return Observation(
         verdict=_VERDICTS[ending],
         ending=ending,
         placement=placement(device, case, attempt.proof, attempt.arrays),
@@ -160,6 +169,8 @@ class _Attempt:
             return Ending.mismatched, make_evidence(
                 stage=self.stage, mismatch=printable(str(error), MAX_MESSAGE), right_at=error.right_at
             )
+        if isinstance(error, MissingPackageError):
+            return Ending.not_applicable, make_evidence(stage=self.stage, reason=str(error))
         evidence = make_evidence(
             exception=f"{type(error).__module__}.{type(error).__qualname__}",
             message=_message(error),
@@ -169,13 +180,13 @@ class _Attempt:
         if self.stage == "check" and self.ours:
             # The check reads what the function returned; on a right result it does not raise.
             text = f"the check could not read the result: {type(error).__name__}: {evidence.message}"
-            return Ending.mismatched, evidence.model_copy(update={"mismatch": text})
+            return Ending.mismatched, dataclasses.replace(evidence, mismatch=text)
         if isinstance(error, ModuleNotFoundError) or (self.ours and isinstance(error, ImportError)):
             reason = f"this environment lacks what the case needs: {evidence.message}"
-            return Ending.harness_failed, evidence.model_copy(update={"reason": reason})
+            return Ending.harness_failed, dataclasses.replace(evidence, reason=reason)
         if self.ours:
             reason = f"the case's own code failed at its {self.stage}: {evidence.message}"
-            return Ending.harness_failed, evidence.model_copy(update={"reason": reason})
+            return Ending.harness_failed, dataclasses.replace(evidence, reason=reason)
         return Ending.raised, evidence
 
     def _seed(self) -> None:
@@ -300,15 +311,15 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if bad or not chosen else 0
 
 
-def _line(case: Case, outcome: Outcome) -> str:
+def _line(case: Case, outcome: Observation) -> str:
     times = [outcome.timing.cold_ms, clock.median(outcome.timing.samples_ms or [float("nan")])]
     shown = " ".join("-" if each is None else f"{each:.4g} ms" for each in times)
     text = f"{outcome.verdict:10} {outcome.ending:14} {outcome.placement:10} {shown:24} {case.id}"
     if outcome.proof.fallbacks:
         text += f"\n    fallbacks {outcome.proof.fallbacks}"
     if outcome.evidence:
-        told = outcome.evidence.model_dump(exclude_defaults=True, exclude={"frames"})
-        text += "".join(f"\n    {key}: {value}" for key, value in told.items())
+        told = as_message(outcome.evidence)
+        text += "".join(f"\n    {key}: {value}" for key, value in told.items() if key != "frames")
         text += "".join(f"\n      {frame}" for frame in outcome.evidence.frames)
     return text
 

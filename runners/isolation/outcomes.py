@@ -1,4 +1,4 @@
-"""Outcomes that the runner decides when a case cannot report its own, and clean text for all.
+"""Outcomes that the supervisor decides when a case cannot report its own.
 
 Pure: an observation goes in (deadline passed, process died, memory limit passed), the
 protocol's ``Outcome`` comes out. No cause is named here; that is the coordinator's part.
@@ -9,61 +9,19 @@ from __future__ import annotations
 import math
 import os
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pydantic import ValidationError
 
 from protocol.enums import Ending, Verdict
-from protocol.limits import MAX_LINE, MAX_SECONDS
+from protocol.limits import MAX_SECONDS
 from protocol.model import first_fault
-from protocol.outcomes import Evidence, Outcome, PlacementProof
-
-TEXT_LIMIT = 16_384
-FRAME_LIMIT = 64
-OPERATION_LIMIT = 500
-_UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
-
-
-def printable(text: str, limit: int = TEXT_LIMIT) -> str:
-    """Text that JSON and PostgreSQL both store: no NUL, no lone surrogate, not too long."""
-    text = text.translate(_UNSTORABLE)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def make_evidence(
-    *,
-    exception: str | None = None,
-    message: str | None = None,
-    frames: Sequence[str] = (),
-    stage: str | None = None,
-    exit_code: int | None = None,
-    signal: str | None = None,
-    mismatch: str | None = None,
-    right_at: str | None = None,
-    reason: str | None = None,
-) -> Evidence:
-    """Evidence of whatever text: each is made printable and cut to size, and of the frames the innermost are kept."""
-    lines = {"exception": exception, "stage": stage, "signal": signal, "right_at": right_at}
-    texts = {"message": message, "mismatch": mismatch, "reason": reason}
-    return Evidence(
-        exit_code=exit_code,
-        frames=[printable(frame, MAX_LINE) for frame in frames[-FRAME_LIMIT:]],
-        **{name: printable(line, MAX_LINE) for name, line in lines.items() if line is not None},
-        **{name: printable(text) for name, text in texts.items() if text is not None},
-    )
-
-
-def make_proof(devices: Iterable[str], fallbacks: Mapping[str, int]) -> PlacementProof:
-    """The proof of placement, its names as a framework spells them."""
-    return PlacementProof(
-        devices=[printable(device, MAX_LINE) for device in sorted(devices)],
-        fallbacks={printable(operation, OPERATION_LIMIT): count for operation, count in fallbacks.items()},
-    )
+from protocol.outcomes import Evidence, Outcome
+from runners.isolation.observations import make_evidence, storable
 
 
 def with_log(outcome: Outcome, tail: bytes, size: int) -> Outcome:
-    text = tail.decode("utf-8", "replace").translate(_UNSTORABLE)
-    return outcome.model_copy(update={"log_tail": text, "log_bytes": size})
+    return outcome.model_copy(update={"log_tail": storable(tail.decode("utf-8", "replace")), "log_bytes": size})
 
 
 def timed_out(timeout_s: float, duration_s: float) -> Outcome:
@@ -71,12 +29,12 @@ def timed_out(timeout_s: float, duration_s: float) -> Outcome:
         Verdict.failed,
         Ending.timed_out,
         duration_s,
-        make_evidence(reason=f"killed at its deadline of {timeout_s:g} s"),
+        _evidence(reason=f"killed at its deadline of {timeout_s:g} s"),
     )
 
 
 def out_of_memory(reason: str, duration_s: float) -> Outcome:
-    return _ended(Verdict.failed, Ending.out_of_memory, duration_s, make_evidence(reason=reason))
+    return _ended(Verdict.failed, Ending.out_of_memory, duration_s, _evidence(reason=reason))
 
 
 def died(status: int | None, duration_s: float, reason: str | None = None) -> Outcome:
@@ -84,10 +42,10 @@ def died(status: int | None, duration_s: float, reason: str | None = None) -> Ou
     if status is not None and os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"SIG{number}"
-        killed = make_evidence(signal=name, reason=reason, stage="call")
+        killed = _evidence(signal=name, reason=reason, stage="call")
         return _ended(Verdict.failed, Ending.signalled, duration_s, killed)
     code = os.waitstatus_to_exitcode(status) if status is not None else None
-    ended = make_evidence(exit_code=code, reason=reason, stage="call")
+    ended = _evidence(exit_code=code, reason=reason, stage="call")
     return _ended(Verdict.failed, Ending.exited, duration_s, ended)
 
 
@@ -96,7 +54,7 @@ def cancelled(duration_s: float = 0.0) -> Outcome:
 
 
 def harness_failed(reason: str, *, stage: str | None = None, duration_s: float = 0.0) -> Outcome:
-    return _ended(Verdict.incomplete, Ending.harness_failed, duration_s, make_evidence(reason=reason, stage=stage))
+    return _ended(Verdict.incomplete, Ending.harness_failed, duration_s, _evidence(reason=reason, stage=stage))
 
 
 def unkept(error: ValidationError, *, duration_s: float = 0.0) -> Outcome:
@@ -112,3 +70,7 @@ def _ended(verdict: Verdict, ending: Ending, duration_s: float, evidence: Eviden
     # Of an end that we tell ourselves, how long it took is the least: a clock that went wrong must not hide the end.
     seconds = min(max(duration_s, 0.0), MAX_SECONDS) if math.isfinite(duration_s) else 0.0
     return Outcome(verdict=verdict, ending=ending, duration_s=seconds, evidence=evidence)
+
+
+def _evidence(**fields: Any) -> Evidence:
+    return Evidence(**vars(make_evidence(**fields)))

@@ -28,7 +28,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Process:
     """One line of the process table. ``pid`` and ``started`` together are never used again."""
 
@@ -106,6 +106,9 @@ def children(pid: int) -> set[int]:
 
 def send(process: Process, sig: int) -> bool:
     """Signal exactly this process. The descriptor is taken first, so a reused pid is never hit."""
+    if not hasattr(os, "pidfd_open"):
+        # A Python that was built for older kernels: between look and signal the pid may be used again.
+        return _send_by_pid(process, sig)
     try:
         descriptor = os.pidfd_open(process.pid)
     except OSError:
@@ -119,6 +122,17 @@ def send(process: Process, sig: int) -> bool:
         return False
     finally:
         os.close(descriptor)
+    return True
+
+
+def _send_by_pid(process: Process, sig: int) -> bool:
+    again = look(process.pid)
+    if again is None or again.started != process.started:
+        return False
+    try:
+        os.kill(process.pid, sig)
+    except OSError:
+        return False
     return True
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from protocol.catalogue import Catalogue
 from protocol.enums import DeviceClass, TimingPolicy
 from protocol.events import Running
 from protocol.outcomes import Outcome
@@ -28,7 +29,7 @@ from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import Child, ChildEvent, ForkServer
+from runners.isolation.fork_server import Child, ChildEvent, ForkServer, Interpreter
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 
 PRIME_LIMIT_S = 120.0
@@ -55,7 +56,14 @@ class Current:
 class Supervisor:
     """An ``Executor`` that runs cases in forked children."""
 
-    def __init__(self, framework: str, device: str, log: EventLog, memory_limit: int | None = None) -> None:
+    def __init__(
+        self,
+        framework: str,
+        device: str,
+        log: EventLog,
+        memory_limit: int | None = None,
+        interpreter: Interpreter | None = None,
+    ) -> None:
         self._framework = framework
         self._device = device
         self._log = log
@@ -70,12 +78,13 @@ class Supervisor:
         self._left: list[Child] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._overlaps = False
-        self._fork_server = ForkServer(framework, device, self._zygote_died)
+        self._interpreter = interpreter
+        self._fork_server = ForkServer(framework, device, self._zygote_died, interpreter)
         self.broken = asyncio.Event()
         """Set when no child can be forked any more: the service should stop."""
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def open(self) -> Message:
+    async def open(self) -> Catalogue:
         """Import the framework; returns its catalogue. The device is not touched."""
         await _start_threads()
         return await self._fork_server.start()
@@ -379,7 +388,7 @@ class Supervisor:
         self._child = self._spare = None
         self._left.clear()
         await self._fork_server.close()
-        self._fork_server = ForkServer(self._framework, self._device, self._zygote_died)
+        self._fork_server = ForkServer(self._framework, self._device, self._zygote_died, self._interpreter)
         try:
             await self._fork_server.start()
         except FrameworkBrokenError:

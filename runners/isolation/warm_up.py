@@ -13,6 +13,7 @@ from typing import Any
 
 from protocol.enums import TimingPolicy
 from runners.isolation.harness import run_case
+from runners.isolation.observations import as_message
 from runners.suite.cases import Context, Function
 from runners.suite.device import Device
 
@@ -29,7 +30,7 @@ def warm_up(device: Device) -> None:
     empty.behaviour("behaviour", lambda inputs: [inputs.normal(2, 2)], lambda observed, given: None)
     for case in empty.cases:
         outcome = run_case(device, case, TimingPolicy.off, _NoClock(), position=0, init_ms=0.0)
-        outcome.model_dump(mode="json", exclude_defaults=True)
+        as_message(outcome)
 
 
 def _give_back(context: Context, *arguments: Any) -> Callable[[], Any]:

@@ -21,15 +21,13 @@ from pathlib import Path
 from time import monotonic, perf_counter  # ours, whatever a case puts in their place
 from typing import NoReturn
 
-from pydantic import ValidationError
-
 from protocol.enums import Ending, TimingPolicy, Verdict
-from protocol.outcomes import Outcome
 from runners.errors import ChannelLostError
 from runners.isolation import processes, scratch
 from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
 from runners.isolation.harness import run_case
-from runners.isolation.outcomes import harness_failed, make_evidence, printable, unkept
+from runners.isolation.installation import identity
+from runners.isolation.observations import Observation, as_message, harness_failed, kept, make_evidence, printable
 from runners.isolation.warm_up import warm_up
 from runners.suite.cases import Case
 from runners.suite.device import Device, DeviceUnavailableError
@@ -92,28 +90,25 @@ class Worker:
 
     def serve(self) -> None:
         while (message := self._channel.receive()) is not None:
-            match message["type"]:
-                case "describe":
-                    self._channel.send(self._describe())
-                case "prime":
-                    self._channel.send(self._prime())
-                case "case":
-                    print_to(self._outputs[self._position % 2])
-                    self._channel.send({"type": "begun", "at": monotonic()})
-                    outcome = self._run(message)
-                    _flush()
-                    self._channel.send(
-                        {
-                            "type": "finished",
-                            "at": monotonic(),
-                            "outcome": outcome.model_dump(mode="json", exclude_defaults=True),
-                        }
-                    )
-                    self._position += 1
+            kind = message["type"]
+            if kind == "describe":
+                self._channel.send(self._describe())
+            elif kind == "prime":
+                self._channel.send(self._prime())
+            elif kind == "case":
+                print_to(self._outputs[self._position % 2])
+                self._channel.send({"type": "begun", "at": monotonic()})
+                report = as_message(kept(self._run(message)))
+                _flush()
+                self._channel.send({"type": "finished", "at": monotonic(), "outcome": report})
+                self._position += 1
 
     def _describe(self) -> Message:
         try:
-            described = {"type": "described", "description": dataclasses.asdict(self._device.describe())}
+            described = {
+                "type": "described",
+                "description": {**dataclasses.asdict(self._device.describe()), **identity()},
+            }
             encode(described)  # A value that JSON cannot hold is reported here, with its reason.
         except DeviceUnavailableError as error:
             return {"type": "unavailable", "reason": printable(str(error))}
@@ -136,7 +131,7 @@ class Worker:
         warm_up(self._device)
         return {"type": "primed", "ms": self._init_ms}
 
-    def _run(self, message: Message) -> Outcome:
+    def _run(self, message: Message) -> Observation:
         case = self._cases[message["suite"], message["case"]]
         began = monotonic()
         try:
@@ -150,18 +145,13 @@ class Worker:
             )
         except ChannelLostError:
             raise
-        except ValidationError as error:
-            traceback.print_exc()
-            return unkept(error, duration_s=monotonic() - began)
         except Exception as error:
             # The harness reports what a case raises; what reaches us is the harness's own.
             traceback.print_exc()
-            return harness_failed(
-                f"the harness failed: {type(error).__name__}: {error}", duration_s=monotonic() - began
-            )
+            return harness_failed(f"the harness failed: {type(error).__name__}: {error}", monotonic() - began)
         except BaseException as error:
             kind = type(error)
-            return Outcome(
+            return Observation(
                 verdict=Verdict.failed,
                 ending=Ending.raised,
                 duration_s=monotonic() - began,

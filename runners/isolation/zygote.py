@@ -1,8 +1,8 @@
 """The zygote: imports the framework once, never touches its device, and forks children.
 
-``python -m runners.isolation.zygote FRAMEWORK DEVICE FD`` is started by the supervisor with one end of
-a channel. It sends the catalogue, then forks a child for every request, reaps what ends and
-says so. When the supervisor dies, it kills everything below itself and leaves.
+The supervisor has ``launch.py`` start it with one end of a channel, in the interpreter that has the framework. It
+sends the catalogue, then forks a child for every request, reaps what ends and says so. When the supervisor dies, it
+kills everything below itself and leaves.
 """
 
 from __future__ import annotations
@@ -18,33 +18,45 @@ import traceback
 import warnings
 
 from runners import frameworks
-from runners.errors import UnknownFrameworkError
+from runners.errors import FrameworkBrokenError, UnknownFrameworkError
 from runners.isolation import numpy_threads, pages, processes
 from runners.isolation.channel import Channel, Message
-from runners.isolation.outcomes import printable
+from runners.isolation.observations import printable
 from runners.suite import catalogue
 from runners.suite.framework import Framework
 
 
 def main(arguments: list[str]) -> int:
-    framework, device, descriptor = arguments
+    framework, device, descriptor, supervisor = arguments
     # While importing nobody listens to the channel, and nobody has been forked: just die.
     processes.die_with_parent(signal.SIGKILL)
     processes.become_subreaper()
     channel = Channel(socket.socket(fileno=int(descriptor)))
     try:
+        _require_own_process(int(supervisor))
         declared = frameworks.load(framework)
         os.environ.update(frameworks.variables(declared, device))
         zygote = Zygote(channel, declared, device)
+        _require_own_process(int(supervisor))
+        zygote.announce()
     except BaseException as error:
         traceback.print_exc()
-        known = isinstance(error, UnknownFrameworkError)
+        known = isinstance(error, (UnknownFrameworkError, FrameworkBrokenError))
         reason = str(error) if known else f"{framework} cannot be imported: {type(error).__name__}: {error}"
         channel.send({"type": "broken", "reason": printable(reason)})
         return 1
     processes.die_with_parent(0)
     zygote.serve()
     return 0
+
+
+def _require_own_process(supervisor: int) -> None:
+    """Raise ``FrameworkBrokenError`` in a process that the supervisor has not started, and so could not end."""
+    if os.getppid() != supervisor:
+        raise FrameworkBrokenError(
+            "it answers from another process than was started: name the interpreter itself or a script that execs it, "
+            "and let nothing fork while it starts"
+        )
 
 
 class Zygote:
@@ -55,7 +67,7 @@ class Zygote:
         self._device = frameworks.load_device(framework, device)
         suites = catalogue.suites_of(framework)
         self._cases = catalogue.by_id(suites)
-        offer = catalogue.offer(suites)
+        self._offer = catalogue.offer(suites)
         # Imported here, so that no child pays for it.
         from runners.isolation import worker
 
@@ -73,7 +85,10 @@ class Zygote:
         gc.collect()
         gc.freeze()
         pages.make_huge()
-        channel.send({"type": "ready", "pid": os.getpid(), "catalogue": offer.model_dump(mode="json")})
+
+    def announce(self) -> None:
+        """The framework is imported: the supervisor may have children forked."""
+        self._channel.send({"type": "ready", "catalogue": self._offer})
 
     def serve(self) -> None:
         """Until the supervisor is gone."""
@@ -126,7 +141,3 @@ class Zygote:
         me = os.getpid()
         signal.set_wakeup_fd(-1)
         processes.kill(lambda table: processes.descendants([me], table))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -14,6 +14,7 @@ import jax
 from jax._src import callback, debugging
 
 from runners.suite.device import Proof
+from runners.suite.sequences import aligned
 
 _CALLBACKS = (
     (callback, "pure_callback_impl", "pure_callback"),
@@ -37,7 +38,7 @@ def count_callbacks(proof: Proof) -> Iterator[None]:
 
         return call
 
-    for (owner, attribute, name), implementation in zip(_CALLBACKS, kept, strict=True):
+    for (owner, attribute, name), implementation in aligned(_CALLBACKS, kept):
         setattr(owner, attribute, counted(name, implementation))
     try:
         yield
@@ -45,5 +46,5 @@ def count_callbacks(proof: Proof) -> Iterator[None]:
         # With one platform in the process there is no other way to the host.
         proof.counted = True
     finally:
-        for (owner, attribute, _), implementation in zip(_CALLBACKS, kept, strict=True):
+        for (owner, attribute, _), implementation in aligned(_CALLBACKS, kept):
             setattr(owner, attribute, implementation)

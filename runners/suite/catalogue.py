@@ -6,9 +6,9 @@ Built in the zygote, where the cases are imported; the supervisor only passes it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from protocol.catalogue import CONFORMANCE_SUITE, Catalogue, CatalogueCase, CatalogueSuite
+from protocol.enums import CONFORMANCE_SUITE
 
 if TYPE_CHECKING:
     from runners.suite.cases import Case
@@ -28,27 +28,27 @@ def suites_of(framework: Framework) -> dict[str, Suite]:
     return own | {CONFORMANCE_SUITE: Suite(CONFORMANCE_SUITE, conformance.__name__, conformance.FUNCTIONS)}
 
 
-def offer(suites: Mapping[str, Suite]) -> Catalogue:
-    """The suites as messages of the protocol."""
-    return Catalogue(
-        suites=[
-            CatalogueSuite(
-                name=suite.name,
-                revision=suite.revision,
-                cases=[
-                    CatalogueCase(
-                        id=case.id,
-                        function=case.function,
-                        host_only=case.host_only,
-                        tags=list(case.tags),
-                        digest=suite.digests[case.id],
-                    )
+def offer(suites: Mapping[str, Suite]) -> dict[str, Any]:
+    """The suites as a ``protocol.catalogue.Catalogue`` is read."""
+    return {
+        "suites": [
+            {
+                "name": suite.name,
+                "revision": suite.revision,
+                "cases": [
+                    {
+                        "id": case.id,
+                        "function": case.function,
+                        "host_only": case.host_only,
+                        "tags": list(case.tags),
+                        "digest": suite.digests[case.id],
+                    }
                     for case in suite.cases
                 ],
-            )
+            }
             for suite in suites.values()
         ]
-    )
+    }
 
 
 def by_id(suites: Mapping[str, Suite]) -> dict[tuple[str, str], Case]:

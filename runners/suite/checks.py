@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from runners.suite.sequences import aligned
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -101,7 +103,7 @@ def _walk(observed: Any, expected: Any, dtype: str, tolerance: Tolerance, path: 
         if not isinstance(observed, (list, tuple)) or len(observed) != len(expected):
             found.append(_Difference(f"{path}: expected {len(expected)} values, got {_shown(observed)}"))
             return
-        for index, (one, other) in enumerate(zip(observed, expected, strict=True)):
+        for index, (one, other) in enumerate(aligned(observed, expected)):
             _walk(one, other, dtype, tolerance, f"{path}[{index}]", found)
     elif isinstance(observed, Leaf):
         _compare_leaf(observed, expected, dtype, tolerance, path, found)

@@ -20,6 +20,7 @@ from tensorflow.python.ops import script_ops
 from tensorflow.python.ops.script_ops import FuncRegistry
 
 from runners.suite.device import Proof
+from runners.suite.sequences import aligned
 
 Note = Callable[[str, str], None]
 """A call for each operation that ran, with its type and its device (``CPU:0``)."""
@@ -39,7 +40,7 @@ def fetched(values: Any, fetches: Any) -> Any:
     if isinstance(fetches, Mapping):
         return {key: fetched(values[key], fetch) for key, fetch in fetches.items()}
     if isinstance(fetches, (list, tuple)):
-        return [fetched(value, fetch) for value, fetch in zip(values, fetches, strict=True)]
+        return [fetched(value, fetch) for value, fetch in aligned(values, fetches)]
     if values is None:
         return None
     array = np.asarray(values).view(Fetched)

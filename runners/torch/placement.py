@@ -164,7 +164,7 @@ def _with_tensors(func: Any, args: Any) -> tuple[Any, ...]:
         torch.tensor(argument, dtype=None if tensor is None else torch.result_type(tensor, argument))
         if isinstance(argument, bool | int | float | complex) and isinstance(expected.type, torch._C.TensorType)
         else argument
-        for argument, expected in zip(args, func._schema.arguments, strict=False)
+        for argument, expected in zip(args, func._schema.arguments)
     )
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from protocol.catalogue import CONFORMANCE_SUITE, Catalogue
-from protocol.enums import Ending, Placement
+from protocol.catalogue import Catalogue
+from protocol.enums import CONFORMANCE_SUITE, Ending, Placement
 from protocol.events import Finished, Heartbeat, Started
 from protocol.outcomes import Outcome
 from tests.acceptance.conftest import SECRET

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -77,12 +78,12 @@ def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: P
 
 def test_a_framework_sees_nothing_of_the_coordinators_packages(installed: Path, place: Path) -> None:
     """They lie beside the wheel; one of them on the path would hide the framework's own, and make another target."""
-    where = "from runners.cli.environments import importable, find; print(importable(), find('jax'), sep='\\n')"
-    seen = "from runners.http.fingerprint import installed; import numpy; print(sorted(installed()), numpy.__file__)"
-    told = {}
-    for program in (installed / "python", Path(sys.executable)):
-        (path, framework) = call(program, "-c", where, within=place).stdout.split()
-        command = [f"{framework}/bin/python", "-P", "-c", seen]
-        told[program] = subprocess.check_output(command, text=True, env={**environment(), "PYTHONPATH": path})
-        assert f"{framework}/lib" in told[program]
-    assert len(set(told.values())) == 1
+    fingerprints = []
+    for number, program in enumerate((installed / "python", Path(sys.executable))):
+        bundle = place / f"{number}.bundle"
+        suite = ["--functions", "jax.lax.top_k", "--runs", "1", "--timing", "off", "--out", str(bundle)]
+        charted = call(program, "-P", "-m", "runners", "run", "jax", "cpu", *suite, within=place)
+        assert charted.returncode == 0, charted.stderr
+        fingerprints.append(json.loads(bundle.read_text().splitlines()[0])["runner"]["fingerprint"])
+    one, other = ({name: each[name] for name in ("environment", "libraries", "python")} for each in fingerprints)
+    assert one == other

@@ -10,7 +10,9 @@ import pytest
 
 from protocol.enums import TimingPolicy
 from protocol.outcomes import Outcome
+from runners.isolation.channel import encode
 from runners.isolation.harness import run_case
+from runners.isolation.observations import as_message, kept
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.framework import Framework
@@ -24,7 +26,9 @@ class Alone:
 
 
 def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> Outcome:
-    return run_case(device, case, timing, Alone(), position=0, init_ms=0.0)
+    """The outcome as a supervisor reads it from the channel."""
+    observation = run_case(device, case, timing, Alone(), position=0, init_ms=0.0)
+    return Outcome.model_validate_json(encode(as_message(kept(observation))))
 
 
 def cases(framework: Framework, kind: str | None = None) -> list[Case]:

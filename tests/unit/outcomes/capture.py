@@ -21,6 +21,7 @@ from typing import Any
 from protocol.enums import TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.isolation.harness import _ROOT, _Alone, run_case
+from runners.isolation.observations import as_message
 from runners.suite.cases import Context, Function
 
 HERE = Path(__file__).parent
@@ -104,7 +105,7 @@ def write(framework: str, device_name: str, snippet: dict[str, Any], outcome: Ou
             "call": snippet["call"],
             "cause": snippet["cause"],
             "rule": snippet["rule"],
-            "outcome": {**told, "evidence": outcome.evidence.model_dump(exclude_none=True) if outcome.evidence else {}},
+            "outcome": {**told, "evidence": as_message(outcome.evidence) if outcome.evidence else {}},
         },
         indent=2,
     )

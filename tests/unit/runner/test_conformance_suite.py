@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from protocol.catalogue import CONFORMANCE_SUITE
-from protocol.enums import ConformanceTag
+from protocol.catalogue import Catalogue, CatalogueSuite
+from protocol.enums import CONFORMANCE_SUITE, ConformanceTag
 from runners.suite.cases import Function
 from runners.suite.catalogue import offer, suites_of
 from runners.suite.framework import Framework
@@ -20,8 +21,12 @@ def _framework(**suites: list[Function]) -> Framework:
     return cast(Framework, SimpleNamespace(name="one", load_suites=lambda: loaded))
 
 
+def _offered(suites: Mapping[str, Suite]) -> list[CatalogueSuite]:
+    return Catalogue.model_validate(offer(suites)).suites
+
+
 def test_it_has_one_case_of_each_tag_and_none_touches_a_device() -> None:
-    (suite,) = offer(suites_of(_framework())).suites
+    (suite,) = _offered(suites_of(_framework()))
     assert [sorted(set(case.tags) & set(ConformanceTag)) for case in suite.cases] == [[tag] for tag in ConformanceTag]
     assert all(case.host_only for case in suite.cases)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runners.cli import environments
-from runners.http.fingerprint import environment_hash
+from runners.isolation.installation import environment_hash
 
 LOCK = "# Made by hand.\ntorch==2.9.0 \\\n    --hash=sha256:00\n"
 

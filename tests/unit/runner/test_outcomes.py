@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from protocol import limits, outcomes
 from protocol.enums import Ending, Verdict
 from protocol.limits import MAX_SECONDS
 from protocol.outcomes import Outcome
-from runners.isolation.outcomes import TEXT_LIMIT, died, harness_failed, make_evidence, make_proof, printable, with_log
+from runners.errors import MissingPackageError
+from runners.isolation import observations
+from runners.isolation.channel import encode
+from runners.isolation.observations import (
+    TEXT_LIMIT,
+    Observation,
+    as_message,
+    make_evidence,
+    make_proof,
+    printable,
+)
+from runners.isolation.outcomes import died, harness_failed, with_log
+from runners.suite.optional import optional
+from runners.suite.sequences import aligned
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -48,13 +64,14 @@ def strings(value: object) -> Iterator[str]:
 @example("\\u0000")
 @example("\0 and \ud800")
 def test_every_text_of_an_outcome_is_cleaned(text: str) -> None:
-    outcome = Outcome(
-        verdict=Verdict.failed,
-        ending=Ending.raised,
-        duration_s=0,
+    observation = Observation(
+        Verdict.failed,
+        Ending.raised,
+        0.0,
         evidence=make_evidence(exception=text, message=text, frames=[text], mismatch=text, reason=text),
         proof=make_proof([text], {text: 1}),
     )
+    outcome = Outcome.model_validate_json(encode(as_message(observation)))
     body = with_log(outcome, text.encode("utf-8", "surrogatepass"), 1).model_dump_json()
     # Parsed, for the six characters of an escape may themselves be somebody's text.
     texts = list(strings(json.loads(body)))
@@ -69,9 +86,10 @@ def test_evidence_of_any_size_is_cut_to_the_limits_of_the_protocol() -> None:
     evidence = make_evidence(
         exception=long, message=long, frames=[long] * 5_000, signal=long, mismatch=long, right_at=long, reason=long
     )
-    assert type(evidence).model_validate_json(evidence.model_dump_json()) == evidence
+    read = outcomes.Evidence.model_validate(as_message(evidence))
+    assert vars(evidence) == read.model_dump()
     proof = make_proof([long], {long: 1})
-    assert type(proof).model_validate_json(proof.model_dump_json()) == proof
+    assert vars(proof) == outcomes.PlacementProof.model_validate(as_message(proof)).model_dump()
 
 
 @given(st.floats())
@@ -89,3 +107,34 @@ def test_an_end_is_told_by_exit_code_or_signal() -> None:
     unnamed = died(40, 1.0)
     assert unnamed.evidence is not None
     assert unnamed.evidence.signal == "SIG40"
+
+
+def test_what_a_child_sends_has_the_fields_and_the_limits_of_the_contract() -> None:
+    for ours, theirs in (
+        (observations.Evidence, outcomes.Evidence),
+        (observations.PlacementProof, outcomes.PlacementProof),
+        (observations.Timing, outcomes.Timing),
+    ):
+        assert vars(ours()) == theirs().model_dump()
+    own = {member.name for member in dataclasses.fields(observations.Observation)}
+    assert own == outcomes.Outcome.model_fields.keys() - {"log_tail", "log_bytes"}
+    assert (observations.LINE_LIMIT, observations.MILLISECONDS_LIMIT, observations.SECONDS_LIMIT) == (
+        limits.MAX_LINE,
+        limits.MAX_MILLISECONDS,
+        limits.MAX_SECONDS,
+    )
+
+
+def test_a_package_that_is_missing_is_named_when_it_is_used_and_not_before() -> None:
+    absent = optional("absent_package.special")
+    softmax = absent.softmax
+    with pytest.raises(MissingPackageError, match=r"needs absent_package.special.softmax, and .* no absent_package"):
+        softmax([1.0], axis=-1)
+    assert optional("json.decoder").JSONDecoder is json.JSONDecoder
+
+
+@pytest.mark.parametrize(("one", "other"), [([1, 2], [3]), ([1], [2, 3])])
+def test_sequences_of_different_lengths_are_not_aligned(one: list[int], other: list[int]) -> None:
+    assert list(aligned([1, 2], "ab")) == [(1, "a"), (2, "b")]
+    with pytest.raises(ValueError, match="different lengths"):
+        list(aligned(one, other))

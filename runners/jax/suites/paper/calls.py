@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from runners.suite.cases import Context, Prepare
+from runners.suite.sequences import aligned
 
 
 def jitted(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
@@ -29,7 +30,7 @@ def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], 
     wanted = [index for index, each in enumerate(called) if _is_floating(each)]
 
     def function(*floating: Any) -> Any:
-        given = dict(zip(wanted, floating, strict=True))
+        given = dict(aligned(wanted, floating))
         return context.function(*(given.get(index, each) for index, each in enumerate(called)), **options)
 
     def forward_and_backward(floating: Any, upstream: Any) -> list[Any]:

@@ -18,6 +18,7 @@ import scipy.signal
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted
 from runners.suite.cases import Context, Function, Inputs, MakeArguments
 from runners.suite.checks import Tolerance
+from runners.suite.sequences import aligned
 
 FACTORED = Tolerance(1e-4, 1e-4)
 """For float32 results that pass through a factorisation of some dozens of columns."""
@@ -223,7 +224,7 @@ def factored(x: Any, permute_l: bool = False) -> Any:
     """Gaussian elimination with row exchanges, a step at a time."""
     if x.ndim > 2:
         parts = [factored(each, permute_l) for each in x]
-        return tuple(np.stack(each) for each in zip(*parts, strict=True))
+        return tuple(np.stack(each) for each in aligned(*parts))
     rows, columns = x.shape
     inner = min(rows, columns)
     u, order, lower = x.copy(), np.arange(rows), np.zeros((rows, inner), x.dtype)

@@ -10,6 +10,7 @@ import numpy as np
 
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted
 from runners.suite.cases import Context, Function, Prepare, just_call
+from runners.suite.sequences import aligned
 
 
 def reshaped(x: Any, shape: Any, order: Any = "C") -> Any:
@@ -81,7 +82,7 @@ def pieces(x: Any, where: Any, axis: int = 0) -> Any:
     """By the definition of its cuts, without NumPy's own."""
     size = x.shape[axis]
     cuts = [size // where * each for each in range(1, where)] if isinstance(where, int) else list(where)
-    bounds = [slice(start, stop) for start, stop in zip([0, *cuts], [*cuts, size], strict=True)]
+    bounds = [slice(start, stop) for start, stop in aligned([0, *cuts], [*cuts, size])]
     return [np.moveaxis(np.moveaxis(x, axis, 0)[each], 0, axis) for each in bounds]
 
 

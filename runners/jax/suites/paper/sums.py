@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted
 from runners.suite.cases import Context, Function, Inputs
+from runners.suite.sequences import pairs
 
 
 def all_of(x: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
@@ -183,7 +183,7 @@ def planned(subscripts: str, *operands: Any, optimize: Any = "optimal") -> Any:
 
 
 def matrices(inputs: Inputs, *sizes: int) -> Any:
-    return [inputs.normal(*pair) for pair in pairwise(sizes)]
+    return [inputs.normal(*pair) for pair in pairs(sizes)]
 
 
 def assert_report(path_and_report: Any, subscripts: str, *operands: Any) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from runners.jax.suites.paper.calls import in_vmap
 from runners.jax.suites.paper.examples import equal_to, layer, layer_by_numpy, looped, looped_by_numpy
 from runners.suite.cases import Context, Function
+from runners.suite.sequences import aligned
 
 
 def python_runs(context: Context, x: Any) -> Callable[[], Any]:
@@ -148,7 +149,7 @@ named_call.value(
     "vmap",
     lambda inputs: [inputs.normal(4, 6, 8), inputs.normal(4, 8, 3)],
     prepare=named_in_vmap,
-    reference=lambda x, weights: np.stack([layer_by_numpy(*each) for each in zip(x, weights, strict=True)]),
+    reference=lambda x, weights: np.stack([layer_by_numpy(*each) for each in aligned(x, weights)]),
 )
 named_call.value(
     "gradient",

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.suite.cases import Context, Function, Prepare
+from runners.suite.sequences import aligned
 
 
 class Pair(NamedTuple):
@@ -44,7 +45,7 @@ tree_map.value(
     lambda inputs: [params(inputs), params(inputs)],
     prepare=with_function(lambda x, y: x - 0.1 * y),
     reference=lambda one, other: {
-        "dense": [x - 0.1 * y for x, y in zip(one["dense"], other["dense"], strict=True)],
+        "dense": [x - 0.1 * y for x, y in aligned(one["dense"], other["dense"])],
         "scale": (
             one["scale"][0] - 0.1 * other["scale"][0],
             {"deep": one["scale"][1]["deep"] - 0.1 * other["scale"][1]["deep"]},
@@ -246,13 +247,13 @@ partial.value("float64", triple, dtype="float64")
 
 def assert_leaves(leaves: Any, scale: Any, offset: Any, x: Any) -> None:
     assert len(leaves) == 2, f"{len(leaves)} leaves"
-    for leaf, wanted in zip(leaves, (scale, offset), strict=True):
+    for leaf, wanted in aligned(leaves, (scale, offset)):
         assert np.array_equal(leaf.values, wanted.astype(leaf.values.dtype))
 
 
 def assert_derivatives(leaves: Any, scale: Any, offset: Any, x: Any) -> None:
     assert len(leaves) == 2, f"{len(leaves)} leaves"
-    for leaf, wanted in zip(leaves, (x, np.ones_like(x)), strict=True):
+    for leaf, wanted in aligned(leaves, (x, np.ones_like(x))):
         assert np.allclose(leaf.values, wanted, rtol=1e-5)
 
 

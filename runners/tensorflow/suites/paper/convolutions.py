@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Function, Inputs
 from runners.suite.checks import Tolerance
+from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
 
 Array = np.ndarray[Any, Any]
@@ -38,11 +39,11 @@ class Geometry:
 
     @property
     def spans(self) -> list[int]:
-        return [(count - 1) * by + 1 for count, by in zip(self.kernel, self.dilations, strict=True)]
+        return [(count - 1) * by + 1 for count, by in aligned(self.kernel, self.dilations)]
 
     @property
     def out(self) -> list[int]:
-        sizes = zip(self.size, self.spans, self.strides, strict=True)
+        sizes = aligned(self.size, self.spans, self.strides)
         if self.padding == "SAME":
             return [math.ceil(size / stride) for size, _, stride in sizes]
         return [math.ceil((size - span + 1) / stride) for size, span, stride in sizes]
@@ -52,14 +53,14 @@ class Geometry:
         """What SAME adds, the odd one at the end."""
         if self.padding == "VALID":
             return [(0, 0)] * len(self.size)
-        axes = zip(self.size, self.out, self.strides, self.spans, strict=True)
+        axes = aligned(self.size, self.out, self.strides, self.spans)
         added = [max(0, (out - 1) * stride + span - size) for size, out, stride, span in axes]
         return [(each // 2, each - each // 2) for each in added]
 
     def slices(self) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
         """Each place of the kernel, and the part of the padded input that it is multiplied with."""
         for place in np.ndindex(*self.kernel):
-            axes = zip(place, self.dilations, self.strides, self.out, strict=True)
+            axes = aligned(place, self.dilations, self.strides, self.out)
             yield place, (slice(None), *(slice(at * by, at * by + stride * n, stride) for at, by, stride, n in axes))
 
     def pad(self, x: Array) -> Array:
@@ -78,7 +79,7 @@ def spread(upstream: Array, kernel: Array, geometry: Geometry) -> Array:
     wide = geometry.pad(np.zeros(shape))
     for place, part in geometry.slices():
         wide[part] += upstream @ kernel[place].T
-    inner = (slice(low, low + size) for (low, _), size in zip(geometry.padded, geometry.size, strict=True))
+    inner = (slice(low, low + size) for (low, _), size in aligned(geometry.padded, geometry.size))
     return wide[(slice(None), *inner)]
 
 

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special
-import scipy.stats
 import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.suite.checks import Tolerance
+from runners.suite.optional import optional
 from runners.tensorflow.suites.paper.graphing import refusal, v1
+
+special = optional("scipy.special")
+stats = optional("scipy.stats")
 
 Array = np.ndarray[Any, Any]
 HALF = Tolerance(4e-3, 4e-3)
@@ -106,7 +108,7 @@ def log_density_slopes(x: Any, loc: Any, scale: Any) -> Any:
 
 
 def cumulative(x: Any, loc: Any, scale: Any) -> Any:
-    return scipy.special.ndtr((x - loc) / scale)
+    return special.ndtr((x - loc) / scale)
 
 
 def parameters(inputs: Inputs) -> Any:
@@ -148,13 +150,13 @@ normal.value(
     "log-cumulative-far-left",
     lambda inputs: [-inputs.uniform(40, low=1, high=60), np.zeros(40), np.ones(40)],
     prepare=eagerly(normal_of("log_cdf")),
-    reference=lambda x, loc, scale: scipy.special.log_ndtr((x - loc) / scale),
+    reference=lambda x, loc, scale: special.log_ndtr((x - loc) / scale),
 )
 normal.value(
     "log-survival-far-right",
     lambda inputs: [inputs.uniform(40, low=1, high=60), np.zeros(40), np.ones(40)],
     prepare=eagerly(normal_of("log_survival_function")),
-    reference=lambda x, loc, scale: scipy.special.log_ndtr((loc - x) / scale),
+    reference=lambda x, loc, scale: special.log_ndtr((loc - x) / scale),
 )
 normal.value(
     "quantile",
@@ -164,7 +166,7 @@ normal.value(
         inputs.uniform(17, low=0.5, high=2.0),
     ],
     prepare=eagerly(normal_of("quantile")),
-    reference=lambda p, loc, scale: loc + scale * scipy.special.ndtri(p),
+    reference=lambda p, loc, scale: loc + scale * special.ndtri(p),
 )
 for name, reference in {
     "mean": lambda loc, scale: loc + 0 * scale,
@@ -222,7 +224,7 @@ def check_drawn(observed: Any, loc: Array, scale: Array, *, count: int) -> None:
     for place in np.ndindex(loc.shape):
         column = values[(slice(None), *place)]
         # One draw in 10 million would be refused; float16 has no more than 2,000 values to a unit.
-        distance = scipy.stats.kstest(column, "norm", (loc[place], scale[place])).statistic
+        distance = stats.kstest(column, "norm", (loc[place], scale[place])).statistic
         assert distance < 2.8 / np.sqrt(count), f"{place}: {distance:.4f} from the normal distribution"
         assert abs(column.mean() - loc[place]) < 6 * scale[place] / np.sqrt(count), f"{place}: mean {column.mean()}"
 
@@ -307,7 +309,7 @@ def normal_survival(function: Any, x: Any, loc: Any, scale: Any) -> Any:
 
 
 def survived(x: Any, loc: Any, scale: Any) -> Any:
-    return scipy.special.ndtr((loc - x) / scale)
+    return special.ndtr((loc - x) / scale)
 
 
 def survived_slopes(x: Any, loc: Any, scale: Any) -> Any:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from runners.suite.cases import Function
 from runners.suite.checks import EXACT, Tolerance
+from runners.suite.optional import optional
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
+
+special = optional("scipy.special")
 
 NAN, INF = float("nan"), float("inf")
 ITERATED = Tolerance(1e-4, 1e-6)
@@ -17,14 +19,14 @@ ITERATED = Tolerance(1e-4, 1e-6)
 
 
 def upper_gamma(a: Any, x: Any) -> Any:
-    return np.asarray(scipy.special.gammaincc(a, x))
+    return np.asarray(special.gammaincc(a, x))
 
 
 def upper_gamma_backward(a: Any, x: Any, upstream: Any) -> Any:
     """With respect to ``x`` a closed form; with respect to ``a`` central differences in float64."""
     step = 1e-5 * a
     by_a = (upper_gamma(a + step, x) - upper_gamma(a - step, x)) / (2 * step)
-    by_x = -np.exp(-x + (a - 1) * np.log(x) - scipy.special.gammaln(a))
+    by_x = -np.exp(-x + (a - 1) * np.log(x) - special.gammaln(a))
     return [upper_gamma(a, x), upstream * by_a, upstream * by_x]
 
 

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from scipy import special
 
 from runners.suite.cases import Context, Function, Prepare
 from runners.suite.checks import EXACT, Expected
+from runners.suite.optional import optional
+
+special = optional("scipy.special")
 
 Array = np.ndarray[Any, Any]
 

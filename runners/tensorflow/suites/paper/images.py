@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, TOLERANCES
+from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
 
 Array = np.ndarray[Any, Any]
@@ -60,11 +61,11 @@ def boxed(images: Array, boxes: Array, colors: Any) -> Array:
     result = images.copy()
     height, width, channels = images.shape[1:]
     table = np.array(DEFAULT_COLORS if colors is None else colors, "float64")
-    for image, corners in zip(result, boxes, strict=True):
+    for image, corners in aligned(result, boxes):
         for number, box in enumerate(corners.astype("float32")):
             color = table[number % len(table), :channels]
             top, left, bottom, right = (
-                int(each * np.float32(size - 1)) for each, size in zip(box, (height, width) * 2, strict=True)
+                int(each * np.float32(size - 1)) for each, size in aligned(box, (height, width) * 2)
             )
             rows = slice(max(top, 0), min(bottom, height - 1) + 1)
             columns = slice(max(left, 0), min(right, width - 1) + 1)

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.stats
 import tensorflow as tf
 
 from runners.suite.cases import Check, Context, Function, Prepare
 from runners.suite.checks import Expected
+from runners.suite.optional import optional
+from runners.suite.sequences import aligned
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import (
     matching,
@@ -25,6 +26,8 @@ from runners.tensorflow.suites.paper.graphing import (
     stand_ins,
     v1,
 )
+
+stats = optional("scipy.stats")
 
 Array = np.ndarray[Any, Any]
 
@@ -113,15 +116,15 @@ def drawn() -> Any:
 def check_drawn(observed: Any) -> None:
     bound = np.sqrt(3 / 200)
     wanted = [
-        scipy.stats.norm(1, 0.5),
-        scipy.stats.uniform(-1, 4),
-        scipy.stats.truncnorm(-2, 2, scale=2),
-        scipy.stats.uniform(-bound, 2 * bound),
+        stats.norm(1, 0.5),
+        stats.uniform(-1, 4),
+        stats.truncnorm(-2, 2, scale=2),
+        stats.uniform(-bound, 2 * bound),
     ]
-    for one, distribution in zip(observed, wanted, strict=True):
+    for one, distribution in aligned(observed, wanted):
         assert (one.values.shape, one.dtype) == ((200, 50), "float32"), (one.values.shape, one.dtype)
         # One draw in 10 million would be refused.
-        distance = scipy.stats.kstest(one.values.ravel().astype("float64"), distribution.cdf).statistic
+        distance = stats.kstest(one.values.ravel().astype("float64"), distribution.cdf).statistic
         assert distance < 0.028, f"{distance:.4f} from what was to be drawn"
 
 

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
+from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import refused, refusing
 
 Array = np.ndarray[Any, Any]
@@ -31,7 +32,7 @@ def stepped(
 
     def call() -> Any:
         for of_step in gradients:
-            optimizer.apply_gradients(zip(of_step, variables, strict=True))
+            optimizer.apply_gradients(aligned(of_step, variables))
         return [tf.convert_to_tensor(each) for each in variables]
 
     return context.compiled(call)
@@ -129,9 +130,9 @@ def resumed(
     def call() -> Any:
         for number, of_step in enumerate(gradients):
             if number:
-                for new, old in zip(optimizers[number].variables, optimizers[number - 1].variables, strict=True):
+                for new, old in aligned(optimizers[number].variables, optimizers[number - 1].variables):
                     new.assign(old)
-            optimizers[number].apply_gradients(zip(of_step, variables, strict=True))
+            optimizers[number].apply_gradients(aligned(of_step, variables))
         return [tf.convert_to_tensor(each) for each in variables]
 
     return context.compiled(call)

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, Expected
+from runners.suite.sequences import aligned
 
 Array = np.ndarray[Any, Any]
 
@@ -50,7 +51,7 @@ def sparse(rows: Sequence[Any]) -> dict[str, Array]:
 
 
 def cut(rows: Array, lengths: Array) -> list[Array]:
-    return [row[:length] for row, length in zip(rows, lengths, strict=True)]
+    return [row[:length] for row, length in aligned(rows, lengths)]
 
 
 parse = Function("tf.io.parse_single_sequence_example", prepare=parsed)
@@ -190,7 +191,7 @@ def failing(context: Context, *messages: Any, **features: Any) -> Callable[[], A
 
 def check_failing(observed: Any, *_: Any, **__: Any) -> None:
     assert len(observed) == 3
-    for place, (text, word) in enumerate(zip(observed, ("depth", "depth", "Invalid"), strict=True)):
+    for place, (text, word) in enumerate(aligned(observed, ("depth", "depth", "Invalid"))):
         assert "no error" not in text, f"message {place} was parsed"
         assert word in text, f"message {place}: the error does not name what is wrong: {text}"
     for text in observed[1:]:

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, Expected
+from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.datasets import Array, Slices, expect, read, refused, these
 
 
@@ -30,7 +31,7 @@ def ragged_reference(
 ) -> Any:
     batches = []
     for start in range(0, len(rows), batch_size):
-        cut = [row[:length] for row, length in zip(rows, lengths, strict=True)][start : start + batch_size]
+        cut = [row[:length] for row, length in aligned(rows, lengths)][start : start + batch_size]
         if len(cut) < batch_size and drop_remainder:
             break
         ends = np.cumsum([0, *map(len, cut)]).astype(splits)
@@ -127,7 +128,7 @@ def ragged_twice_reference(blocks: Array, heights: Array, widths: Array, *, batc
     batches = []
     for start in range(0, len(blocks), batch_size):
         here = slice(start, start + batch_size)
-        sizes = list(zip(blocks[here], heights[here], widths[here], strict=True))
+        sizes = list(aligned(blocks[here], heights[here], widths[here]))
         lines = [width for _, height, width in sizes for _ in range(height)]
         values = np.concatenate([block[:height, :width].reshape(-1) for block, height, width in sizes])
         batches.append({"values": values, "row_splits": [np.cumsum([0, *heights[here]]), np.cumsum([0, *lines])]})
@@ -158,9 +159,7 @@ def named_parts(context: Context, rows: Any, lengths: Any, *, elements: int, bat
 def named_reference(rows: Array, lengths: Array, *, batch_size: int, elements: int) -> Any:
     cuts = ragged_reference(rows, lengths, batch_size=batch_size)["elements"]
     batches = [slice(start, start + batch_size) for start in range(0, len(rows), batch_size)]
-    return these(
-        [{"cut": one, "whole": rows[here], "length": lengths[here]} for one, here in zip(cuts, batches, strict=True)]
-    )
+    return these([{"cut": one, "whole": rows[here], "length": lengths[here]} for one, here in aligned(cuts, batches)])
 
 
 ragged_batch.value(
@@ -176,7 +175,7 @@ ragged_batch.value(
     "summed-by-row",
     cut_rows(32, 64),
     reference=lambda rows, lengths, *, batch_size, elements: [
-        np.array([row[:length].sum() for row, length in zip(rows[here], lengths[here], strict=True)])
+        np.array([row[:length].sum() for row, length in aligned(rows[here], lengths[here])])
         for here in (slice(batch_size * each, batch_size * (each + 1)) for each in range(elements))
     ],
     prepare=lambda context, rows, lengths, *, elements, batch_size: context.compiled(

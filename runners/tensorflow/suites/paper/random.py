@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.stats
 import tensorflow as tf
 from tensorflow.python.eager import context as eager_context
 
 from runners.suite.cases import Context, Function
+from runners.suite.optional import optional
 from runners.tensorflow.suites.paper.calls import refused, refusing, traced, using
+
+stats = optional("scipy.stats")
 
 BY_CHANCE = 1e-7
 SIGMAS = 5.5
@@ -37,7 +39,7 @@ def distributed(values: Any, distribution: Any) -> None:
     assert abs(values.mean() - mean) < margin, f"the mean is {values.mean():.5g}, expected {mean:.5g} ± {margin:.2g}"
     margin = SIGMAS * variance * np.sqrt((kurtosis + 2) / count)
     assert abs(values.var() - variance) < margin, f"variance {values.var():.5g}, expected {variance:.5g} ± {margin:.2g}"
-    fit = scipy.stats.kstest(values.ravel(), distribution.cdf)
+    fit = stats.kstest(values.ravel(), distribution.cdf)
     assert fit.pvalue > BY_CHANCE, f"{fit.statistic:.4g} away from the distribution: p = {fit.pvalue:.2g}"
     ranks = distribution.cdf(values.ravel())
     correlation = np.corrcoef(ranks[:-1], ranks[1:])[0, 1]
@@ -49,7 +51,7 @@ def gamma_drawn(observed: Any, shape: Any, alpha: Any, beta: Any = None, *, dtyp
     values = drawn(observed, (*(int(each) for each in np.atleast_1d(shape)), *alphas.shape), dtype)
     assert (values >= 0).all(), "a gamma variable is never negative"
     for place in np.ndindex(alphas.shape):
-        distributed(values[(..., *place)], scipy.stats.gamma(alphas[place], scale=1 / betas[place]))
+        distributed(values[(..., *place)], stats.gamma(alphas[place], scale=1 / betas[place]))
 
 
 def of_dtype(dtype: str) -> Callable[..., None]:
@@ -71,7 +73,7 @@ gamma.statistics(
 gamma.statistics(
     "one-of-each",
     lambda inputs: [[], np.full(20_000, 2.0)],
-    lambda observed, *_: distributed(drawn(observed, (20_000,), "float32"), scipy.stats.gamma(2.0)),
+    lambda observed, *_: distributed(drawn(observed, (20_000,), "float32"), stats.gamma(2.0)),
 )
 gamma.statistics(
     "float64",
@@ -186,7 +188,7 @@ gamma.behaviour(
 
 
 def normal_drawn(observed: Any, size: Any) -> None:
-    distributed(drawn(observed, [size] if isinstance(size, int) else size, "float64"), scipy.stats.norm())
+    distributed(drawn(observed, [size] if isinstance(size, int) else size, "float64"), stats.norm())
 
 
 normal = Function("tf.experimental.numpy.random.standard_normal")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special
 import tensorflow as tf
 
 from runners.suite.cases import Context, Function
 from runners.suite.checks import Tolerance
+from runners.suite.optional import optional
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
+
+special = optional("scipy.special")
 
 NAN, INF = float("nan"), float("inf")
 SUMMED_IN_HALF = Tolerance(4e-3, 4e-3)
@@ -129,12 +131,12 @@ mean.behaviour(
 
 
 def log_of_sums(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.asarray(scipy.special.logsumexp(x, axis=axis, keepdims=keepdims))
+    return np.asarray(special.logsumexp(x, axis=axis, keepdims=keepdims))
 
 
 def log_of_sums_backward(x: Any, upstream: Any, axis: int) -> Any:
     """The gradient of a log of sums is the softmax."""
-    return [log_of_sums(x, axis), scipy.special.softmax(x, axis) * np.expand_dims(upstream, axis)]
+    return [log_of_sums(x, axis), special.softmax(x, axis) * np.expand_dims(upstream, axis)]
 
 
 logsumexp = Function("tf.math.reduce_logsumexp", log_of_sums)

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special
 import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.suite.checks import Tolerance
+from runners.suite.optional import optional
 from runners.tensorflow.placement import fetched
 from runners.tensorflow.suites.paper.graphing import compiled, own_graph, refusal, same, session_of, stand_ins, v1
+
+special = optional("scipy.special")
 
 SUMMED = Tolerance(1e-4, 1e-4)
 """For float32 results that are sums over some dozens of products, in an order that is the kernel's."""
@@ -137,7 +139,7 @@ computes(
     lambda x: np.argmax(x, 1),
 )
 computes("cumulative-sum", lambda x: tf.cumsum(x, 1), lambda inputs: [inputs.normal(8, 32)], lambda x: np.cumsum(x, 1))
-computes("softmax", tf.nn.softmax, lambda inputs: [inputs.normal(32, 50)], lambda x: scipy.special.softmax(x, -1))
+computes("softmax", tf.nn.softmax, lambda inputs: [inputs.normal(32, 50)], lambda x: special.softmax(x, -1))
 computes("transposed", tf.transpose, lambda inputs: [inputs.normal(3, 4, 5)], np.transpose)
 computes(
     "joined-and-split",

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Function, Inputs
 from runners.suite.checks import EXACT
+from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown_shapes, refused, refusing, traced
 
 NAN, INF = float("nan"), float("inf")
@@ -94,7 +95,7 @@ def to_batch(x: Any, block_shape: Any, paddings: Any) -> Any:
     padded = np.pad(x, [(0, 0), *(tuple(int(side) for side in each) for each in paddings), *rest])
     batches = []
     for offset in np.ndindex(*block):
-        batches.append(padded[(slice(None), *(slice(at, None, by) for at, by in zip(offset, block, strict=True)))])
+        batches.append(padded[(slice(None), *(slice(at, None, by) for at, by in aligned(offset, block)))])
     return np.concatenate(batches)
 
 

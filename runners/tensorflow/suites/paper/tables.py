@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import EXACT, Expected
+from runners.suite.sequences import aligned
 
 Array = np.ndarray[Any, Any]
 HARBOURS = np.array([b"Genoa", b"Venice", b"Pisa", b"Palma", b"Ancona"])
@@ -29,7 +30,7 @@ def looked_up(
 
 
 def answers(keys: Array, values: Array, queries: Array, *, default: Any, **_: Any) -> Any:
-    known = dict(zip(keys.tolist(), values.tolist(), strict=True))
+    known = dict(aligned(keys.tolist(), values.tolist()))
     found = np.array([known.get(each, default) for each in queries.reshape(-1).tolist()]).reshape(queries.shape)
     return Expected(found, "string") if values.dtype.kind == "S" else found.astype(values.dtype)
 
@@ -107,7 +108,7 @@ table.value(
 def sized(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
     def call() -> Any:
         filled = tf.lookup.StaticHashTable(context.function(keys, values), -1.0)
-        return filled.size(), sorted(zip(*(each.numpy().tolist() for each in filled.export()), strict=True))
+        return filled.size(), sorted(aligned(*(each.numpy().tolist() for each in filled.export())))
 
     return call
 
@@ -117,7 +118,7 @@ table.value(
     lambda inputs: [inputs.rng.permutation(40)[:20], inputs.normal(20)],
     reference=lambda keys, values: (
         np.asarray(len(keys)),
-        sorted(zip(keys.tolist(), values.tolist(), strict=True)),
+        sorted(aligned(keys.tolist(), values.tolist())),
     ),
     prepare=sized,
 )

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import erf, softmax
 
 from runners.suite.cases import Inputs
+from runners.suite.optional import optional
+
+special = optional("scipy.special")
 
 Array = np.ndarray[Any, Any]
 Weights = Mapping[str, Array]
@@ -60,7 +62,7 @@ def attend(query: Array, memory: Array, weights: Weights, prefix: str, heads: in
     q = split(query @ of_query.T + biases[0])
     k = split(memory @ of_key.T + biases[1])
     v = split(memory @ of_value.T + biases[2])
-    shares = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(width // heads) + mask, axis=-1)
+    shares = special.softmax(q @ k.swapaxes(-1, -2) / math.sqrt(width // heads) + mask, axis=-1)
     joined = (shares @ v).swapaxes(1, 2).reshape(query.shape)
     return project(joined, weights, f"{prefix}out_proj.")
 
@@ -71,7 +73,7 @@ def project(values: Array, weights: Weights, prefix: str) -> Array:
 
 def feed_forward(values: Array, weights: Weights, prefix: str, activation: str) -> Array:
     hidden = project(values, weights, f"{prefix}linear1.")
-    active = np.maximum(hidden, 0) if activation == "relu" else hidden / 2 * (1 + erf(hidden / math.sqrt(2)))
+    active = np.maximum(hidden, 0) if activation == "relu" else hidden / 2 * (1 + special.erf(hidden / math.sqrt(2)))
     return project(active, weights, f"{prefix}linear2.")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from runners.suite.cases import Context
+from runners.suite.sequences import aligned
 
 Weights = Mapping[str, Any]
 
@@ -71,6 +72,6 @@ def gradients(context: Context, weights: Weights, *inputs_and_cotangent: Any, **
     def call() -> Any:
         result = module(*leaves)
         found = torch.autograd.grad(result, [*leaves, *module.parameters()], cotangent)
-        return result, list(found[: len(leaves)]), dict(zip(names, found[len(leaves) :], strict=True))
+        return result, list(found[: len(leaves)]), dict(aligned(names, found[len(leaves) :]))
 
     return call

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import expit, logsumexp, softmax
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
+from runners.suite.optional import optional
 from runners.torch.suites.paper import chance
+
+special = optional("scipy.special")
 
 Array = np.ndarray[Any, Any]
 
@@ -52,13 +54,13 @@ def relaxed_density(temperature: Array, logits: Array, value: Array, **_: Any) -
         math.lgamma(classes)
         + (classes - 1) * np.log(temperature)
         + (tilted - np.log(value)).sum(-1)
-        - classes * logsumexp(tilted, axis=-1)
+        - classes * special.logsumexp(tilted, axis=-1)
     )
 
 
 def relaxed_slope(temperature: Array, logits: Array, value: Array) -> tuple[Array, Array]:
     tilted = logits - temperature * np.log(value)
-    return relaxed_density(temperature, logits, value), 1 - logits.shape[-1] * softmax(tilted, axis=-1)
+    return relaxed_density(temperature, logits, value), 1 - logits.shape[-1] * special.softmax(tilted, axis=-1)
 
 
 def points(*shape: int, temperature: float = 0.7) -> Callable[[Inputs], Any]:
@@ -139,7 +141,7 @@ def check_winners(observed: Any, _temperature: Array, logits: Array, *, shape: t
     assert samples.shape == (*shape, *logits.shape), f"drew {samples.shape}"
     assert_on_simplex(samples, "samples")
     winners = samples.argmax(-1)
-    for place, probability in enumerate(softmax(logits)):
+    for place, probability in enumerate(special.softmax(logits)):
         chance.assert_share(int((winners == place).sum()), winners.size, probability, f"class {place} wins")
 
 
@@ -150,7 +152,7 @@ def check_logistic(observed: Any, temperature: Array, logits: Array, *, shape: t
     for place in range(1, logits.shape[-1]):
         difference = np.log(samples[..., place]) - np.log(samples[..., 0])
         centred = temperature * difference - (logits[place] - logits[0])
-        chance.assert_distribution(centred, expit, f"log ratio of coordinates {place} and 0")
+        chance.assert_distribution(centred, special.expit, f"log ratio of coordinates {place} and 0")
     half = len(samples) // 2
     chance.assert_uncorrelated(samples[:half, 0], samples[half:, 0], "first and second half of the samples")
 
@@ -161,7 +163,7 @@ def check_nearly_one_hot(observed: Any, _temperature: Array, logits: Array, *, s
     assert_on_simplex(samples, "samples")
     one_hot = int((samples.max(-1) > 0.99).sum())
     assert one_hot > 0.9 * len(samples), f"only {one_hot} of {len(samples)} samples are nearly one-hot"
-    for place, probability in enumerate(softmax(logits)):
+    for place, probability in enumerate(special.softmax(logits)):
         chance.assert_share(int((samples.argmax(-1) == place).sum()), len(samples), probability, f"class {place}")
 
 
@@ -170,7 +172,7 @@ def check_batch(observed: Any, _temperature: Array, logits: Array, *, shape: tup
     samples = observed.values
     assert samples.shape == (*shape, *logits.shape), f"drew {samples.shape}"
     winners = samples.argmax(-1)
-    for row, probabilities in enumerate(softmax(logits, axis=-1)):
+    for row, probabilities in enumerate(special.softmax(logits, axis=-1)):
         for place, probability in enumerate(probabilities):
             won = int((winners[:, row] == place).sum())
             chance.assert_share(won, len(winners), probability, f"distribution {row}, class {place}")

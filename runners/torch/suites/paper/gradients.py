@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from runners.suite.checks import Tolerance
+from runners.suite.sequences import aligned
 
 Array = np.ndarray[Any, Any]
 
@@ -34,7 +35,7 @@ def pull_back(function: Callable[[Array], Any], at: Array, cotangent: Any) -> Ar
 
 def _pair(result: Any, cotangent: Any) -> float:
     if isinstance(result, tuple):
-        return sum(_pair(one, other) for one, other in zip(result, cotangent, strict=True))
+        return sum(_pair(one, other) for one, other in aligned(result, cotangent))
     return float(np.sum(np.asarray(result) * cotangent))
 
 

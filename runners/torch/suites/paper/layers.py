@@ -13,13 +13,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import expit, ndtr
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
+from runners.suite.optional import optional
+from runners.suite.sequences import aligned
 from runners.torch.suites.paper import construction, library_modules
 from runners.torch.suites.paper.gradients import DIFFERENCES, backward
 from runners.torch.suites.paper.windows import adaptive_averages
+
+special = optional("scipy.special")
 
 Array = np.ndarray[Any, Any]
 Weights = dict[str, Array]
@@ -118,8 +121,8 @@ def lstm_reference(
     if options.get("bias", True):
         gates = gates + weights["bias_ih"] + weights["bias_hh"]
     let_in, forget, candidate, let_out = np.split(gates, 4, axis=-1)
-    cell = expit(forget) * cell + expit(let_in) * np.tanh(candidate)
-    return expit(let_out) * np.tanh(cell), cell
+    cell = special.expit(forget) * cell + special.expit(let_in) * np.tanh(candidate)
+    return special.expit(let_out) * np.tanh(cell), cell
 
 
 def lstm_forward(context: Context, weights: Weights, values: Any, *state: Any, **options: Any) -> Callable[[], Any]:
@@ -134,12 +137,12 @@ def lstm_gradients(
     *inputs, cotangents = inputs_and_cotangents
     module = construction.build(context, weights, options)
     leaves = [each.detach().requires_grad_() for each in inputs]
-    names, parameters = zip(*module.named_parameters(), strict=True)
+    names, parameters = aligned(*module.named_parameters())
 
     def call() -> Any:
         result = module(leaves[0], tuple(leaves[1:]))
         found = torch.autograd.grad(result, [*leaves, *parameters], cotangents)
-        return result, list(found[: len(leaves)]), dict(zip(names, found[len(leaves) :], strict=True))
+        return result, list(found[: len(leaves)]), dict(aligned(names, found[len(leaves) :]))
 
     return call
 
@@ -210,11 +213,11 @@ library_modules.add_cases(
 def gelu_reference(_: Weights, values: Array, *, approximate: str = "none") -> Array:
     if approximate == "tanh":
         return np.asarray(values / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3))))
-    return np.asarray(values * ndtr(values))
+    return np.asarray(values * special.ndtr(values))
 
 
 def gelu_gradients(_: Weights, values: Array, cotangent: Array) -> Any:
-    slope = ndtr(values) + values * np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
+    slope = special.ndtr(values) + values * np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
     return gelu_reference({}, values), [cotangent * slope], {}
 
 

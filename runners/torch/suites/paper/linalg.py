@@ -13,6 +13,7 @@ import torch
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
+from runners.suite.sequences import aligned
 from runners.torch.suites.paper import library
 from runners.torch.suites.paper.calls import both, gradient, into, strided
 
@@ -263,8 +264,9 @@ for sample in library.samples("triangular_solve"):
 def reflected(x: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q is the product of reflections ``I - tau v v*``, built in full and multiplied."""
     if other.ndim > 2:
-        batches = zip(x, tau, other, strict=True)
-        return np.array([reflected(*each, left, transpose) for each in batches]).reshape(other.shape)
+        batches = aligned(x, tau, other)
+        products = [reflected(a, scales, b, left, transpose) for a, scales, b in batches]
+        return np.array(products).reshape(other.shape)
     size = x.shape[0]
     q = np.eye(size, dtype=other.dtype)
     for step, scale in enumerate(tau):

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import expit, xlogy
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
+from runners.suite.optional import optional
 from runners.torch.suites.paper import library_modules
+
+special = optional("scipy.special")
 
 Array = np.ndarray[Any, Any]
 Constants = Mapping[str, Any]
@@ -65,7 +67,7 @@ def bce_reference(constants: Constants, logits: Array, target: Array, *, reducti
 
 def bce_gradient(constants: Constants, logits: Array, target: Array, *, reduction: str = "mean") -> Any:
     positive = constants.get("pos_weight", 1.0)
-    slope = (1 - target) * expit(logits) - positive * target * expit(-logits)
+    slope = (1 - target) * special.expit(logits) - positive * target * special.expit(-logits)
     slope = slope * constants.get("weight", 1.0) * share(logits, reduction)
     return bce_reference(constants, logits, target, reduction=reduction), slope
 
@@ -171,7 +173,7 @@ def divergence_reference(
     if log_target:
         return reduced(np.exp(target) * (target - log_probability), reduction)
     # 0 log 0 is 0, as everywhere in information theory.
-    return reduced(xlogy(target, target) - target * log_probability, reduction)
+    return reduced(special.xlogy(target, target) - target * log_probability, reduction)
 
 
 def divergence_gradient(

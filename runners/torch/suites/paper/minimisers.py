@@ -15,6 +15,7 @@ import torch
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Tolerance
+from runners.suite.sequences import aligned
 from runners.torch.suites.paper import library_modules
 
 Array = np.ndarray[Any, Any]
@@ -107,7 +108,7 @@ def iterates(
         if history:
             moved, turned = history[-1]
             direction = direction * (moved @ turned) / (turned @ turned)
-        for (moved, turned), factor in zip(history, reversed(factors), strict=True):
+        for (moved, turned), factor in aligned(history, reversed(factors)):
             direction = direction + moved * (factor - (turned @ direction) / (moved @ turned))
         length = lr if number else lr * min(1.0, 1 / np.abs(gradient).sum())
         next_place = place + length * direction

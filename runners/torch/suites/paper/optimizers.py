@@ -18,6 +18,7 @@ import torch
 import torch._dynamo
 
 from runners.suite.cases import Context, Function, Inputs
+from runners.suite.sequences import aligned
 from runners.torch.suites.paper import library_modules
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +37,7 @@ def steps(
 
     def call() -> Any:
         for of_step in gradients:
-            for parameter, gradient in zip(trained, of_step, strict=True):
+            for parameter, gradient in aligned(trained, of_step):
                 parameter.grad = gradient.clone()
             optimizer.step()
         return [each.detach() for each in trained]
@@ -49,11 +50,11 @@ def steps_in_groups(
 ) -> Callable[[], Any]:
     """Each parameter in a group of its own, with its own learning rate."""
     trained = owned(parameters)
-    optimizer = context.function([{"params": [each], "lr": rate} for each, rate in zip(trained, rates, strict=True)])
+    optimizer = context.function([{"params": [each], "lr": rate} for each, rate in aligned(trained, rates)])
 
     def call() -> Any:
         for of_step in gradients:
-            for parameter, gradient in zip(trained, of_step, strict=True):
+            for parameter, gradient in aligned(trained, of_step):
                 parameter.grad = gradient.clone()
             optimizer.step()
         return [each.detach() for each in trained]
@@ -73,7 +74,7 @@ def steps_resumed(
             optimizer = context.function(trained, **options)
             if saved is not None:
                 optimizer.load_state_dict(saved)
-            for parameter, gradient in zip(trained, of_step, strict=True):
+            for parameter, gradient in aligned(trained, of_step):
                 parameter.grad = gradient.clone()
             optimizer.step()
             saved = optimizer.state_dict()
@@ -138,7 +139,7 @@ def in_groups(reference: Callable[..., list[Array]]) -> Callable[..., list[Array
     ) -> list[Array]:
         return [
             reference([parameter], [[of_step[place]] for of_step in gradients], lr=rate)[0]
-            for place, (parameter, rate) in enumerate(zip(parameters, rates, strict=True))
+            for place, (parameter, rate) in enumerate(aligned(parameters, rates))
         ]
 
     return each_alone

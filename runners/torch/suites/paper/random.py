@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import chdtri, i0
 
 from runners.suite.cases import Context, Function
 from runners.suite.checks import Leaf, Mismatch
+from runners.suite.optional import optional
+from runners.suite.sequences import aligned
 from runners.torch.suites.paper.calls import created
+
+special = optional("scipy.special")
 
 BY_CHANCE = 1e-7
 SIX_SIGMA = 6.0
@@ -29,7 +32,7 @@ def fits(counts: Any, probabilities: Any) -> None:
         raise Mismatch(f"drew what has probability zero: {np.flatnonzero(counts * ~possible).tolist()[:5]}")
     expected = counts.sum() * probabilities[possible]
     distance = ((counts[possible] - expected) ** 2 / expected).sum()
-    allowed = chdtri(possible.sum() - 1, BY_CHANCE)
+    allowed = special.chdtri(possible.sum() - 1, BY_CHANCE)
     if distance > allowed:
         raise Mismatch(f"chi-squared is {distance:.1f}; a right distribution stays below {allowed:.1f}")
 
@@ -45,7 +48,7 @@ def drawn(observed: Any, shape: tuple[int, ...], dtype: str = "int64") -> Any:
 def independent_draws(observed: Any, weights: Any, count: int, replacement: bool) -> None:
     """Each row's draws have its frequencies, and a draw says nothing about the next."""
     values = drawn(observed, (*weights.shape[:-1], count))
-    for row, each in zip(np.atleast_2d(values), np.atleast_2d(weights), strict=True):
+    for row, each in aligned(np.atleast_2d(values), np.atleast_2d(weights)):
         p = each / each.sum()
         if row.min() < 0 or row.max() >= len(p):
             raise Mismatch(f"drew {row.min()} to {row.max()} of {len(p)} categories")
@@ -197,7 +200,7 @@ randperm.value("of-one", lambda inputs: [1])
 
 
 def log_density(values: Any, centre: Any, concentration: Any) -> Any:
-    return concentration * np.cos(values - centre) - np.log(2 * np.pi * i0(concentration))
+    return concentration * np.cos(values - centre) - np.log(2 * np.pi * special.i0(concentration))
 
 
 von_mises = Function("torch.von_mises.VonMises", log_density)

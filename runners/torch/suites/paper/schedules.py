@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from runners.suite.cases import Context, Function, Inputs
+from runners.suite.sequences import aligned
 
 Array = np.ndarray[Any, Any]
 
@@ -67,7 +68,7 @@ def descend_resumed(
         for gradient in gradients:
             optimizer = torch.optim.SGD([place], lr=lr)
             scheduler = context.function(optimizer, **options)
-            for each, state in zip((optimizer, scheduler), saved, strict=False):
+            for each, state in zip((optimizer, scheduler), saved):
                 each.load_state_dict(state)
             place.grad = gradient
             optimizer.step()
@@ -83,7 +84,7 @@ def descend_in_groups(
 ) -> Callable[[], Any]:
     def call() -> Any:
         places = [torch.nn.Parameter(each.clone()) for each in (one, other)]
-        groups = [{"params": [place], "lr": rate} for place, rate in zip(places, rates, strict=True)]
+        groups = [{"params": [place], "lr": rate} for place, rate in aligned(places, rates)]
         optimizer = torch.optim.SGD(groups, lr=1.0)
         scheduler = context.function(optimizer, **options)
         for gradient in gradients:
@@ -154,7 +155,7 @@ exponential.value(
     "groups",
     lambda inputs: (inputs.normal(5), inputs.normal(5), [inputs.normal(5) for _ in range(3)]),
     reference=lambda one, other, gradients, *, rates, gamma: (
-        [decayed(place, gradients, rate, gamma) for place, rate in zip((one, other), rates, strict=True)],
+        [decayed(place, gradients, rate, gamma) for place, rate in aligned((one, other), rates)],
         [rate * gamma ** len(gradients) for rate in rates],
     ),
     prepare=descend_in_groups,

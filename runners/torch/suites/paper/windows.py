@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from runners.suite.sequences import aligned
+
 Array = np.ndarray[Any, Any]
 
 PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -41,7 +43,7 @@ def convolve(
         return np.asarray(batch[0])
     kernel = weight.shape[2:]
     strides, dilations = _per_axis(stride, axes), _per_axis(dilation, axes)
-    reach = [step * (size - 1) for step, size in zip(dilations, kernel, strict=True)]
+    reach = [step * (size - 1) for step, size in aligned(dilations, kernel)]
     edges = _edges(padding, reach, axes)
     padded = np.pad(values, [(0, 0), (0, 0), *edges], mode=PADDING_MODES[padding_mode])  # type: ignore[call-overload]
     windows = np.lib.stride_tricks.sliding_window_view(
@@ -52,7 +54,7 @@ def convolve(
     contracted = [1, *range(2 + axes, 2 + 2 * axes)]
     parts = [
         np.tensordot(of_values, of_weight, axes=(contracted, list(range(1, 2 + axes))))
-        for of_values, of_weight in zip(np.split(picked, groups, axis=1), np.split(weight, groups, axis=0), strict=True)
+        for of_values, of_weight in aligned(np.split(picked, groups, axis=1), np.split(weight, groups, axis=0))
     ]
     result = np.moveaxis(np.concatenate(parts, axis=-1), -1, 1)
     return result if bias is None else result + bias.reshape(1, -1, *(1,) * axes)
@@ -74,7 +76,7 @@ def adaptive_averages(values: Array, sizes: int | tuple[int | None, ...], axes: 
     """Averages over windows from floor(i·n/m) to ceil((i+1)·n/m) on each of the last ``axes`` axes."""
     wanted = (sizes,) * axes if isinstance(sizes, int) else tuple(sizes)
     # The windows are a product of intervals, so that averaging axis by axis is averaging each box.
-    for axis, size in zip(range(-axes, 0), wanted, strict=True):
+    for axis, size in aligned(range(-axes, 0), wanted):
         length = values.shape[axis]
         count = length if size is None else size
         boxes = [range(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]

@@ -20,6 +20,7 @@ from typing import Any
 from protocol.enums import Ending, TimingPolicy, Verdict
 from protocol.outcomes import Evidence, Outcome
 from runners.isolation.harness import _Alone, run_case
+from runners.isolation.observations import as_message
 from tests.unit.outcomes.harvest.calls import part_of
 
 PATIENCE_S = 30.0
@@ -59,7 +60,7 @@ def probe_all(framework: str, device_name: str, part: str, out: Path, function: 
                 device.lookup = lambda name: None
                 outcome = run_case(device, case, TimingPolicy.off, _Alone(), position=0, init_ms=0.0)
             if outcome.verdict is not Verdict.passed:
-                told = outcome.model_dump(mode="json", exclude_defaults=True)
+                told = as_message(outcome)
                 told["duration_s"] = round(outcome.duration_s, 3)
                 _say(sink, outcome=told, version=device_version(framework))
         _say(sink, done=True)

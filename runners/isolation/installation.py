@@ -1,0 +1,46 @@
+"""The installation that an interpreter finds: its Python and its packages, and a hash over both.
+
+Only the framework's own interpreter can say it, so a child of the zygote does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+ANY_BUILD = Path(sys.prefix) / "portolan-any-build"
+"""A file in an environment whose packages may be other builds than those of its lock."""
+
+
+def identity() -> dict[str, str]:
+    """The version of Python, and the hash of this environment."""
+    python = platform.python_version()
+    return {"python": python, "environment": environment_hash(installed(), python, any_build=ANY_BUILD.exists())}
+
+
+def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, any_build: bool = False) -> str:
+    """12 hex digits over names and versions; order and spelling of names do not matter.
+
+    Packages of equal versions are equal if a lock holds their hashes. Where it may be ``any_build``, nobody knows,
+    so such an environment is never the same as one that holds to its lock.
+    """
+    lines = sorted(
+        {f"{name.lower().replace('_', '-').replace('.', '-')}=={version}" for name, version in distributions}
+    )
+    return hashlib.sha256(
+        "\n".join([*lines, f"python {python}", *(["any build"] if any_build else [])]).encode()
+    ).hexdigest()[:12]
+
+
+def installed() -> list[tuple[str, str]]:
+    """Name and version of every installed distribution but our own, which the revision covers."""
+    found = []
+    for distribution in metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name and name != "portolan":
+            found.append((name, distribution.version))
+    return found

@@ -1,0 +1,43 @@
+"""Starts the zygote in whatever Python this is: it has the framework, and nothing of ours is installed in it.
+
+The supervisor runs this file as a script: ``PYTHON launch.py FRAMEWORK DEVICE FD SUPERVISOR``. The two packages are
+imported from where they lie and no folder is added to the path, so that nothing of ours can hide a module of the
+framework's environment. The file is written so that every Python can parse it and those that are too old can say so.
+"""
+
+import json
+import os
+import sys
+
+OLDEST = (3, 9)
+
+_here = os.path.dirname(os.path.abspath(__file__))
+if sys.path and os.path.abspath(sys.path[0]) == _here:
+    # Python puts a script's folder there; its modules would be taken for those of the same name elsewhere.
+    del sys.path[0]
+
+_version = ".".join(str(part) for part in sys.version_info[:3])
+if sys.version_info < OLDEST:
+    _first = {"type": "broken", "reason": "it is Python %s, and the runner needs 3.9 or later" % _version}  # noqa: UP031
+else:
+    _first = {"type": "greeting", "version": _version}
+os.write(int(sys.argv[3]), json.dumps(_first).encode() + b"\n")
+if sys.version_info < OLDEST:
+    sys.exit(1)
+
+import importlib.util  # noqa: E402
+
+_project = os.path.dirname(os.path.dirname(_here))
+for _name in ("protocol", "runners"):
+    _folder = os.path.join(_project, _name)
+    _spec = importlib.util.spec_from_file_location(
+        _name, os.path.join(_folder, "__init__.py"), submodule_search_locations=[_folder]
+    )
+    assert _spec is not None
+    assert _spec.loader is not None
+    sys.modules[_name] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules[_name])
+
+from runners.isolation import zygote  # noqa: E402
+
+sys.exit(zygote.main(sys.argv[1:]))

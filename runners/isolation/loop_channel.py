@@ -1,0 +1,115 @@
+"""The supervisor's ends of a child's channel and of the pipe that it prints to, both driven by the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Callable, Sequence
+
+from runners.errors import ChannelLostError
+from runners.isolation.channel import READ, Lines, Message, encode
+
+
+class LoopChannel:
+    """The supervisor's end. ``on_message`` is called from the event loop, ``on_end`` once."""
+
+    def __init__(
+        self, connection: socket.socket, on_message: Callable[[Message], None], on_end: Callable[[str], None]
+    ) -> None:
+        connection.setblocking(False)
+        self._socket = connection
+        self._lines = Lines()
+        self._on_message = on_message
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._open = True
+        self._loop.add_reader(connection, self._read)
+
+    def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
+        """Messages to a child are short and answered one by one, so the socket's buffer holds them."""
+        try:
+            socket.send_fds(self._socket, [encode(message)], list(descriptors))
+        except OSError as error:
+            self._end(f"cannot be written to ({error})")
+
+    def drain(self) -> None:
+        """Read what has arrived: called when the process is known to be gone."""
+        while self._open and self._read():
+            pass
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._loop.remove_reader(self._socket)
+            self._socket.close()
+
+    def _read(self) -> bool:
+        try:
+            data = self._socket.recv(READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._end("was closed")
+            return False
+        try:
+            for message in self._lines.feed(data):
+                self._on_message(message)
+        except ChannelLostError as error:
+            self._end(str(error))
+            return False
+        return True
+
+    def _end(self, reason: str) -> None:
+        if self._open:
+            self.close()
+            self._on_end(reason)
+
+
+class OutputPipe:
+    """What a child prints: everything is read and counted, the tail of each case is kept."""
+
+    def __init__(self, descriptor: int, keep: int) -> None:
+        os.set_blocking(descriptor, False)
+        self._descriptor = descriptor
+        self._keep = keep
+        self._tail = b""
+        self._size = 0
+        self._open = True
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(descriptor, self._read)
+
+    def take(self) -> tuple[bytes, int]:
+        """Tail and size since the last call. Reads what the pipe held, and not for ever."""
+        self.drain()
+        taken = self._tail, self._size
+        self._tail, self._size = b"", 0
+        return taken
+
+    def drain(self, limit: int = 1 << 20) -> None:
+        """Read what has been printed so far."""
+        end = self._size + limit
+        while self._open and self._size < end and self._read():
+            pass
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._loop.remove_reader(self._descriptor)
+            with contextlib.suppress(OSError):
+                os.close(self._descriptor)
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._descriptor, 1 << 18)
+        except BlockingIOError:
+            return False
+        if not data:
+            self.close()
+            return False
+        self._size += len(data)
+        self._tail = (self._tail + data)[-self._keep :]
+        return True

@@ -1,0 +1,159 @@
+"""What a child reports of one case, before anybody has checked it: plain data, and its form on the channel.
+
+The fields and their names are those of ``protocol.outcomes``, which a framework's interpreter cannot import: the
+supervisor reads the report as an ``Outcome`` and trusts nothing in it. Texts are made printable and cut to size
+here, where they arise, so that a report of whatever text fits the channel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from protocol.enums import Ending, Placement, Verdict
+
+TEXT_LIMIT = 16_384
+FRAME_LIMIT = 64
+OPERATION_LIMIT = 500
+# The same as in ``protocol.limits``; a test holds that.
+LINE_LIMIT = 1_000
+MILLISECONDS_LIMIT = 1e12
+SECONDS_LIMIT = 1e9
+_UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+
+
+@dataclass
+class Evidence:
+    exception: str | None = None
+    message: str | None = None
+    frames: list[str] = field(default_factory=list)
+    stage: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    mismatch: str | None = None
+    right_at: str | None = None
+    reason: str | None = None
+
+
+@dataclass
+class PlacementProof:
+    devices: list[str] = field(default_factory=list)
+    fallbacks: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Timing:
+    init_ms: float | None = None
+    cold_ms: float | None = None
+    samples_ms: list[float] = field(default_factory=list)
+    calls_per_sample: int = 1
+    lock_wait_ms: float = 0.0
+    position: int = 0
+
+
+@dataclass
+class Observation:
+    """How one attempt went, as the process saw it that made it."""
+
+    verdict: Verdict
+    ending: Ending
+    duration_s: float
+    placement: Placement = Placement.unknown
+    proof: PlacementProof = field(default_factory=PlacementProof)
+    timing: Timing = field(default_factory=Timing)
+    evidence: Evidence | None = None
+
+
+def storable(text: str) -> str:
+    return text.translate(_UNSTORABLE)
+
+
+def printable(text: str, limit: int = TEXT_LIMIT) -> str:
+    """Text that JSON and PostgreSQL both store: no NUL, no lone surrogate, not too long."""
+    text = storable(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def make_evidence(
+    *,
+    exception: str | None = None,
+    message: str | None = None,
+    frames: Sequence[str] = (),
+    stage: str | None = None,
+    exit_code: int | None = None,
+    signal: str | None = None,
+    mismatch: str | None = None,
+    right_at: str | None = None,
+    reason: str | None = None,
+) -> Evidence:
+    """Evidence of whatever text: each is made printable and cut to size, and of the frames the innermost are kept."""
+    lines = {"exception": exception, "stage": stage, "signal": signal, "right_at": right_at}
+    texts = {"message": message, "mismatch": mismatch, "reason": reason}
+    return Evidence(
+        exit_code=exit_code,
+        frames=[printable(frame, LINE_LIMIT) for frame in frames[-FRAME_LIMIT:]],
+        **{name: printable(line, LINE_LIMIT) for name, line in lines.items() if line is not None},
+        **{name: printable(text) for name, text in texts.items() if text is not None},
+    )
+
+
+def make_proof(devices: Iterable[str], fallbacks: Mapping[str, int]) -> PlacementProof:
+    """The proof of placement, its names as a framework spells them."""
+    return PlacementProof(
+        devices=[printable(device, LINE_LIMIT) for device in sorted(devices)],
+        fallbacks={printable(operation, OPERATION_LIMIT): int(count) for operation, count in fallbacks.items()},
+    )
+
+
+def harness_failed(reason: str, duration_s: float) -> Observation:
+    """Our own code failed. However wrong the clock is, this can be reported."""
+    seconds = min(max(duration_s, 0.0), SECONDS_LIMIT) if math.isfinite(duration_s) else 0.0
+    return Observation(Verdict.incomplete, Ending.harness_failed, seconds, evidence=make_evidence(reason=reason))
+
+
+def kept(observation: Observation) -> Observation:
+    """The observation, if every number in it is one that a clock can give.
+
+    A clock that gives another is broken, by the case or by the machine, and nothing else that was measured in
+    that process can be believed. That is not the device's fault: the attempt is incomplete.
+    """
+    for name, value, most in _durations(observation):
+        if not math.isfinite(value):
+            fault = "should be a finite number"
+        elif value < 0:
+            fault = "should be greater than or equal to 0"
+        elif value > most:
+            fault = f"should be less than or equal to {most:.0f}"
+        else:
+            continue
+        reason = f"what was observed cannot be kept: {name}: Input {fault}"
+        return harness_failed(reason, observation.duration_s)
+    return observation
+
+
+def _durations(observation: Observation) -> Iterator[tuple[str, float, float]]:
+    """Every duration with its name and the most that it may be."""
+    timing = observation.timing
+    for name in ("init_ms", "cold_ms", "lock_wait_ms"):
+        value = getattr(timing, name)
+        if value is not None:
+            yield name, value, MILLISECONDS_LIMIT
+    for place, sample in enumerate(timing.samples_ms):
+        yield f"samples_ms.{place}", sample, MILLISECONDS_LIMIT
+    yield "duration_s", observation.duration_s, SECONDS_LIMIT
+
+
+def as_message(value: Observation | Evidence | PlacementProof | Timing) -> dict[str, Any]:
+    """The fields that differ from their defaults, for the channel."""
+    message: dict[str, Any] = {}
+    for member in dataclasses.fields(value):
+        content = getattr(value, member.name)
+        default = member.default if member.default_factory is dataclasses.MISSING else member.default_factory()
+        if content != default:
+            message[member.name] = (
+                as_message(content) if isinstance(content, (Evidence, PlacementProof, Timing)) else content
+            )
+    return message

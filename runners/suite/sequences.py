@@ -1,0 +1,27 @@
+"""Sequences taken together, in the words of Python 3.9: a framework's interpreter may be that old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+_END: Any = object()
+
+
+def aligned(*sequences: Iterable[Any]) -> Iterator[Any]:
+    """``zip`` of sequences of one length; raises ``ValueError`` where one ends before the others."""
+    iterators = [iter(sequence) for sequence in sequences]
+    while True:
+        members = tuple(next(iterator, _END) for iterator in iterators)
+        ended = sum(member is _END for member in members)
+        if ended == len(members):
+            return
+        if ended:
+            raise ValueError("sequences that belong together have different lengths")
+        yield members
+
+
+def pairs(sequence: Iterable[Any]) -> Iterator[Any]:
+    """Each member with the one after it."""
+    members = list(sequence)
+    return zip(members, members[1:])

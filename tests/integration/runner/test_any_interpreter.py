@@ -1,0 +1,147 @@
+"""``--python``: cases run in an interpreter in which nothing of the project is installed, or one line says why not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runners.isolation import processes
+from tests.runner_process import RunnerProcess, environment
+
+OURS = ("pydantic", "fastapi", "psutil", "uvicorn", "scipy")
+LIMITED = (
+    "import sys; from runners.isolation import fork_server; from runners.cli import main; "
+    "fork_server.START_LIMIT_S = fork_server.IMPORT_LIMIT_S = 1.0; sys.exit(main(sys.argv[1:]))"
+)
+
+
+def uv(*arguments: str | Path) -> str:
+    program = Path(sys.executable).with_name("uv")
+    return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def of_version(version: str) -> str:
+    """An interpreter of this machine; the test is skipped where there is none."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    places = [str(path / "bin") for path in sorted(versions.glob(f"{version}.*"))]
+    found = shutil.which(f"python{version}", path=os.pathsep.join([*places, os.environ["PATH"]]))
+    if found is None or subprocess.run([found, "-V"], capture_output=True, check=False).returncode:
+        pytest.skip(f"this machine has no Python {version}")
+    return found
+
+
+@pytest.fixture(scope="module", params=["ours", "3.9"])
+def bare(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that holds NumPy alone."""
+    place = tmp_path_factory.mktemp("bare")
+    version = sys.executable if request.param == "ours" else of_version(request.param)
+    uv("venv", "--quiet", "--python", version, place)
+    uv("pip", "install", "--quiet", "--python", place / "bin" / "python", "numpy")
+    find = f"import importlib.util as u; print([name for name in {OURS} if u.find_spec(name)])"
+    assert subprocess.check_output([place / "bin" / "python", "-I", "-c", find], text=True) == "[]\n"
+    return place / "bin" / "python"
+
+
+def script(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return path
+
+
+def call(*arguments: str | Path, limited: bool = False) -> subprocess.CompletedProcess[str]:
+    program = ["-c", LIMITED] if limited else ["-m", "runners"]
+    command = [sys.executable, *program, *arguments]
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+
+
+def complaint(python: Path | str, framework: str = "hazards", *, limited: bool = False) -> str:
+    """The one line on stderr of a case that cannot be run in this interpreter."""
+    done = call("run", framework, "cpu", "hazards.add/0", "--python", python, limited=limited)
+    assert (done.returncode, done.stdout) == (2, ""), (done.stdout, done.stderr)
+    (line,) = done.stderr.splitlines()
+    assert str(python) in line
+    return line
+
+
+def test_a_case_runs_where_nothing_of_ours_is_installed(bare: Path) -> None:
+    done = call("run", "hazards", "cpu", "hazards.add/0", "--python", bare)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("passed (returned)")
+    assert "steady" in done.stdout
+    assert "hazards.add/0" in call("cases", "hazards", "--python", bare).stdout
+
+
+def test_a_runner_tells_the_installation_of_that_interpreter(bare: Path) -> None:
+    plain, chosen = RunnerProcess(), RunnerProcess("--python", str(bare))
+    try:
+        assert chosen.run("add/0").verdict == "passed"
+        own, other = plain.info.fingerprint, chosen.info.fingerprint
+        said = subprocess.check_output([bare, "-c", "import platform; print(platform.python_version())"], text=True)
+        assert other.python == said.strip()
+        assert other.environment != own.environment
+        assert other.repeat == f"portolan-runner run hazards cpu {{case}} --python {bare}[ --run {{run}}]"
+    finally:
+        plain.stop()
+        chosen.stop()
+
+
+def test_an_interpreter_may_print_while_it_starts(bare: Path, tmp_path: Path) -> None:
+    wrapper = script(tmp_path / "greeter", "echo Welcome; echo to the cluster >&2", f'exec {bare} "$@"')
+    done = call("run", "hazards", "cpu", "hazards.add/0", "--python", wrapper)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("passed (returned)")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["echo I am no snake"], "no Python starts in it: I am no snake"),
+        (["exit 0"], "no Python starts in it"),
+        (["kill -9 $$"], "no Python starts in it"),
+        (['echo \'{"type": "nonsense"}\' >&$4', "exit 0"], "no Python starts in it"),
+        ([f'{sys.executable} "$@"'], "name the interpreter itself or a script that execs it"),
+        ([f'{sys.executable} "$@" &', "wait"], "name the interpreter itself or a script that execs it"),
+        ([f"exec {sys.executable} -c \"raise SystemExit('libpython is broken')\""], "libpython is broken"),
+    ],
+)
+def test_what_is_no_interpreter_is_said_in_one_line(tmp_path: Path, lines: list[str], words: str) -> None:
+    assert words in complaint(script(tmp_path / "python", *lines))
+
+
+def test_a_program_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
+    assert "there is no such program" in complaint(tmp_path / "python")
+    (tmp_path / "text").write_text("print()")
+    assert "there is no such program" in complaint(tmp_path / "text")
+    (tmp_path / "noise").write_bytes(b"\x7fELF")
+    (tmp_path / "noise").chmod(0o755)
+    assert "cannot be run" in complaint(tmp_path / "noise")
+
+
+@pytest.mark.parametrize("version", ["2.7", "3.8"])
+def test_a_python_that_is_too_old_says_so(version: str) -> None:
+    assert f"it is Python {version}." in complaint(of_version(version))
+
+
+def test_an_interpreter_without_the_framework_names_the_missing_module(bare: Path) -> None:
+    assert complaint(bare, "torch").endswith("torch cannot be imported: ModuleNotFoundError: No module named 'torch'")
+    assert "no framework 'hazard'; did you mean 'hazards'?" in complaint(bare, "hazard")
+
+
+@pytest.mark.parametrize("where", ["before Python", "while importing"])
+def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path, where: str) -> None:
+    note = tmp_path / "pid"
+    hanging = f"sleep 1000 & echo $! >{note}; exec sleep 1000"
+    if where == "while importing":
+        sleeping = "import os, subprocess; os.write(int('$4'), b'{\\\"type\\\": \\\"greeting\\\"}\\n'); "
+        hanging = (
+            f"sleep 1000 & echo $! >{note}; exec {sys.executable} -c \"{sleeping} subprocess.call(['sleep', '1000'])\""
+        )
+    words = "was not imported within 1 s" if where == "while importing" else "no Python has started in it within 1 s"
+    assert words in complaint(script(tmp_path / "python", hanging), limited=True)
+    left = processes.look(int(note.read_text()))
+    assert left is None or not left.alive
