@@ -126,4 +126,4 @@ def test_the_page_puts_the_toy_on_the_chart(portolan: Portolan, tmp_path: Path) 
     assert sorts == {("passed", "fell_back", None), ("passed", "unknown", None), ("failed", "unknown", "type")}
     assert convolutions == {("passed", "on_device", None), *missing}
     assert {row["cause"] for row in rows if "bfloat16" in row["case"]} == {"type"}
-    assert "silently used the host" in matrix
+    assert "silently fell back to the host" in matrix

@@ -19,10 +19,14 @@ GONE = {
 }
 """Names as the paper printed them that this torch does not have."""
 
+FIRST_EXP = {"torch.autograd.functional.jvp/float32-64x128-exp"}
+"""The first ``torch.exp`` of a process that uses a second thread is seldom, but sometimes, off by up to 1.5e-4 in the
+values of that thread: seen with torch 2.9.0 and MKL on a processor with AVX-512, in bare torch too."""
+
 
 @each(cases(FRAMEWORK))
 def test_every_case_is_right_on_the_cpu(cpu: Device, case: Case) -> None:
-    assert_right(cpu, case, gone=GONE, raising=NEEDS_CUDA)
+    assert_right(cpu, case, gone=GONE, raising=NEEDS_CUDA, now_and_then=FIRST_EXP)
 
 
 def test_case_ids_are_unique() -> None:

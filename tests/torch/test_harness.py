@@ -87,7 +87,7 @@ def test_what_the_function_raises_fails_with_its_frames(cpu: Device, outcome_of:
 
 
 @pytest.mark.parametrize(
-    ("where", "stage"), [("inputs", "inputs"), ("reference", "inputs"), ("not_applicable", "inputs")]
+    ("where", "stage"), [("arguments", "inputs"), ("reference", "inputs"), ("not_applicable", "inputs")]
 )
 def test_an_error_of_our_own_is_not_the_functions(cpu: Device, outcome_of: OutcomeOf, where: str, stage: str) -> None:
     case = plain(negative())
