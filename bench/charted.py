@@ -54,7 +54,8 @@ async def _campaign(connection: asyncpg.Connection, size: Size) -> int:
         size.runs,
     )
     suite = await connection.fetchval(
-        "INSERT INTO suites (name, framework, revision) VALUES ('bench', $1, '1') RETURNING id", size.framework
+        "INSERT INTO suites (name, framework, revision, digest) VALUES ('bench', $1, '1', '') RETURNING id",
+        size.framework,
     )
     await connection.execute(_TARGETS, size.framework, size.targets)
     await connection.execute(_CASES, suite, size.framework, size.functions, size.cases)

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from coordinator.database.connection import engine
 from coordinator.database.tables import metadata
+from coordinator.database.views import define
 from coordinator.settings import Settings
 
 
@@ -14,6 +15,9 @@ def migrate(connection: Connection) -> None:
     context.configure(connection, target_metadata=metadata, compare_server_default=True)
     with context.begin_transaction():
         context.run_migrations()
+        found = context.get_context().get_current_revision()
+        if found is not None and found == context.get_head_revision():
+            define(connection)
 
 
 async def migrate_by_settings() -> None:

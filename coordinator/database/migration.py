@@ -50,9 +50,9 @@ async def current(dsn: str) -> str | None:
 
 
 async def upgrade(dsn: str) -> None:
-    """Bring the database up to ``head()``, and its references to the data files, in one transaction.
+    """Bring the database up to ``head()``, its views to ``views.py`` and its references to the data files.
 
-    Does nothing where all of it is there.
+    In one transaction, and nothing is done where all of it is there.
     """
     await _on(dsn, _upgrade)
 
@@ -75,14 +75,11 @@ def _current(connection: Connection) -> str | None:
 def _upgrade(connection: Connection) -> None:
     connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
     revision = _current(connection)
-    if revision == head():
-        load(connection)
-        return
     known = {script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()}
     if revision is not None and revision not in known:
         raise DatabaseError(
-            f"the database has revision {revision}, which this Portolan does not know: "
-            "a newer one made it; upgrade Portolan, or use another database"
+            f"the database has revision {revision}, which this Portolan does not know: a newer one made it, or one "
+            "from before the first release; upgrade Portolan, or use another database"
         )
     # A table that somebody reads must not stop everybody behind us: give up soon, and say so.
     connection.execute(text("set local lock_timeout = '4s'"))

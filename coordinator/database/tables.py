@@ -1,10 +1,11 @@
-"""The tables, as SQLAlchemy Core. Migrations are made from these; views stand in ``views.py``.
+"""The tables, as SQLAlchemy Core. Migrations are made from these; the views are in ``views.py``.
 
 Names and columns that people query through the views are a promise; these tables are not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import (
@@ -51,9 +52,9 @@ SUITE_ORIGINS = ("runner", "bundle")
 RUNNER_STATES = ("online", "offline", "quarantined", "removed")
 
 
-def _words(name: str, values: list[str]) -> Enum:
+def _words(name: str, values: Iterable[str]) -> Enum:
     """A closed vocabulary: text with a check, so that a new word is one small migration."""
-    return Enum(*values, name=name, native_enum=False, create_constraint=True, length=24)
+    return Enum(*map(str, values), name=name, native_enum=False, create_constraint=True, length=24)
 
 
 def _now() -> Column[object]:
@@ -101,12 +102,12 @@ suites = Table(
     Column("revision", Text, nullable=False),
     Column(
         "origin",
-        _words("origin", list(SUITE_ORIGINS)),
+        _words("origin", SUITE_ORIGINS),
         nullable=False,
         server_default="runner",
         comment="runner: what runners serve, whole; bundle: what bundles brought, perhaps a part, never dispatched",
     ),
-    Column("digest", Text, comment="of its cases, which never change; null: stored before there were digests"),
+    Column("digest", Text, nullable=False, comment="of the list of its cases, which never change"),
     _now(),
     Index("uq_suites_served", "name", "framework", "revision", unique=True, postgresql_where=text("origin = 'runner'")),
     Index(
@@ -127,6 +128,7 @@ cases = Table(
     Column("host_only", Text, comment="why the function never touches a device, or null"),
     Column("tags", JSONB, nullable=False, server_default=text("'[]'")),
     Column("position", Integer, nullable=False, comment="order within the suite's catalogue"),
+    Column("digest", Text, comment="of all that decides its result, under any revision; null if its runner has none"),
     UniqueConstraint("suite_id", "name"),
     Index("ix_cases_suite_id_function", "suite_id", "function"),
 )
@@ -143,7 +145,7 @@ runners = Table(
     Column("device_count", Integer, nullable=False),
     Column("slots", Integer, nullable=False),
     Column("queue_limit", Integer, nullable=False),
-    Column("state", _words("state", list(RUNNER_STATES)), nullable=False),
+    Column("state", _words("state", RUNNER_STATES), nullable=False),
     Column("boot_id", Text, nullable=False),
     Column(
         "cursor",
@@ -155,7 +157,7 @@ runners = Table(
     Column("owner", Text, comment="the coordinator that alone posts, reads and acknowledges"),
     Column("owner_until", DateTime(timezone=True)),
     Column("last_seen", DateTime(timezone=True)),
-    Column("misbehaved", Integer, nullable=False, server_default=text("0"), comment="times in a row"),
+    Column("strikes", Integer, nullable=False, server_default=text("0"), comment="times in a row it misbehaved"),
     Column("quarantined_until", DateTime(timezone=True)),
     Column("reason", Text, comment="why it is not online"),
     _now(),
@@ -180,9 +182,9 @@ campaigns = Table(
     Column("functions", JSONB, nullable=False),
     Column("runs", SmallInteger, nullable=False),
     Column("timeout_s", Double, nullable=False),
-    Column("timing", _words("timing", [str(each) for each in TimingPolicy]), nullable=False),
+    Column("timing", _words("timing", TimingPolicy), nullable=False),
     Column("rerun_of", ForeignKey("campaigns.id")),
-    Column("state", _words("state", list(CAMPAIGN_STATES)), nullable=False, server_default="running"),
+    Column("state", _words("state", CAMPAIGN_STATES), nullable=False, server_default="running"),
     _now(),
     Column("finished_at", DateTime(timezone=True)),
     Column("imported_at", DateTime(timezone=True), comment="when it came in a bundle; null if it was dispatched"),
@@ -221,7 +223,7 @@ jobs = Table(
     Column("case_id", ForeignKey("cases.id"), nullable=False),
     Column("run", SmallInteger, nullable=False),
     Column("priority", Integer, nullable=False, comment="smaller goes first"),
-    Column("state", _words("state", list(JOB_STATES)), nullable=False, server_default="queued"),
+    Column("state", _words("state", JOB_STATES), nullable=False, server_default="queued"),
     Column("attempt", SmallInteger, nullable=False, server_default=text("0")),
     Column(
         "lost",
@@ -288,11 +290,11 @@ outcomes = Table(
     Column("run", SmallInteger, nullable=False),
     Column("runner_id", ForeignKey("runners.id")),
     Column("fingerprint_id", ForeignKey("fingerprints.id")),
-    Column("verdict", _words("verdict", [str(each) for each in Verdict]), nullable=False),
-    Column("ending", _words("ending", [str(each) for each in Ending]), nullable=False),
-    Column("cause", _words("cause", [str(each) for each in Cause])),
+    Column("verdict", _words("verdict", Verdict), nullable=False),
+    Column("ending", _words("ending", Ending), nullable=False),
+    Column("cause", _words("cause", Cause)),
     Column("rule", Text, comment="which rule named the cause"),
-    Column("placement", _words("placement", [str(each) for each in Placement]), nullable=False),
+    Column("placement", _words("placement", Placement), nullable=False),
     Column("proof", JSONB, nullable=False, server_default=text("'{}'")),
     Column("init_ms", Double),
     Column("cold_ms", Double),
@@ -322,14 +324,21 @@ overrides = Table(
     "overrides",
     metadata,
     Column("job_id", ForeignKey("outcomes.job_id"), primary_key=True, autoincrement=False),
-    Column("cause", _words("cause", [str(each) for each in Cause]), nullable=False),
+    Column("cause", _words("cause", Cause), nullable=False),
     Column("author", Text, nullable=False),
     Column("why", Text, nullable=False),
     _now(),
-    Column("was_verdict", _words("was_verdict", [str(each) for each in Verdict]), nullable=False),
-    Column("was_cause", _words("was_cause", [str(each) for each in Cause])),
+    Column("was_verdict", _words("was_verdict", Verdict), nullable=False),
+    Column("was_cause", _words("was_cause", Cause)),
     Column("was_rule", Text),
     comment="causes that a person named; the outcome bears them, what it was before is kept here",
+)
+
+view_definitions = Table(
+    "view_definitions",
+    metadata,
+    Column("sha256", Text, primary_key=True, comment="of the statements in coordinator/database/views.py"),
+    comment="which text the views of this database were made from; one row",
 )
 
 matrices = Table(
@@ -340,7 +349,7 @@ matrices = Table(
     Column("reclassifications", Integer, nullable=False, comment="times that outcomes had got another cause by then"),
     Column("made_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("took_s", Double, nullable=False, comment="to make it"),
-    Column("definition", Text, nullable=False, server_default="", comment="digest of what its figures are defined by"),
+    Column("definition", Text, nullable=False, comment="digest of what its figures are defined by"),
     comment="how far each campaign's rows of matrix_cells are",
 )
 
@@ -380,7 +389,7 @@ matrix_cells = Table(
     Column("ratio_cases", Integer),
     Column("total_on_device", Integer),
     Column("unknown_placement", Integer),
-    Column("unknown_cause", Integer, nullable=False, server_default=text("0")),
+    Column("unknown_cause", Integer, nullable=False),
     Column("samples", BigInteger),
     Column("cpu_target_id", Integer, comment="the target that ratio_to_cpu is against"),
     Index("ix_matrix_cells_framework_function", "framework", "function"),

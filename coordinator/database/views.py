@@ -1,13 +1,20 @@
-"""The views: what people who come with psql or pandas query, and what every report starts from.
+"""The views: people with psql or pandas query them, and every report starts from them.
 
-Their names, columns and meanings are a promise. Changing one takes a migration that holds
-its own copy of the new text; a test holds that the database's views are these.
+Their names, columns and meanings are a promise: columns are added after the last one, and nothing
+else changes in place. So a changed text here is all that a change takes: ``define`` replaces the
+views of a database whenever it was made from another text, and whatever stands on them stays.
+A migration that alters a column below a view drops that view first.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, insert, select, text
+
+from coordinator.database.tables import view_definitions
 
 
 @dataclass(frozen=True)
@@ -19,9 +26,9 @@ class View:
     query: str
 
     def statements(self) -> list[str]:
-        """What creates it, one statement each."""
+        """The statements that create or replace the view."""
         return [
-            f"CREATE VIEW {self.name} AS\n{self.query}",
+            f"CREATE OR REPLACE VIEW {self.name} AS\n{self.query}",
             f"COMMENT ON VIEW {self.name} IS {_quoted(self.comment)}",
             *(f'COMMENT ON COLUMN {self.name}."{name}" IS {_quoted(text)}' for name, text in self.columns.items()),
         ]
@@ -35,7 +42,7 @@ OUTCOME_ROWS = View(
     "outcome_rows",
     "One row an outcome: the single accepted result of a job. What arrived late is not here.",
     {
-        "suite": "name of the suite; rows are comparable only within one revision of it",
+        "suite": "name of the suite; rows are comparable within one revision of it, or where case_digest is the same",
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "passed, failed, skipped or incomplete; a fallback to the host passes",
         "verdict_on_device": "as verdict, but what passed by falling back failed, and what passed without proof of "
@@ -59,7 +66,9 @@ OUTCOME_ROWS = View(
         "fingerprint": "everything known of the machine and the installation that produced it",
         "overridden_by": "who named the cause, if no rule did",
         "overridden_why": "their reason",
-        "overridden_at": "when they said so",
+        "overridden_at": "when they named it",
+        "case_digest": "of all that decides the case's result: the same under two revisions is the same case; null if "
+        "its runner has none",
     },
     """\
 SELECT o.job_id,
@@ -118,7 +127,8 @@ SELECT o.job_id,
        o.case_id,
        v.author AS overridden_by,
        v.why AS overridden_why,
-       v.created_at AS overridden_at
+       v.created_at AS overridden_at,
+       c.digest AS case_digest
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id
@@ -460,3 +470,16 @@ FUNCTION_RATIOS = View(
 
 VIEWS = (OUTCOME_ROWS, FUNCTION_VERDICTS, FUNCTION_LATENCIES, CASE_LATENCIES, CPU_BASES, FUNCTION_RATIOS)
 """In the order of creation."""
+
+
+def define(connection: Connection) -> None:
+    """Make the views those of this module, unless they were made from the same text before."""
+    statements = [statement for view in VIEWS for statement in view.statements()]
+    sha256 = hashlib.sha256("\n".join(statements).encode()).hexdigest()
+    if connection.scalar(select(view_definitions.c.sha256)) == sha256:
+        return
+    for statement in statements:
+        # A colon is SQL here ("::bigint"), and no parameter.
+        connection.execute(text(statement.replace(":", r"\:")))
+    connection.execute(delete(view_definitions))
+    connection.execute(insert(view_definitions).values(sha256=sha256))

@@ -121,7 +121,7 @@ WITH u AS MATERIALIZED (
     RETURNING c.campaign_id, c.target_id, c.done + c.cancelled >= c.total AS settled
 ), cursors AS (
     UPDATE runners r SET cursor = x.n, last_seen = now(),
-           misbehaved = CASE WHEN r.id IN (SELECT runner_id FROM done) THEN 0 ELSE r.misbehaved END
+           strikes = CASE WHEN r.id IN (SELECT runner_id FROM done) THEN 0 ELSE r.strikes END
       FROM unnest(CAST(:c_runner AS int[]), CAST(:c_boot AS text[]), CAST(:c_n AS bigint[])) x (runner_id, boot_id, n)
      WHERE r.id = x.runner_id AND r.boot_id = x.boot_id AND r.cursor < x.n
 )

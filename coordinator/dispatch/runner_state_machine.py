@@ -66,9 +66,9 @@ FRUITLESS_LIMIT = 5
 QUARANTINE = Backoff(first_s=10.0, longest_s=3600.0)
 
 
-def quarantine_s(misbehaved: int) -> float:
+def quarantine_s(strikes: int) -> float:
     """The length of a quarantine, after so many strikes in a row."""
-    return QUARANTINE.pause_s(misbehaved)
+    return QUARANTINE.pause_s(strikes)
 
 
 @dataclass
@@ -76,7 +76,7 @@ class RunnerState:
     """``handle`` is the only way to change it. ``queue_limit`` is the runner's own."""
 
     queue_limit: int
-    misbehaved: int = 0
+    strikes: int = 0
     online: bool = False
     ahead: int = 8
     _flights: dict[Key, Flight] = field(default_factory=dict)
@@ -180,13 +180,13 @@ class RunnerState:
             return []
         started = tuple(lease.key for lease in leases if lease.started) or (leases[0].key,)
         waiting = tuple(lease.key for lease in leases if lease.key not in started)
-        self.misbehaved += 1
+        self.strikes += 1
         out: list[Instruction] = [Lose(started, "restarted")]
         if waiting:
             out.append(GiveBack(waiting, "the runner restarted"))
-        if self.misbehaved > 1:
+        if self.strikes > 1:
             self.online = False
-            out.append(Quarantine(quarantine_s(self.misbehaved - 1), "it restarted again while a job ran"))
+            out.append(Quarantine(quarantine_s(self.strikes - 1), "it restarted again while a job ran"))
         return out
 
     def _claimed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
@@ -258,7 +258,7 @@ class RunnerState:
         self._last_heard = now
         if self._flights.pop(key, None) is not None:
             self._get_on(now)
-            self.misbehaved = self._unreadable = 0
+            self.strikes = self._unreadable = 0
         return self._refill(now)
 
     def _stop_seen(self, now: float, key: Key) -> list[Instruction]:
@@ -372,8 +372,8 @@ class RunnerState:
 
     def _strike(self, reason: str) -> Quarantine:
         self.online = False
-        self.misbehaved += 1
-        return Quarantine(quarantine_s(self.misbehaved), reason)
+        self.strikes += 1
+        return Quarantine(quarantine_s(self.strikes), reason)
 
     def _refill(self, now: float) -> list[Instruction]:
         ahead = min(self.ahead, self.queue_limit)

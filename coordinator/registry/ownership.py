@@ -30,7 +30,7 @@ class OwnedRunner:
     boot_id: str
     cursor: int
     queue_limit: int
-    misbehaved: int
+    strikes: int
     suites: dict[int, tuple[str, str]]
     """Suite id to name and revision."""
 
@@ -74,7 +74,7 @@ async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
         boot_id=row.boot_id,
         cursor=row.cursor,
         queue_limit=row.queue_limit,
-        misbehaved=row.misbehaved,
+        strikes=row.strikes,
         suites={suite.id: (suite.name, suite.revision) for suite in offered},
     )
 
@@ -156,12 +156,12 @@ async def rewind(connection: AsyncConnection, runner_id: int, boot_id: str) -> N
     )
 
 
-async def quarantine(connection: AsyncConnection, runner_id: int, seconds: float, misbehaved: int, reason: str) -> None:
+async def quarantine(connection: AsyncConnection, runner_id: int, seconds: float, strikes: int, reason: str) -> None:
     await connection.execute(
         text("""
-        UPDATE runners SET state = 'quarantined', reason = :reason, misbehaved = :misbehaved,
+        UPDATE runners SET state = 'quarantined', reason = :reason, strikes = :strikes,
                quarantined_until = now() + make_interval(secs => :seconds), owner = NULL, owner_until = NULL
          WHERE id = :id AND state <> 'removed'
         """),
-        {"id": runner_id, "seconds": seconds, "misbehaved": misbehaved, "reason": reason},
+        {"id": runner_id, "seconds": seconds, "strikes": strikes, "reason": reason},
     )

@@ -27,6 +27,7 @@ class CaseContent(NamedTuple):
     function: str
     host_only: str | None
     tags: tuple[str, ...]
+    digest: str | None
 
 
 Content = Mapping[str, CaseContent]
@@ -50,6 +51,8 @@ class ChangedCase(NamedTuple):
             parts.append(f"host_only {_quoted(self.stored.host_only)} → {_quoted(self.offered.host_only)}")
         if self.stored.tags != self.offered.tags:
             parts.append(f"tags {_listed(self.stored.tags)} → {_listed(self.offered.tags)}")
+        if self.stored.digest != self.offered.digest:
+            parts.append(f"digest {_quoted(self.stored.digest)} → {_quoted(self.offered.digest)}")
         return parts
 
 
@@ -80,11 +83,11 @@ class Difference:
 
 
 def content_of(suite: CatalogueSuite) -> dict[str, CaseContent]:
-    return {case.id: case_content(case.function, case.host_only, case.tags) for case in suite.cases}
+    return {case.id: case_content(case.function, case.host_only, case.tags, case.digest) for case in suite.cases}
 
 
-def case_content(function: str, host_only: str | None, tags: Iterable[str]) -> CaseContent:
-    return CaseContent(function, host_only, tuple(sorted(tags)))
+def case_content(function: str, host_only: str | None, tags: Iterable[str], digest: str | None) -> CaseContent:
+    return CaseContent(function, host_only, tuple(sorted(tags)), digest)
 
 
 def digest(content: Content) -> str:

@@ -106,7 +106,7 @@ async def update_runner(
     await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.state != "removed")
-        .values(state="online", reason=None, quarantined_until=None, misbehaved=0, **described, **address)
+        .values(state="online", reason=None, quarantined_until=None, strikes=0, **described, **address)
     )
     await store_offer(connection, runner_id, suite_ids)
 

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sqlalchemy import delete, exists, insert, select, text, update
+from sqlalchemy import insert, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.database.tables import cases, jobs, suites
+from coordinator.database.tables import cases, suites
 from coordinator.errors import BundleDisagreesError, RunnerIncompatibleError, SuiteChangedError
 from coordinator.registry.revisions import (
     CaseContent,
     ChangedCase,
-    Content,
     Difference,
     ambiguity,
     case_content,
@@ -53,19 +52,19 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
     Raises ``SuiteChangedError`` if its revision is stored with other content.
     """
     content = content_of(suite)
-    hashed = digest(content)
-    stored = await _served(connection, framework, suite)
-    if stored is None:
-        created = await _insert(connection, framework, suite, "runner", hashed)
+    suite_id = await _served(connection, framework, suite)
+    if suite_id is None:
+        created = await _insert(connection, framework, suite, "runner", digest(content))
         if created is not None:
-            await _require_agreement_of_all(connection, created, framework, suite)
+            await lock_revision(connection, framework, suite)
+            if found := await _disagreement(connection, created, framework, suite):
+                raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
             return created
-        # Somebody stored it since we looked.
-        stored = await _served(connection, framework, suite)
-        assert stored is not None
-    suite_id, known = stored
-    if known != hashed:
-        await _require_same(connection, suite_id, framework, suite, content)
+        # Another transaction has stored it since we looked.
+        suite_id = await _served(connection, framework, suite)
+        assert suite_id is not None
+    if found := difference(await _content(connection, suite_id), content):
+        raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
     return suite_id
 
 
@@ -93,28 +92,22 @@ async def require_agreement(connection: AsyncConnection, suite_id: int, framewor
         raise BundleDisagreesError(_complaint("the bundle's suite", framework, suite, found))
 
 
-async def _require_agreement_of_all(
-    connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite
-) -> None:
-    await lock_revision(connection, framework, suite)
-    if found := await _disagreement(connection, suite_id, framework, suite):
-        raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
-
-
 async def _disagreement(
     connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite
 ) -> Difference:
-    """Cases of the suite with another function or ``host_only`` in another suite of this revision."""
+    """Cases of the suite that are other ones, but for their tags, in another suite of this revision."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT ON (ours.position, ours.id) ours.name, ours.tags,
-               ours.function, ours.host_only, theirs.function AS their_function, theirs.host_only AS their_host_only
+               ours.function, ours.host_only, ours.digest,
+               theirs.function AS their_function, theirs.host_only AS their_host_only, theirs.digest AS their_digest
           FROM suites other
           JOIN cases theirs ON theirs.suite_id = other.id
           JOIN cases ours ON ours.suite_id = :suite AND ours.name = theirs.name
          WHERE other.name = :name AND other.framework = :framework AND other.revision = :revision
            AND other.id <> :suite
-           AND (theirs.function, theirs.host_only) IS DISTINCT FROM (ours.function, ours.host_only)
+           AND ((theirs.function, theirs.host_only) IS DISTINCT FROM (ours.function, ours.host_only)
+                OR theirs.digest <> ours.digest)
          ORDER BY ours.position, ours.id, other.id
         """),
         {"suite": suite_id, **_key(framework, suite)},
@@ -123,54 +116,18 @@ async def _disagreement(
         changed=tuple(
             ChangedCase(
                 row.name,
-                case_content(row.their_function, row.their_host_only, row.tags),
-                case_content(row.function, row.host_only, row.tags),
+                case_content(row.their_function, row.their_host_only, row.tags, row.their_digest),
+                case_content(row.function, row.host_only, row.tags, row.digest),
             )
             for row in rows
         )
     )
 
 
-async def _require_same(
-    connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite, content: Content
-) -> None:
-    """Compare case by case, and keep the digest where there was none."""
-    locked = await connection.execute(
-        select(suites.c.digest).where(suites.c.id == suite_id).with_for_update(key_share=True)
-    )
-    known = locked.scalar_one()
-    found = difference(await _content(connection, suite_id), content)
-    if found and (known is not None or not await _complete(connection, suite_id, suite, found)):
-        raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
-    if known is None:
-        await _require_agreement_of_all(connection, suite_id, framework, suite)
-        await connection.execute(update(suites).where(suites.c.id == suite_id).values(digest=digest(content)))
-
-
-async def _complete(connection: AsyncConnection, suite_id: int, suite: CatalogueSuite, found: Difference) -> bool:
-    """Whether a suite from before there were digests, to which a bundle may have added, can become the runner's.
-
-    It can if no case of it is another one, and nothing ever ran that the runner does not have.
-    """
-    if found.changed:
-        return False
-    gone = await connection.execute(
-        delete(cases).where(
-            cases.c.suite_id == suite_id,
-            cases.c.name.in_(found.removed),
-            ~exists().where(jobs.c.case_id == cases.c.id),
-        )
-    )
-    await _insert_cases(connection, suite_id, suite, frozenset(found.added))
-    return gone.rowcount == len(found.removed)
-
-
-async def _served(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> tuple[int, str | None] | None:
-    found = await connection.execute(
-        select(suites.c.id, suites.c.digest).filter_by(**_key(framework, suite), origin="runner")
-    )
-    row = found.one_or_none()
-    return None if row is None else (row.id, row.digest)
+async def _served(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int | None:
+    found = await connection.execute(select(suites.c.id).filter_by(**_key(framework, suite), origin="runner"))
+    suite_id: int | None = found.scalar_one_or_none()
+    return suite_id
 
 
 async def _insert(
@@ -184,37 +141,32 @@ async def _insert(
         .returning(suites.c.id)
     )
     suite_id: int | None = created.scalar_one_or_none()
-    if suite_id is not None:
-        await _insert_cases(connection, suite_id, suite)
+    if suite_id is not None and suite.cases:
+        await connection.execute(
+            insert(cases),
+            [
+                {
+                    "suite_id": suite_id,
+                    "name": case.id,
+                    "function": case.function,
+                    "host_only": case.host_only,
+                    "tags": list(case.tags),
+                    "position": position,
+                    "digest": case.digest,
+                }
+                for position, case in enumerate(suite.cases)
+            ],
+        )
     return suite_id
-
-
-async def _insert_cases(
-    connection: AsyncConnection, suite_id: int, suite: CatalogueSuite, only: frozenset[str] | None = None
-) -> None:
-    rows = [
-        {
-            "suite_id": suite_id,
-            "name": case.id,
-            "function": case.function,
-            "host_only": case.host_only,
-            "tags": list(case.tags),
-            "position": position,
-        }
-        for position, case in enumerate(suite.cases)
-        if only is None or case.id in only
-    ]
-    if rows:
-        await connection.execute(insert(cases), rows)
 
 
 async def _content(connection: AsyncConnection, suite_id: int) -> dict[str, CaseContent]:
     rows = await connection.execute(
-        select(cases.c.name, cases.c.function, cases.c.host_only, cases.c.tags)
+        select(cases.c.name, cases.c.function, cases.c.host_only, cases.c.tags, cases.c.digest)
         .where(cases.c.suite_id == suite_id)
         .order_by(cases.c.position, cases.c.id)
     )
-    return {row.name: case_content(row.function, row.host_only, row.tags) for row in rows}
+    return {row.name: case_content(row.function, row.host_only, row.tags, row.digest) for row in rows}
 
 
 def _key(framework: str, suite: CatalogueSuite) -> dict[str, str]:

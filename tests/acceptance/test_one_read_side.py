@@ -153,7 +153,8 @@ async def campaign(
     rerun_of: int | None = None,
 ) -> None:
     suite_id = await connection.fetchval(
-        "insert into suites (name, framework, revision) values ($1, 'torch', 'r1') on conflict do nothing returning id",
+        "insert into suites (name, framework, revision, digest) "
+        "values ($1, 'torch', 'r1', '') on conflict do nothing returning id",
         suite,
     ) or await connection.fetchval("select id from suites where name = $1", suite)
     number = await connection.fetchval(

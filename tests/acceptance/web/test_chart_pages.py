@@ -327,7 +327,8 @@ def test_a_build_does_not_pass_for_want_of_anything_to_compare(
     """As if the later campaign had charted another revision of the suite."""
     execute(
         coordinator,
-        "with other as (insert into suites (name, framework, revision) values ('hazards', 'hazards', 'other')"
+        "with other as (insert into suites (name, framework, revision, digest) "
+        "values ('hazards', 'hazards', 'other', '')"
         " returning id) update campaign_targets set suite_id = other.id from other where campaign_id = $1",
         later,
     )

@@ -56,7 +56,7 @@ def site(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
 async def _put(dsn: str, *, outcomes: bool = True) -> int:
     connection = await asyncpg.connect(dsn)
     suite = await connection.fetchval(
-        "insert into suites (name, framework, revision) values ('paper', 'torch', 'r9')"
+        "insert into suites (name, framework, revision, digest) values ('paper', 'torch', 'r9', '')"
         " on conflict (name, framework, revision) where origin = 'runner' do update set name = 'paper' returning id"
     )
     number = await connection.fetchval(

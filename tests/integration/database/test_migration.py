@@ -12,11 +12,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from coordinator.database.connection import engine
 from coordinator.database.migration import current, head, upgrade
-from coordinator.database.views import VIEWS
+from coordinator.database.views import OUTCOME_ROWS, VIEWS
 from coordinator.errors import DatabaseError
-from coordinator.results.service import column_of
 
 ROOT = Path(__file__).parents[3]
 PAGES = """
@@ -50,7 +48,9 @@ async def test_upgrade_from_empty_and_again(empty: str) -> None:
     await upgrade(empty)
     assert await current(empty) == head()
     connection = await asyncpg.connect(empty)
-    await connection.execute("insert into suites (name, framework, revision) values ('paper', 'torch', '1')")
+    await connection.execute(
+        "insert into suites (name, framework, revision, digest) values ('paper', 'torch', '1', '')"
+    )
     await upgrade(empty)
     assert await connection.fetchval("select count(*) from suites") == 1
     await connection.close()
@@ -67,7 +67,7 @@ async def test_a_failed_upgrade_leaves_nothing(empty: str) -> None:
     with pytest.raises(DatabaseError, match="outcomes"):
         await upgrade(empty)
     tables = await connection.fetch("select relname from pg_class where relnamespace = 'public'::regnamespace")
-    assert [each["relname"] for each in tables] == ["outcomes"]
+    assert [table["relname"] for table in tables] == ["outcomes"]
     await connection.close()
 
 
@@ -86,42 +86,6 @@ async def test_a_database_that_is_not_there(postgres: str) -> None:
         await upgrade(postgres.replace("portolan:", "portolan:not", 1))
 
 
-_PASSED_SOMEWHERE = """
-INSERT INTO suites (name, framework, revision) VALUES ('paper', 'torch', '1');
-INSERT INTO targets (framework, version, device, device_class, hardware, environment)
-VALUES ('torch', '2.9.0', 'npu', 'other', 'an NPU', 'e');
-INSERT INTO cases (suite_id, name, function, position) VALUES (1, 'torch.cat/0', 'torch.cat', 0);
-INSERT INTO campaigns (name, suite, selectors, functions, runs, timeout_s, timing)
-VALUES ('first', 'paper', '[]', '[]', 1, 900, 'steady');
-INSERT INTO campaign_targets (campaign_id, target_id, suite_id, total, done) VALUES (1, 1, 1, 1, 1);
-INSERT INTO jobs (campaign_id, target_id, case_id, run, priority, state, attempt) VALUES (1, 1, 1, 1, 0, 'done', 1);
-INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, verdict, ending, placement, duration_s)
-VALUES (1, 1, 1, 1, 1, 1, 'passed', 'returned', 'unknown', 0.1);
-INSERT INTO matrices (campaign_id, done, renamed, took_s) VALUES (1, 1, 0, 0);
-INSERT INTO matrix_rows (campaign_id, framework, function, module) VALUES (1, 'torch', 'torch.cat', 'torch');
-INSERT INTO matrix_cells (campaign_id, framework, function, target_id, module, host_only, verdict, verdict_on_device,
-                          passed, failed, total, skipped, incomplete, flaky, fell_back, passed_on_device)
-VALUES (1, 'torch', 'torch.cat', 1, 'torch', false, 'success', 'success', 1, 0, 1, 0, 0, 0, 0, 1);
-"""
-
-
-async def test_what_was_stored_before_is_read_by_the_rule_of_placements(empty: str) -> None:
-    assert alembic(empty, "upgrade", "0007").returncode == 0
-    connection = await asyncpg.connect(empty)
-    await connection.execute(_PASSED_SOMEWHERE)
-    assert await connection.fetchval("select verdict_on_device from function_verdicts") == "success"
-    await upgrade(empty)
-    row = await connection.fetchrow("select * from function_verdicts")
-    assert row is not None
-    assert (row["verdict"], row["verdict_on_device"], row["unknown_placement"]) == ("success", "unknown", 1)
-    assert await connection.fetchval("select verdict_on_device from outcome_rows") == "unknown"
-    await connection.close()
-    pool = engine(empty)
-    (cell,) = await column_of(pool, 1, 1)
-    await pool.dispose()
-    assert (cell.verdict_on_device, cell.passed_on_device, cell.unknown_placement) == ("unknown", 0, 1)
-
-
 def test_the_tables_are_those_of_the_code(empty: str) -> None:
     assert alembic(empty, "check").returncode != 0  # nothing there yet: the check does look
     done = alembic(empty, "upgrade", "head")
@@ -130,14 +94,37 @@ def test_the_tables_are_those_of_the_code(empty: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-async def test_the_views_are_those_of_the_code(database: str) -> None:
+async def test_views_made_from_another_text_are_replaced_and_what_stands_on_them_stays(database: str) -> None:
     connection = await asyncpg.connect(database)
-    migrated = await connection.fetch(PAGES)
-    for view in reversed(VIEWS):
-        await connection.execute(f"drop view {view.name}")
-    for view in VIEWS:
-        for statement in view.statements():
-            await connection.execute(statement)
-    assert {each["relname"] for each in migrated} == {view.name for view in VIEWS}
-    assert migrated == await connection.fetch(PAGES)
+    here = await connection.fetch(PAGES)
+    assert {row["relname"] for row in here} == {view.name for view in VIEWS}
+    last = OUTCOME_ROWS.query.rindex(",\n       c.digest")
+    older = OUTCOME_ROWS.query[:last] + OUTCOME_ROWS.query[OUTCOME_ROWS.query.index("\n  FROM outcomes o") :]
+    await connection.execute(f"drop view outcome_rows; create view outcome_rows as {older}")
+    await connection.execute("create view mine as select verdict from outcome_rows")
+    await connection.execute("update view_definitions set sha256 = 'of another text'")
+    await upgrade(database)
+    assert await connection.fetch("select * from mine") == []
+    await connection.execute("drop view mine")
+    assert await connection.fetch(PAGES) == here
+    await connection.close()
+
+
+async def test_views_that_are_the_code_s_are_left_alone(database: str) -> None:
+    connection = await asyncpg.connect(database)
+    async with connection.transaction():
+        await connection.fetch("select * from outcome_rows")
+        # This reader holds the views for as long as it likes: a coordinator that starts does not wait for it.
+        await upgrade(database)
+    await connection.close()
+
+
+async def test_a_view_that_somebody_reads_is_not_waited_for(database: str) -> None:
+    connection = await asyncpg.connect(database)
+    await connection.execute("update view_definitions set sha256 = 'of another text'")
+    async with connection.transaction():
+        await connection.fetch("select * from outcome_rows")
+        with pytest.raises(DatabaseError, match="lock timeout"):
+            await upgrade(database)
+    await upgrade(database)
     await connection.close()

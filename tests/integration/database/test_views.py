@@ -78,7 +78,9 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
 
 
 async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], campaigns: int, targets: int) -> None:
-    await connection.execute("insert into suites (name, framework, revision) values ('paper', 'torch', 'r1')")
+    await connection.execute(
+        "insert into suites (name, framework, revision, digest) values ('paper', 'torch', 'r1', '')"
+    )
     await connection.execute(
         "insert into fingerprints (id, body) values ('f', $1)", json.dumps({"host": "harbour", "threads": 2})
     )
@@ -92,7 +94,7 @@ async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], cam
         await connection.execute(
             "insert into targets (framework, version, device, device_class, hardware, environment)"
             " values ('torch', '2.9.0', $1, 'other', 'toy', 'e')",
-            f"device {target + 1}",
+            f"device{target + 1}",
         )
     outcomes = list(outcomes)
     cases = {each.case: each for each in outcomes}
@@ -212,7 +214,7 @@ async def test_function_verdicts(database: str, seed: int) -> None:
         assert plain.pop("unknown_placement") == 0
         assert {name: row[name] for name in plain} == plain
         assert row["host_only"] == host_only
-        assert row["device"] == f"device {key[1]}"
+        assert row["device"] == f"device{key[1]}"
         for name in ("verdict", "passed", "failed", "cause", "total"):
             assert row[f"{name}_on_device"] == (None if host_only else strict[name])
         assert row["unknown_placement"] == (None if host_only else strict["unknown_placement"])

@@ -31,7 +31,8 @@ async def campaign(connection: asyncpg.Connection[Any], seed: int) -> int:
     """Random outcomes of every kind on three targets."""
     draw = random.Random(seed)
     suite = await connection.fetchval(
-        "insert into suites (name, framework, revision) values ('paper', 'torch', $1) returning id", f"r{seed}"
+        "insert into suites (name, framework, revision, digest) values ('paper', 'torch', $1, '') returning id",
+        f"r{seed}",
     )
     number = await connection.fetchval(
         "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing)"

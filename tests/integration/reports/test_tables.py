@@ -43,7 +43,8 @@ async def campaign(
 ) -> int:
     """Two targets of one framework; the outcomes above, or others."""
     suite = await connection.fetchval(
-        "insert into suites (name, framework, revision) values ('paper', 'torch', $1) returning id", f"r-{timing}"
+        "insert into suites (name, framework, revision, digest) values ('paper', 'torch', $1, '') returning id",
+        f"r-{timing}",
     )
     number = await connection.fetchval(
         "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing)"
