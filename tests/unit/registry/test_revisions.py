@@ -43,6 +43,7 @@ def test_the_order_of_cases_and_tags_is_no_difference() -> None:
         (with_first(function="torch.dot"), "1 case changed (torch.cat/0: function torch.cat → torch.dot)"),
         (with_first(host_only="no array"), "1 case changed (torch.cat/0: host_only none → 'no array')"),
         (with_first(tags=["b", "a"]), "1 case changed (torch.cat/0: tags none → a b)"),
+        (with_first(digest="d1"), "1 case changed (torch.cat/0: digest none → 'd1')"),
         (with_first(id="torch.cat/x"), "1 case added (torch.cat/x), 1 case removed (torch.cat/0)"),
         (CASES[5:], "5 cases removed (torch.cat/0, torch.cat/1, torch.cat/2, …)"),
         (CASES[:17], "3 cases removed (torch.cat/17, torch.cat/18, torch.cat/19)"),
