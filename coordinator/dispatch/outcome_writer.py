@@ -237,15 +237,15 @@ class OutcomeWriter:
 
 
 def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Report]], list[Report]]:
-    """The first finish of each attempt, and whatever else was said of it afterwards."""
+    """The first finish of each attempt, and the reports of further ones."""
     first: dict[Key, tuple[Finish, Report]] = {}
     second = []
     for report in batch:
-        if report.key is None or (report.row is None and not report.late):
+        if report.key is None:
             continue
-        if report.late or report.row is None or report.key in first:
+        if report.late or report.key in first:
             second.append(report)
-        else:
+        elif report.row is not None:
             first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report
     return first, second
 
