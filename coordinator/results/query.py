@@ -229,3 +229,9 @@ def _spelled(target: Selector | None) -> str:
         return ""
     version = "" if target.version is None else f"@{target.version}"
     return f"{target.framework}{version}/{target.device}"
+
+
+def like_pattern(glob: str) -> str:
+    """The LIKE pattern of a glob."""
+    escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return escaped.replace("*", "%").replace("?", "_")

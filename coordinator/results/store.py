@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.views import VIEWS, cpu_bases, ratios
 from coordinator.results.models import Cell, FunctionKey, WhichVerdict
-from coordinator.results.query import Counted, MainCause, Name, OnTarget, Query, Slower, Verdict, named
+from coordinator.results.query import Counted, MainCause, Name, OnTarget, Query, Slower, Verdict, like_pattern, named
 from coordinator.targets.models import Target
 
 TIMEOUT_S = 600
@@ -245,7 +245,5 @@ def _on_target(term: OnTarget, which: WhichVerdict, name: str) -> tuple[str, Any
 
 def pattern(term: Name) -> str:
     """A LIKE pattern: a glob, or, of a bare word without any wildcard, what stands anywhere in the name."""
-    escaped = term.glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    if "*" not in escaped and "?" not in escaped:
-        return f"%{escaped}%" if term.of == "bare" else escaped
-    return escaped.replace("*", "%").replace("?", "_")
+    bare = term.of == "bare" and "*" not in term.glob and "?" not in term.glob
+    return like_pattern(f"*{term.glob}*" if bare else term.glob)

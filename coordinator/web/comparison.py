@@ -12,10 +12,10 @@ from coordinator.campaigns import service as campaigns
 from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.parameters import Text
+from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Change, Compared, Latencies, LatencyChange, Pair, Verdicts
 from coordinator.results.comparison.pairs import SideSelector
-from coordinator.results.models import WhichVerdict
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page, streamed
 
@@ -48,7 +48,7 @@ class PairVerdicts:
 
 @router.get("/compare")
 async def compare(
-    request: Request, context: Context, a: Side = "", b: Side = "", verdict: WhichVerdict = "anywhere"
+    request: Request, context: Context, verdict: VerdictParameter, a: Side = "", b: Side = ""
 ) -> Response:
     listed = (await campaigns.listed(context.engine, before=None, limit=50)).campaigns
     asked: dict[str, Any] = {"a": a, "b": b, "which": verdict, "campaigns": listed}

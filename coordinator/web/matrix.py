@@ -17,6 +17,7 @@ from coordinator.errors import QueryError
 from coordinator.formats import ratio
 from coordinator.parameters import CampaignId, Text
 from coordinator.results import service
+from coordinator.results.api import VerdictParameter
 from coordinator.results.models import Cell, Judged, MatrixPage, MatrixRow, Module, WhichVerdict
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
@@ -63,8 +64,8 @@ async def matrix(
     request: Request,
     campaign_id: CampaignId,
     context: Context,
+    verdict: VerdictParameter,
     q: QueryText = "",
-    verdict: WhichVerdict = "anywhere",
     offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
 ) -> Response:
     asked = MatrixQuery(q, verdict, offset=offset, limit=ROWS)

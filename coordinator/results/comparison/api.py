@@ -26,7 +26,7 @@ async def compare(
     a: SideText,
     b: SideText,
     context: Context,
-    verdict: VerdictParameter = "anywhere",
+    verdict: VerdictParameter,
 ) -> Compared:
     """Regressions, fixes and changed latency from `a` to `b`, function by function; what did not change is counted."""
     return await service.compare(context.engine, SideSelector.parse(a, "a"), SideSelector.parse(b, "b"), verdict)
