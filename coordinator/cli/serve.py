@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.directory import DEFAULT_PORT
-from coordinator.cli.listening import listening_on, server_of
 from coordinator.cli.local import JsonLines
+from coordinator.cli.server import listening_on, server_of
 from coordinator.errors import DatabaseError, InstanceError
 
 
