@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from coordinator.cli.listening import KEPT_IDLE_S
+from coordinator.cli.server import KEPT_IDLE_S
 from tests.runner_process import LIMIT_S, ROOT, until
 
 STARTS_WITHIN_S = 180.0

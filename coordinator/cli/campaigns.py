@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from coordinator.campaigns.models import Campaign, CampaignDetail
 from coordinator.cli.client import Client
-from coordinator.cli.matrix import print_matrix, print_summary
-from coordinator.cli.options import AsJson, CampaignId, DataDir, Url, connect, split
-from coordinator.cli.patience import follow, of_campaigns
+from coordinator.cli.matrix import print_results
+from coordinator.cli.options import AsJson, CampaignId, present, split, with_client
+from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.progress import Board, bars, settled
-from coordinator.cli.tables import console, print_columns
+from coordinator.cli.tables import console, print_columns, print_json
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
 from protocol.enums import DEFAULT_SUITE, TimingPolicy
+
+INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing"}
+"""The members of a campaign that its rerun has too, unless others are given."""
 
 
 class LeftOver(StrEnum):
@@ -29,7 +32,9 @@ class LeftOver(StrEnum):
     incomplete = "incomplete"
 
 
+@with_client
 def submit(
+    client: Client,
     suite: Annotated[str | None, typer.Option(help=f"Which suite; {DEFAULT_SUITE} unless given.")] = None,
     targets: Annotated[
         list[str] | None, typer.Option(help="Selectors such as torch/cpu, torch@2.9/* or */xla; all unless given.")
@@ -49,55 +54,49 @@ def submit(
         list[LeftOver] | None,
         typer.Option(help="Wait, and exit with 1 if there is such an outcome, or if it was cancelled."),
     ] = None,
-    url: Url = None,
-    data_dir: DataDir = None,
 ) -> None:
     """Submit a campaign and print its number."""
-    given: dict[str, Any] = {
-        "name": name,
-        "suite": suite,
-        "targets": split(targets) or None,
-        "functions": split(functions) or None,
-        "runs": runs,
-        "timeout_s": timeout,
-        "timing": timing,
-    }
-    request = {field: value for field, value in given.items() if value is not None}
-    with connect(url, data_dir) as client:
-        if rerun is not None:
-            which, earlier = rerun
-            # What is not said is as it was.
-            inherited = client.campaign(earlier).model_dump(mode="json", include=given.keys() - {"name"})
-            request = {**inherited, **request, "rerun": {"campaign": earlier, "which": which}}
-        if dry_run:
-            plan = client.dry_run(request)
-            print(f"{plural(plan.jobs, 'job')}: {plural(plan.cases, 'case')} of {plural(plan.functions, 'function')}")
-            print(f"on {', '.join(plan.targets)}")
-            seconds = plan.estimate.seconds
-            print(f"estimated time: {'unknown' if seconds is None else duration(seconds)}")
-            return
-        campaign = client.submit(request)
-        print(campaign.id, flush=True)
-        if not wait and not fail_on:
-            return
-        ended, matrix, summary = _wait(client, campaign.id)
-    out = console()
-    print_matrix(matrix, out)
-    print_summary(summary, out)
-    if fail_on and (ended.state == "cancelled" or any(getattr(ended.counters, each) for each in fail_on)):
+    request = present(
+        name=name,
+        suite=suite,
+        targets=split(targets) or None,
+        functions=split(functions) or None,
+        runs=runs,
+        timeout_s=timeout,
+        timing=timing,
+    )
+    if rerun is not None:
+        which, earlier = rerun
+        # What is not given is as it was.
+        inherited = client.campaign(earlier).model_dump(mode="json", include=INHERITED)
+        request = {**inherited, **request, "rerun": {"campaign": earlier, "which": which}}
+    if dry_run:
+        plan = client.dry_run(request)
+        print(f"{plural(plan.jobs, 'job')}: {plural(plan.cases, 'case')} of {plural(plan.functions, 'function')}")
+        print(f"on {', '.join(plan.targets)}")
+        seconds = plan.estimate.seconds
+        print(f"estimated time: {'unknown' if seconds is None else duration(seconds)}")
+        return
+    campaign = client.submit(request)
+    print(campaign.id, flush=True)
+    if not wait and not fail_on:
+        return
+    ended, matrix, summary = _wait(client, campaign.id)
+    print_results(matrix, summary, console())
+    if fail_on and (ended.state == "cancelled" or any(getattr(ended.counters, verdict) for verdict in fail_on)):
         raise typer.Exit(1)
 
 
-def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage, list[Section]]:
-    """Show progress until the campaign has ended; the campaign, its matrix and its summary."""
+def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage, Sequence[Section]]:
+    """Show progress until the campaign has ended. Returns it with its matrix and its summary."""
     campaign: CampaignDetail | None = None
     try:
         with Board() as board:
-            patience = of_campaigns(board.say, client.url, campaign_id)
-            for campaign in follow(client, campaign_id, patience):
+            watch = OutageWatch(board.say, client.url, campaign_id)
+            for campaign in watch.follow(client, campaign_id):
                 board.show(bars(campaign))
-            matrix = patience.ask(lambda: client.matrix(campaign_id))
-            summary = patience.ask(lambda: client.summary(campaign_id))
+            matrix = watch.retry(lambda: client.matrix(campaign_id))
+            summary = watch.retry(lambda: client.summary(campaign_id))
     except KeyboardInterrupt:
         print(
             f"campaign {campaign_id} goes on: `portolan status {campaign_id}` shows it, "
@@ -111,24 +110,23 @@ def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage,
     return campaign, matrix, summary
 
 
+@with_client
 def status(
+    client: Client,
     campaign_id: Annotated[int | None, typer.Argument(metavar="[CAMPAIGN]", min=1, show_default=False)] = None,
     as_json: AsJson = False,
-    url: Url = None,
-    data_dir: DataDir = None,
 ) -> None:
     """List the latest campaigns, or tell of one."""
-    with connect(url, data_dir) as client:
-        if campaign_id is None:
-            page = client.campaigns()
-            if as_json:
-                print(json.dumps([each.model_dump(mode="json") for each in page.campaigns], indent=2))
-            else:
-                _print_list(page.campaigns)
-            return
-        campaign = client.campaign(campaign_id)
+    if campaign_id is None:
+        page = client.campaigns()
+        if as_json:
+            print_json(page.campaigns)
+        else:
+            _print_list(page.campaigns)
+        return
+    campaign = client.campaign(campaign_id)
     if as_json:
-        print(campaign.model_dump_json(indent=2))
+        print_json(campaign)
     else:
         _print_one(campaign)
 
@@ -138,16 +136,16 @@ def _print_list(campaigns: list[Campaign]) -> None:
         ("id", "name", "state", "done", "failed", "incomplete", "left", "submitted"),
         [
             (
-                str(each.id),
-                each.name,
-                each.state,
-                f"{settled(each.counters)}/{each.counters.total}",
-                str(each.counters.failed),
-                str(each.counters.incomplete),
-                duration(each.estimate.seconds) if each.state == "running" else "",
-                f"{each.created_at:%Y-%m-%d %H:%M}",
+                str(campaign.id),
+                campaign.name,
+                campaign.state,
+                f"{settled(campaign.counters)}/{campaign.counters.total}",
+                str(campaign.counters.failed),
+                str(campaign.counters.incomplete),
+                duration(campaign.estimate.seconds) if campaign.state == "running" else "",
+                f"{campaign.created_at:%Y-%m-%d %H:%M}",
             )
-            for each in campaigns
+            for campaign in campaigns
         ],
         empty="no campaign yet: `portolan submit` makes one",
     )
@@ -167,17 +165,17 @@ def _print_one(campaign: CampaignDetail) -> None:
         ("target", "hardware", "done", "passed", "failed", "skipped", "incomplete", "cancelled", "left", "runners"),
         [
             (
-                each.target,
-                each.hardware,
-                f"{settled(each.counters)}/{each.counters.total}",
+                target.target,
+                target.hardware,
+                f"{settled(target.counters)}/{target.counters.total}",
                 *(
-                    str(getattr(each.counters, word))
+                    str(getattr(target.counters, word))
                     for word in ("passed", "failed", "skipped", "incomplete", "cancelled")
                 ),
-                duration(each.estimate.seconds) if campaign.state == "running" else "",
-                str(each.live_runners),
+                duration(target.estimate.seconds) if campaign.state == "running" else "",
+                str(target.live_runners),
             )
-            for each in campaign.by_target
+            for target in campaign.by_target
         ],
         empty="it has no target",
     )
@@ -187,9 +185,9 @@ def _print_one(campaign: CampaignDetail) -> None:
                 print(f"{target.target}: {sentence}")
 
 
-def cancel(campaign_id: CampaignId, url: Url = None, data_dir: DataDir = None) -> None:
+@with_client
+def cancel(client: Client, campaign_id: CampaignId) -> None:
     """Cancel what is not done yet; the outcomes so far stay."""
-    with connect(url, data_dir) as client:
-        campaign = client.cancel(campaign_id)
+    campaign = client.cancel(campaign_id)
     counters = campaign.counters
     print(f"campaign {campaign_id}: {plural(counters.cancelled, 'job')} cancelled, {counters.done} were done")

@@ -1,10 +1,10 @@
-"""A client of the REST API for the command line: every failure becomes one line."""
+"""The client of the REST API for the command line: every failure becomes one line."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,15 +25,14 @@ from coordinator.results.outcomes.models import OutcomePage
 from coordinator.results.summary import Section, Summary
 from protocol.problems import Problem
 
+ANSWER_S = 60.0
 SILENCE_S = 30.0
 """A stream of events that says nothing for this long is dead; the coordinator speaks every 10 s."""
-EXPORT_SILENCE_S = 600.0
-"""Parquet is written whole before its first byte comes."""
-IMPORT_SILENCE_S = 600.0
-"""A bundle is checked and stored whole before there is an answer."""
+WHOLE_S = 600.0
+"""A file is made whole before its first byte comes, and a bundle is stored whole before there is an answer."""
 
 AWAY = (httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.GATEWAY_TIMEOUT)
-"""Said without a problem, by a proxy in front of a coordinator that is away."""
+"""Statuses of a proxy in front of a coordinator that is away; it sends no problem details with them."""
 
 MATRIX_ROWS = 5000
 """Functions of a matrix that are read at once."""
@@ -41,7 +40,7 @@ REFRESH_WAIT_S = 120.0
 REFRESH_LOOK_S = 1.0
 """A large campaign's matrix is brought up to date beside the requests, a while after its end."""
 
-Query = Mapping[str, str | int]
+Query = Mapping[str, str | int | None]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -54,11 +53,7 @@ class Client:
             host = urlsplit(url).hostname or ""
             # A proxy for the world outside is none for this machine, whatever the environment says.
             local = host == "localhost" or host == "::1" or host.startswith("127.")
-            self._http = httpx.Client(
-                base_url=f"{url}/api/v1",
-                timeout=httpx.Timeout(60.0, connect=5.0),
-                trust_env=not local,
-            )
+            self._http = httpx.Client(base_url=f"{url}/api/v1", timeout=_timeout(ANSWER_S), trust_env=not local)
         except (ValueError, httpx.InvalidURL) as error:
             raise CoordinatorError(f"'{url}' is not a URL: write it like {DEFAULT_URL}") from error
 
@@ -70,81 +65,68 @@ class Client:
 
     def submit(self, request: Mapping[str, Any]) -> CampaignDetail:
         """Plan and queue a campaign."""
-        return self._read(CampaignDetail, self._call("POST", "/campaigns", json=dict(request)))
+        return self._parse(CampaignDetail, self._send("POST", "/campaigns", json=dict(request)))
 
     def dry_run(self, request: Mapping[str, Any]) -> DryRun:
-        """What ``submit`` would plan."""
-        return self._read(DryRun, self._call("POST", "/campaigns", json={**request, "dry_run": True}))
+        """Return the plan of a campaign, of which nothing is stored."""
+        return self._parse(DryRun, self._send("POST", "/campaigns", json={**request, "dry_run": True}))
 
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
-        """The campaign of the bundle, and whether it is new there."""
-        query = {} if name is None else {"name": name}
-        timeout = httpx.Timeout(IMPORT_SILENCE_S, connect=5.0)
+        """Return the campaign of the bundle, and whether it is new there."""
         with path.open("rb") as file:
-            answer = self._call("POST", "/bundles", params=query, content=file, timeout=timeout)
-        return self._read(CampaignDetail, answer), answer.status_code == httpx.codes.CREATED
+            answer = self._send("POST", "/bundles", query={"name": name}, content=file, within_s=WHOLE_S)
+        return self._parse(CampaignDetail, answer), answer.status_code == httpx.codes.CREATED
 
     def campaigns(self, limit: int = 50) -> CampaignPage:
-        return self._read(CampaignPage, self._call("GET", "/campaigns", params={"limit": limit}))
+        return self._get(CampaignPage, "/campaigns", {"limit": limit})
 
     def campaign(self, campaign_id: int) -> CampaignDetail:
-        return self._read(CampaignDetail, self._call("GET", f"/campaigns/{campaign_id}"))
+        return self._get(CampaignDetail, f"/campaigns/{campaign_id}")
 
     def cancel(self, campaign_id: int) -> CampaignDetail:
-        return self._read(CampaignDetail, self._call("POST", f"/campaigns/{campaign_id}/cancel"))
+        return self._parse(CampaignDetail, self._send("POST", f"/campaigns/{campaign_id}/cancel"))
 
     def matrix(self, campaign_id: int, function: str | None = None, device: str | None = None) -> MatrixPage:
-        """The whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""
-        query: dict[str, str | int] = {"limit": MATRIX_ROWS}
-        if function is not None:
-            query["q"] = f"function:{function}"
-        if device is not None:
-            query["device"] = device
+        """Return the whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""
+        query = {"limit": MATRIX_ROWS, "device": device, "q": function and f"function:{function}"}
+
+        def page(offset: int) -> MatrixPage:
+            return self._get(MatrixPage, f"/campaigns/{campaign_id}/matrix", {**query, "offset": offset})
+
         deadline = time.monotonic() + REFRESH_WAIT_S
-        page = self._matrix(campaign_id, query)
-        while not page.freshness.current and page.state != "running" and time.monotonic() < deadline:
+        while not (matrix := page(0)).freshness.current and matrix.state != "running" and time.monotonic() < deadline:
             time.sleep(REFRESH_LOOK_S)
-            page = self._matrix(campaign_id, query)
-        while len(page.rows) < page.found:
-            more = self._matrix(campaign_id, {**query, "offset": len(page.rows)})
-            page = page.model_copy(update={"rows": [*page.rows, *more.rows]})
-            if not more.rows:
-                break
-        return page
+        while len(matrix.rows) < matrix.found and (more := page(len(matrix.rows)).rows):
+            matrix = matrix.model_copy(update={"rows": [*matrix.rows, *more]})
+        return matrix
 
-    def _matrix(self, campaign_id: int, query: Query) -> MatrixPage:
-        return self._read(MatrixPage, self._call("GET", f"/campaigns/{campaign_id}/matrix", params=query))
-
-    def summary(self, campaign_id: int, function: str | None = None, device: str | None = None) -> list[Section]:
-        """The campaign in sentences, as its report has them."""
-        query = {name: value for name, value in {"function": function, "device": device}.items() if value}
-        timeout = httpx.Timeout(EXPORT_SILENCE_S, connect=5.0)
-        answer = self._call("GET", f"/campaigns/{campaign_id}/summary", params=query, timeout=timeout)
-        return list(self._read(Summary, answer).sections)
+    def summary(self, campaign_id: int, function: str | None = None, device: str | None = None) -> Sequence[Section]:
+        """Return the campaign in sentences, as its report has them."""
+        query = {"function": function, "device": device}
+        return self._get(Summary, f"/campaigns/{campaign_id}/summary", query, within_s=WHOLE_S).sections
 
     def compare(self, a: str, b: str, verdict: str) -> Compared:
-        return self._read(Compared, self._call("GET", "/compare", params={"a": a, "b": b, "verdict": verdict}))
+        return self._get(Compared, "/compare", {"a": a, "b": b, "verdict": verdict})
 
     def history(self, framework: str, function: str) -> History:
-        return self._read(History, self._call("GET", f"/history/{quote(framework)}/{quote(function)}"))
+        return self._get(History, f"/history/{quote(framework)}/{quote(function)}")
 
     def outcomes(self, campaign_id: int, filters: Query, page: int = 1000) -> Iterator[dict[str, Any]]:
-        """All outcomes that the filters let through, page by page."""
+        """Yield all outcomes that the filters let through, read page by page."""
         after: int | None = 0
         while after is not None:
             query = {**filters, "after": after, "limit": page}
-            answer = self._read(OutcomePage, self._call("GET", f"/campaigns/{campaign_id}/outcomes", params=query))
+            answer = self._get(OutcomePage, f"/campaigns/{campaign_id}/outcomes", query)
             yield from answer.outcomes
             after = answer.next
 
     def export(self, campaign_id: int, format: str, filters: Query) -> Iterator[bytes]:
-        """The outcomes as one file, in pieces."""
-        query = {**filters, "format": format}
-        with self._stream(f"/campaigns/{campaign_id}/outcomes", query, EXPORT_SILENCE_S) as answer:
+        """Yield the outcomes as one file, in pieces."""
+        with self._stream(f"/campaigns/{campaign_id}/outcomes", {**filters, "format": format}, WHOLE_S) as answer:
             yield from answer.iter_bytes()
 
     def progress(self, campaign_id: int) -> Iterator[CampaignDetail]:
-        """The campaign now, whenever something changes, and at its end, until the coordinator is away."""
+        """Yield the campaign now, whenever something changes, and at its end, until the coordinator is away."""
         with self._stream(f"/campaigns/{campaign_id}/events", {}, SILENCE_S) as answer:
             try:
                 for event in EventSource(answer).iter_sse():
@@ -152,50 +134,53 @@ class Client:
                         raise CoordinatorAwayError(Problem.model_validate_json(event.data).detail)
                     yield CampaignDetail.model_validate_json(event.data)
             except (SSEError, ValidationError) as error:
-                raise self._stranger() from error
+                raise self._not_ours() from error
         raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early")
 
     def reclassify(self, campaign_id: int | None) -> Reclassified:
-        """Today's rules on the stored evidence of one campaign, or of all."""
+        """Apply today's rules to the stored evidence of one campaign, or of all."""
         path = "/reclassify" if campaign_id is None else f"/campaigns/{campaign_id}/reclassify"
-        timeout = httpx.Timeout(EXPORT_SILENCE_S, connect=5.0)
-        return self._read(Reclassified, self._call("POST", path, timeout=timeout))
+        return self._parse(Reclassified, self._send("POST", path, within_s=WHOLE_S))
 
     def override(self, campaign_id: int, request: Mapping[str, Any]) -> Override:
-        return self._read(Override, self._call("PUT", f"/campaigns/{campaign_id}/overrides", json=dict(request)))
+        return self._parse(Override, self._send("PUT", f"/campaigns/{campaign_id}/overrides", json=dict(request)))
 
     def undo_override(self, campaign_id: int, case: str, target: str) -> None:
-        self._call("DELETE", f"/campaigns/{campaign_id}/overrides", params={"case": case, "target": target})
+        self._send("DELETE", f"/campaigns/{campaign_id}/overrides", query={"case": case, "target": target})
 
     def overrides(self, campaign_id: int) -> list[Override]:
-        return self._read(OverrideList, self._call("GET", f"/campaigns/{campaign_id}/overrides")).overrides
+        return self._get(OverrideList, f"/campaigns/{campaign_id}/overrides").overrides
 
     def runners(self) -> list[Runner]:
-        return self._read(RunnerList, self._call("GET", "/runners")).runners
+        return self._get(RunnerList, "/runners").runners
 
     def register(self, url: str, secret: str) -> Runner:
-        return self._read(Runner, self._call("POST", "/runners", json={"url": url, "secret": secret}))
+        return self._parse(Runner, self._send("POST", "/runners", json={"url": url, "secret": secret}))
 
     def remove(self, runner_id: int) -> None:
-        self._call("DELETE", f"/runners/{runner_id}")
+        self._send("DELETE", f"/runners/{runner_id}")
 
     def get_json(self, path: str, query: Query) -> dict[str, Any]:
-        """What a call answers that has no model here."""
-        answer = self.get_bytes(path, query)
+        """Return an answer that has no model here."""
         try:
-            said: dict[str, Any] = json.loads(answer)
+            answer: dict[str, Any] = json.loads(self.get_bytes(path, query))
         except ValueError as error:
-            raise self._stranger() from error
-        return said
+            raise self._not_ours() from error
+        return answer
 
     def get_bytes(self, path: str, query: Query) -> bytes:
-        """A file that is made while we wait."""
-        timeout = httpx.Timeout(EXPORT_SILENCE_S, connect=5.0)
-        return self._call("GET", path, params=query, timeout=timeout).content
+        """Return a file that is made while we wait."""
+        return self._send("GET", path, query=query, within_s=WHOLE_S).content
 
-    def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
+    def _get(self, model: type[Model], path: str, query: Query | None = None, within_s: float = ANSWER_S) -> Model:
+        return self._parse(model, self._send("GET", path, query=query, within_s=within_s))
+
+    def _send(
+        self, method: str, path: str, *, query: Query | None = None, within_s: float = ANSWER_S, **body: Any
+    ) -> httpx.Response:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
         try:
-            answer = self._http.request(method, path, **more)
+            answer = self._http.request(method, path, params=given, timeout=_timeout(within_s), **body)
         except httpx.HTTPError as error:
             raise self._away(error) from error
         if answer.is_error:
@@ -204,9 +189,8 @@ class Client:
 
     @contextmanager
     def _stream(self, path: str, query: Query, silence_s: float) -> Iterator[httpx.Response]:
-        timeout = httpx.Timeout(silence_s, connect=5.0)
         try:
-            with self._http.stream("GET", path, params=query, timeout=timeout) as answer:
+            with self._http.stream("GET", path, params=query, timeout=_timeout(silence_s)) as answer:
                 if answer.is_error:
                     answer.read()
                     raise self._refusal(answer)
@@ -214,26 +198,26 @@ class Client:
         except httpx.HTTPError as error:
             raise self._away(error) from error
 
-    def _read(self, model: type[Model], answer: httpx.Response) -> Model:
+    def _parse(self, model: type[Model], answer: httpx.Response) -> Model:
         try:
             return model.model_validate_json(answer.content)
         except ValidationError as error:
-            raise self._stranger() from error
+            raise self._not_ours() from error
 
     def _refusal(self, answer: httpx.Response) -> CoordinatorError:
         if answer.status_code == httpx.codes.UNAUTHORIZED:
-            return self._stranger()  # a runner's word: a coordinator asks nobody for a secret
+            return self._not_ours()  # the answer of a runner: a coordinator asks nobody for a secret
         try:
             detail = Problem.model_validate_json(answer.content).detail
         except ValidationError:
             if answer.status_code in AWAY:
                 return CoordinatorAwayError(f"the coordinator at {self.url} is away ({answer.status_code})")
-            return self._stranger()
+            return self._not_ours()
         if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
             return CoordinatorAwayError(detail)
         return CoordinatorError(detail.removeprefix("body.").replace(": Value error, ", ": "))
 
-    def _stranger(self) -> CoordinatorError:
+    def _not_ours(self) -> CoordinatorError:
         return CoordinatorError(
             f"what answers at {self.url} is no coordinator of this version: give another address with --url"
         )
@@ -246,3 +230,7 @@ class Client:
         if isinstance(error, httpx.UnsupportedProtocol):
             return CoordinatorError(f"'{self.url}' is not a URL: write it like {DEFAULT_URL}")
         return CoordinatorAwayError(f"the coordinator at {self.url} went away in the middle of its answer")
+
+
+def _timeout(silence_s: float) -> httpx.Timeout:
+    return httpx.Timeout(silence_s, connect=5.0)

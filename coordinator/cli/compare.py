@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.options import AsJson, DataDir, Url, connect
+from coordinator.cli.client import Client
+from coordinator.cli.options import AsJson, with_client
+from coordinator.cli.tables import print_json
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural, ratio
 from coordinator.results.comparison.models import Change, Compared, ComparedPair, Half, LatencyChange
@@ -26,7 +28,9 @@ class FailOn(StrEnum):
     slower = "slower"
 
 
+@with_client
 def compare(
+    client: Client,
     a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
     b: Annotated[str, typer.Argument(metavar="B", help="What to set against it.")],
     verdict: Annotated[
@@ -35,33 +39,25 @@ def compare(
     fail_on: Annotated[
         list[FailOn] | None, typer.Option("--fail-on", help="Exit with 1 if there is one; may be given twice.")
     ] = None,
-    json: AsJson = False,
-    url: Url = None,
-    data_dir: DataDir = None,
+    as_json: AsJson = False,
 ) -> None:
     """Say what fails on A and passes on B, the other way round, and what became slower or faster."""
-    with connect(url, data_dir) as client:
-        found = client.compare(a, b, verdict)
-    if json:
-        print(found.model_dump_json(indent=2))
+    found = client.compare(a, b, verdict)
+    if as_json:
+        print_json(found)
     else:
-        for line in told(found):
-            print(line)
+        print("\n".join(_lines(found)))
     if fail_on and not found.pairs:
         raise CoordinatorError("nothing of these two can be compared, so nothing can be said of what is new")
-    if any(happened(found, each) for each in fail_on or ()):
+    regressions = FailOn.regression in (fail_on or ()) and any(p.verdicts.counts.regressions for p in found.pairs)
+    slower = FailOn.slower in (fail_on or ()) and any(pair.latencies.slower for pair in found.pairs)
+    if regressions or slower:
         raise typer.Exit(1)
 
 
-def happened(found: Compared, what: FailOn) -> bool:
-    if what is FailOn.regression:
-        return any(pair.verdicts.counts.regressions for pair in found.pairs)
-    return any(pair.latencies.slower for pair in found.pairs)
-
-
-def told(found: Compared) -> list[str]:
-    """The comparison in lines of text."""
-    lines = [f"not compared: {each.target}: {each.why}" for each in found.left_out]
+def _lines(found: Compared) -> list[str]:
+    """Return the comparison in lines of text."""
+    lines = [f"not compared: {target.target}: {target.why}" for target in found.left_out]
     if not found.pairs:
         lines.append("nothing of these two can be compared")
     for pair in found.pairs:
@@ -78,7 +74,7 @@ def _pair(pair: ComparedPair) -> list[str]:
         *(f"  {note}" for note in pair.notes),
     ]
     for kind in ("regression", "fix"):
-        lines += _listed([_change(each) for each in pair.verdicts.changes if each.kind == kind])
+        lines += _listed([_change(change) for change in pair.verdicts.changes if change.kind == kind])
     if speed.refused:
         return [*lines, f"  latency not compared: {speed.refused}"]
     lines.append(
@@ -86,7 +82,7 @@ def _pair(pair: ComparedPair) -> list[str]:
         f"{speed.insufficient} with insufficient data"
     )
     for word in ("slower", "faster"):
-        lines += _listed([_latency(each) for each in speed.changes if each.change == word])
+        lines += _listed([_latency(change) for change in speed.changes if change.change == word])
     return lines
 
 
@@ -95,17 +91,17 @@ def _listed(lines: list[str]) -> list[str]:
     return lines[:LISTED] + more
 
 
-def _change(each: Change) -> str:
-    return f"    {each.kind}: {each.function}: {_half(each.a)} → {_half(each.b)}"
+def _change(change: Change) -> str:
+    return f"    {change.kind}: {change.function}: {_half(change.a)} → {_half(change.b)}"
 
 
-def _half(each: Half | None) -> str:
-    if each is None:
+def _half(half: Half | None) -> str:
+    if half is None:
         return "no outcome"
-    cause = f" ({each.cause})" if each.cause else ""
-    return f"{each.verdict} {each.passed}/{each.total}{cause}"
+    cause = f" ({half.cause})" if half.cause else ""
+    return f"{half.verdict} {half.passed}/{half.total}{cause}"
 
 
-def _latency(each: LatencyChange) -> str:
-    interval = "" if each.interval is None else f" ({ratio(each.interval[0])} to {ratio(each.interval[1])})"
-    return f"    {each.change}: {each.function}: {ratio(each.ratio)}{interval}"
+def _latency(change: LatencyChange) -> str:
+    interval = "" if change.interval is None else f" ({ratio(change.interval[0])} to {ratio(change.interval[1])})"
+    return f"    {change.change}: {change.function}: {ratio(change.ratio)}{interval}"

@@ -1,7 +1,8 @@
-"""``portolan demo``: from nothing to a chart of this machine, in one command.
+"""``portolan demo``: from nothing to a chart of this machine, or of another coordinator's runners, in one command.
 
-One environment (a framework's) after the other is set up; as soon as one is ready its
-targets get runners and a campaign of their own, while the next is still being set up.
+One environment (a framework's) after the other is set up; as soon as one is ready its targets get
+runners and a campaign of their own, while the next is still being set up. One loop drives all of it,
+which also keeps the runners alive.
 """
 
 from __future__ import annotations
@@ -9,178 +10,197 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from coordinator.cli import elsewhere
+from coordinator.campaigns.models import CampaignDetail
 from coordinator.cli.client import Client
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
-from coordinator.cli.elsewhere import NAME, Follower, Work, cancel_leftovers
-from coordinator.cli.local import KNOWN_TARGETS, Instance, LocalRunner, Say, stoppable
-from coordinator.cli.matrix import print_matrix, print_summary
+from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
+from coordinator.cli.matrix import print_results
 from coordinator.cli.options import DataDir, split
-from coordinator.cli.patience import of_campaigns
+from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.processes import Child
-from coordinator.cli.progress import Bar, Board
+from coordinator.cli.progress import Bar, Board, bars
 from coordinator.cli.report import write_report
 from coordinator.cli.tables import console
-from coordinator.cli.up import TEND_EVERY_S, targets_of
-from coordinator.errors import CoordinatorAwayError, InstanceError, PortolanError
+from coordinator.errors import CoordinatorAwayError, CoordinatorError, InstanceError, PortolanError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
 
+NAME = "demo"
 HOPELESS_STARTS = 5
 """A runner that ended this often in a row takes its campaign with it."""
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
 """Frameworks whose environment we know how to set up; others are there or are not."""
+RUNNERS_LIMIT_S = 180.0
+"""How long to wait for runners that have been asked for by name; importing a framework takes its time."""
 
-Stage = Literal["waiting", "setting up", "starting", "charting", "charted", "left out"]
+Work = dict[str, Any]
+"""The members of a submission that are the same for each campaign of a demo: the functions, and how many runs."""
+Results = tuple[MatrixPage, Sequence[Section]]
+T = TypeVar("T")
+Steps = Generator[Sequence[Bar | str], None, T]
+"""The way to a chart, step by step. Each step yields its rows for the board, and does not wait."""
 
 
-@dataclass
-class Environment:
-    """The targets that share one framework's environment, on their way to a chart."""
+class Follower:
+    """Follows one campaign in a thread, because the loop must not wait; ``latest`` is its newest state."""
 
-    framework: str
-    targets: list[str]
-    state: Stage = "waiting"
-    setup: Child | None = None
-    runners: list[LocalRunner] = field(default_factory=list)
-    follower: Follower | None = None
-    since: float = field(default_factory=time.monotonic)
+    def __init__(self, url: str, campaign: CampaignDetail, say: Callable[[str], None]) -> None:
+        self.latest = campaign
+        self.error: PortolanError | None = None
+        self._url = url
+        self._watch = OutageWatch(say, url, campaign.id)
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
 
     @property
-    def over(self) -> bool:
-        return self.state in ("charted", "left out")
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
 
-    def rows(self) -> list[Bar | str]:
-        """How it stands, for the board."""
-        elapsed = duration(time.monotonic() - self.since)
-        if self.state == "setting up" and self.setup is not None:
-            said = self.setup.lines[-1] if self.setup.lines else "looking"
-            return [f"{self.framework}: environment, {elapsed}: {said}"]
-        if self.state == "starting":
-            return [f"{each.target}: starting its runner, {elapsed}" for each in self.runners if each.id is None]
-        if self.state == "charting" and self.follower is not None:
-            return [*self.follower.bars()]
-        return []
+    def _follow(self) -> None:
+        try:
+            with Client(self._url) as client:
+                for campaign in self._watch.follow(client, self.latest.id):
+                    self.latest = campaign
+        except PortolanError as error:
+            self.error = error
 
 
 class Demo:
-    """Drives all environments from one loop, which also keeps the runners alive."""
+    """The campaigns of a demo on one coordinator."""
 
-    def __init__(self, instance: Instance, board: Board, environments: Sequence[Environment], work: Work) -> None:
-        self._instance = instance
-        self._board = board
-        self._environments = environments
+    def __init__(self, client: Client, board: Board, work: Work) -> None:
+        self.client = client
+        self.board = board
+        self.watch = OutageWatch(board.say, client.url)
+        self.campaigns: list[int] = []
         self._work = work
-        self._patience = of_campaigns(board.say, instance.url)
+        # What an interrupted demo left queued would go before ours.
+        self.watch.retry(self._cancel_leftovers)
 
-    def run(self) -> None:
-        """Until every environment is charted or left out."""
-        with Client(self._instance.url) as client:
-            self._patience.ask(lambda: cancel_leftovers(client, NAME, self._board.say))
-        try:
-            while not all(each.over for each in self._environments):
-                self._begin_next_setup()
-                self._instance.tend()
-                for environment in self._environments:
-                    self._advance(environment)
-                self._board.show([row for each in self._environments for row in each.rows()])
-                time.sleep(TEND_EVERY_S)
-        finally:
-            for environment in self._environments:
-                if environment.setup is not None:
-                    environment.setup.stop()
+    def drive(self, ways: Sequence[Steps[None]], tend: Callable[[], None] = lambda: None) -> None:
+        """Take every way to its end, one step of each at a time."""
+        with ExitStack() as stack:
+            for way in ways:
+                stack.callback(way.close)
+            while steps := [rows for way in ways if (rows := next(way, None)) is not None]:
+                self.board.show([row for rows in steps for row in rows])
+                tend()
+                time.sleep(LOOK_EVERY_S)
+        self.board.show([])
 
-    def _begin_next_setup(self) -> None:
-        """One at a time: the first chart comes soonest if the first environment has the network to itself."""
-        if any(each.state == "setting up" for each in self._environments):
-            return
-        for environment in self._environments:
-            if environment.state == "waiting":
-                if environment.framework in OURS:
-                    devices = [target.partition("/")[2] for target in environment.targets]
-                    command = [sys.executable, "-P", "-m", "runners", "setup", environment.framework, *devices]
-                    environment.setup = Child(command)
-                self._turn(environment, "setting up")
-                return
+    def chart(self, targets: Sequence[str]) -> Steps[None]:
+        """Chart targets whose runners are online."""
+        yield from self.follow((yield from self.submit(targets)))
 
-    def _advance(self, environment: Environment) -> None:
-        match environment.state:
-            case "setting up":
-                self._check_setup(environment)
-            case "starting":
-                self._check_runners(environment)
-            case "charting":
-                self._check_campaign(environment)
-
-    def _check_setup(self, environment: Environment) -> None:
-        status = environment.setup.ended() if environment.setup is not None else 0
-        if status is None:
-            return
-        if status != 0:
-            assert environment.setup is not None
-            self._leave_out(environment, f"its environment could not be set up: {environment.setup.complaint}")
-            return
-        if environment.setup is not None:
-            took = duration(time.monotonic() - environment.since)
-            self._board.say(f"{environment.framework}: environment ready after {took}")
-        environment.runners = self._instance.serve(environment.targets)
-        self._turn(environment, "starting")
-
-    def _check_runners(self, environment: Environment) -> None:
-        if any(each.state != "left out" and each.id is None for each in environment.runners):
-            return
-        serving = [each.target for each in environment.runners if each.id is not None]
-        if not serving:
-            self._turn(environment, "left out")
-            return
-        with Client(self._instance.url) as client:
+    def submit(self, targets: Sequence[str]) -> Steps[CampaignDetail]:
+        """Submit a campaign on these targets, as soon as the coordinator is there."""
+        while True:
             try:
-                campaign = client.submit({"name": NAME, "targets": serving, **self._work})
+                campaign = self.client.submit({"name": NAME, "targets": targets, **self._work})
             except CoordinatorAwayError as error:
-                # Again at the next look; what was queued all the same is cancelled by the next demo.
-                self._patience.lost(error)
+                # What was queued all the same is cancelled by the next demo.
+                self.watch.failed(error)
+                yield []
+                continue
+            self.watch.succeeded()
+            self.campaigns.append(campaign.id)
+            self.board.say(
+                f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(targets)}, "
+                f"{plural(campaign.runs, 'run')} of each case"
+            )
+            return campaign
+
+    def follow(self, campaign: CampaignDetail, is_hopeless: Callable[[], bool] = lambda: False) -> Steps[None]:
+        """Show the campaign's progress until it has ended. One that is hopeless is cancelled."""
+        follower = Follower(self.client.url, campaign, self.board.say)
+        while not follower.ended:
+            if is_hopeless():
+                with suppress(PortolanError):
+                    self.client.cancel(campaign.id)
+            yield bars(follower.latest)
+        if follower.error is not None:
+            raise follower.error
+
+    def results(self, tend: Callable[[], None] = lambda: None) -> list[Results]:
+        """Return the matrix and the summary of each campaign; ``tend`` brings back a database of ours that is away."""
+        watch = OutageWatch(self.board.say, self.client.url, *self.campaigns)
+
+        def read(campaign: int) -> Results:
+            tend()
+            return self.client.matrix(campaign), self.client.summary(campaign)
+
+        return [watch.retry(partial(read, campaign)) for campaign in self.campaigns]
+
+    def _cancel_leftovers(self) -> None:
+        for campaign in self.client.campaigns().campaigns:
+            if campaign.name == NAME and campaign.state == "running":
+                self.client.cancel(campaign.id)
+                self.board.say(f"campaign {campaign.id}, of a demo that was interrupted: cancelled")
+
+
+class LocalDemo:
+    """The ways of this machine's frameworks to their charts: environment, runners, campaign."""
+
+    def __init__(self, demo: Demo, instance: Instance) -> None:
+        self._demo = demo
+        self._instance = instance
+        self._setting_up = False
+
+    def chart(self, framework: str, targets: Sequence[str]) -> Steps[None]:
+        """Chart the targets that share one framework's environment."""
+        # One at a time: the first chart comes soonest if the first environment has the network to itself.
+        while self._setting_up:
+            yield []
+        self._setting_up = framework in OURS
+        if self._setting_up:
+            failure = yield from self._set_up(framework, targets)
+            self._setting_up = False
+            if failure is not None:
+                self._leave_out(targets, f"its environment could not be set up: {failure}")
                 return
-            except PortolanError as error:
-                self._leave_out(environment, str(error))
-                return
-        self._patience.heard()
-        self._board.say(
-            f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(serving)}, "
-            f"{plural(campaign.runs, 'run')} of each case"
-        )
-        environment.follower = Follower(self._instance.url, campaign, self._board.say)
-        self._turn(environment, "charting")
+        runners, began = self._instance.serve(targets), time.monotonic()
+        while waiting := [runner.target for runner in runners if runner.id is None and runner.state != "left out"]:
+            elapsed = duration(time.monotonic() - began)
+            yield [f"{target}: starting its runner, {elapsed}" for target in waiting]
+        serving = [runner for runner in runners if runner.id is not None]
+        if not serving:
+            return
+        try:
+            campaign = yield from self._demo.submit([runner.target for runner in serving])
+        except PortolanError as error:
+            self._leave_out(targets, str(error))
+            return
+        yield from self._demo.follow(campaign, lambda: all(runner.failures >= HOPELESS_STARTS for runner in serving))
 
-    def _check_campaign(self, environment: Environment) -> None:
-        assert environment.follower is not None
-        if environment.follower.error is not None:
-            raise environment.follower.error
-        if environment.follower.ended:
-            self._turn(environment, "charted")
-        elif all(each.failures >= HOPELESS_STARTS for each in environment.runners if each.id is not None):
-            with Client(self._instance.url) as client, suppress(PortolanError):
-                client.cancel(environment.follower.latest.id)
+    def _set_up(self, framework: str, targets: Sequence[str]) -> Steps[str | None]:
+        """Set up a framework's environment; the result is the reason if that failed."""
+        devices = [target.partition("/")[2] for target in targets]
+        setup, began = Child([sys.executable, "-P", "-m", "runners", "setup", framework, *devices]), time.monotonic()
+        try:
+            while (status := setup.ended()) is None:
+                elapsed = duration(time.monotonic() - began)
+                yield [f"{framework}: environment, {elapsed}: {setup.latest_line or 'looking'}"]
+        finally:
+            setup.stop()
+        if status != 0:
+            return setup.complaint
+        self._demo.board.say(f"{framework}: environment ready after {duration(time.monotonic() - began)}")
+        return None
 
-    def _leave_out(self, environment: Environment, reason: str) -> None:
-        for target in environment.targets:
-            self._board.say(f"{target}: left out, {reason}")
-        self._turn(environment, "left out")
-
-    def _turn(
-        self, environment: Environment, state: Literal["setting up", "starting", "charting", "charted", "left out"]
-    ) -> None:
-        environment.state, environment.since = state, time.monotonic()
+    def _leave_out(self, targets: Sequence[str], reason: str) -> None:
+        for target in targets:
+            self._demo.board.say(f"{target}: left out, {reason}")
 
 
 def demo(
@@ -196,111 +216,107 @@ def demo(
 ) -> None:
     """Set up, start, chart every function on this machine's targets, show the matrix, stop."""
     work: Work = {"runs": runs, **({"functions": split(functions)} if functions is not None else {})}
-    if url is not None:
-        if data_dir is not None:
-            raise InstanceError("--url and --data-dir exclude each other: what is elsewhere keeps its own data")
-        _demo_elsewhere(url.rstrip("/"), targets_of(targets) if targets is not None else None, work)
-        return
-    wanted = targets_of(targets)
-    directory = DataDirectory(data_dir)
-    environments = by_environment(wanted)
-    began = time.monotonic()
+    if url is not None and data_dir is not None:
+        raise InstanceError("--url and --data-dir exclude each other: what is elsewhere keeps its own data")
+    chosen = None if targets is None else parse_targets(targets)
+    directory, began = DataDirectory(data_dir), time.monotonic()
     try:
         with stoppable(), Board() as board:
-            board.say(f"charting {', '.join(wanted)}; data in {directory.path}")
-            with Instance(
-                directory, database=None, host="127.0.0.1", port=DEFAULT_PORT, or_any_port=True, say=board.say
-            ) as instance:
-                board.say(f"watch it at {instance.url}")
-                Demo(instance, board, environments, work).run()
-                board.show([])
-                followers = [each.follower for each in environments if each.follower is not None]
-                if not followers:
-                    raise InstanceError("none of these targets can be served here, for the reasons above")
-                charted = [follower.latest.id for follower in followers]
-                with Client(instance.url) as client:
-                    matrices = _matrices(client, charted, board, instance.tend)
-                    reports = _reports(client, charted, directory, board.say)
-                board.say("stopping")
+            if url is None:
+                results, closing = _chart_here(
+                    directory, KNOWN_TARGETS if chosen is None else chosen, work, board, data_dir
+                )
+            else:
+                results, closing = _chart_elsewhere(url.rstrip("/"), chosen, work, board)
     except KeyboardInterrupt:
-        print(f"interrupted; the data stay in {directory.path}, and the next demo starts over", file=sys.stderr)
+        here = f"the data stay in {directory.path}, and the next demo starts over"
+        elsewhere = f"what was submitted goes on at {url}, and the next demo cancels it"
+        print(f"interrupted; {here if url is None else elsewhere}", file=sys.stderr)
         raise
-    _show(matrices, began)
-    for path in reports:
-        console().print(f"report: {path}", soft_wrap=True)
-    console().print(_further([each.latest.id for each in followers], data_dir), soft_wrap=True)
-
-
-def _demo_elsewhere(url: str, targets: Sequence[str] | None, work: Work) -> None:
-    began = time.monotonic()
-    try:
-        with stoppable(), Board() as board, Client(url) as client:
-            charted = elsewhere.chart(client, targets, work, board)
-            matrices = _matrices(client, charted, board)
-    except KeyboardInterrupt:
-        print(f"interrupted; what was submitted goes on at {url}, and the next demo cancels it", file=sys.stderr)
-        raise
-    _show(matrices, began)
-    shown = "\n".join(f"  {_program()} results {each} --url {url}   every failure" for each in charted)
-    console().print(f"To look further:\n{shown}", soft_wrap=True)
-
-
-def _matrices(
-    client: Client, campaigns: Sequence[int], board: Board, tend: Callable[[], None] = lambda: None
-) -> list[tuple[MatrixPage, list[Section]]]:
-    """The matrix and the summary of each campaign; ``tend`` brings back a database of ours that is away."""
-    patience = of_campaigns(board.say, client.url, *campaigns)
-
-    def matrix(campaign: int) -> tuple[MatrixPage, list[Section]]:
-        tend()
-        return client.matrix(campaign), client.summary(campaign)
-
-    return [patience.ask(partial(matrix, campaign)) for campaign in campaigns]
-
-
-def _reports(client: Client, campaigns: Sequence[int], directory: DataDirectory, say: Say) -> list[Path]:
-    """A file a campaign, in the data directory; a chart without one is still a chart."""
-    written = []
-    for campaign in campaigns:
-        try:
-            written.append(write_report(client, campaign, directory.report(campaign)))
-        except (PortolanError, OSError) as error:
-            say(f"the report of campaign {campaign} could not be written: {error}")
-    return written
-
-
-def _show(matrices: Sequence[tuple[MatrixPage, list[Section]]], began: float) -> None:
     out = console()
-    for matrix, summary in matrices:
-        print_matrix(matrix, out)
-        out.print()
-        print_summary(summary, out)
+    for matrix, summary in results:
+        print_results(matrix, summary, out)
     out.print(f"\ndone after {duration(time.monotonic() - began)}")
+    for line in closing:
+        out.print(line, soft_wrap=True)
 
 
-def by_environment(targets: Sequence[str]) -> list[Environment]:
+def _chart_here(
+    directory: DataDirectory, targets: Sequence[str], work: Work, board: Board, data_dir: Path | None
+) -> tuple[list[Results], list[str]]:
+    """Return the results, and the lines with which the demo closes."""
+    board.say(f"charting {', '.join(targets)}; data in {directory.path}")
+    with local_instance(
+        directory, database=None, host="127.0.0.1", port=DEFAULT_PORT, or_any_port=True, say=board.say
+    ) as instance:
+        board.say(f"watch it at {instance.url}")
+        with Client(instance.url) as client:
+            demo = Demo(client, board, work)
+            local = LocalDemo(demo, instance)
+            demo.drive([local.chart(*group) for group in _by_framework(targets).items()], instance.tend)
+            if not demo.campaigns:
+                raise InstanceError("none of these targets can be served here, for the reasons above")
+            results = demo.results(instance.tend)
+            reports = []
+            for campaign in demo.campaigns:
+                # A chart without a report is still a chart.
+                try:
+                    reports.append(f"report: {write_report(client, campaign, directory.report(campaign))}")
+                except (PortolanError, OSError) as error:
+                    board.say(f"the report of campaign {campaign} could not be written: {error}")
+        board.say("stopping")
+    program, place = _program(), f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
+    return results, [
+        *reports,
+        "To look further:",
+        f"  {program} up{place}   starts everything again on the same data; then, elsewhere,",
+        *(f"  {program} results {campaign}{place}   the matrix and every failure" for campaign in demo.campaigns),
+        f'  psql "$({program} db url{place})"   the views outcome_rows, function_verdicts, function_latencies',
+        f"  {program} submit --wait --runs 3{place}   a campaign as the study made them",
+    ]
+
+
+def _chart_elsewhere(
+    url: str, targets: Sequence[str] | None, work: Work, board: Board
+) -> tuple[list[Results], list[str]]:
+    """Return the results, and the lines with which the demo closes."""
+    with Client(url) as client:
+        demo = Demo(client, board, work)
+        groups = _by_framework(demo.watch.retry(lambda: _online(client, targets, board)))
+        demo.drive([demo.chart(group) for group in groups.values()])
+        shown = [f"  {_program()} results {campaign} --url {url}   every failure" for campaign in demo.campaigns]
+        return demo.results(), ["To look further:", *shown]
+
+
+def _online(client: Client, targets: Sequence[str] | None, board: Board) -> list[str]:
+    """Return the targets to chart: those that are online now, or those asked for as soon as they are."""
+    began = time.monotonic()
+    while True:
+        online = {f"{runner.framework}/{runner.device}" for runner in client.runners() if runner.state == "online"}
+        missing = sorted(set(targets or ()) - online)
+        elapsed = time.monotonic() - began
+        if not missing or elapsed > RUNNERS_LIMIT_S:
+            break
+        board.show([f"waiting for the runners of {', '.join(missing)}, {duration(elapsed)}"])
+        time.sleep(LOOK_EVERY_S)
+    for target in missing:
+        board.say(f"{target}: left out, no runner of it is online after {duration(RUNNERS_LIMIT_S)}")
+    chosen = sorted(online) if targets is None else [target for target in targets if target in online]
+    if not chosen:
+        raise CoordinatorError(f"no runner is online at {client.url}: see `portolan runner list --url {client.url}`")
+    return chosen
+
+
+def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:
     """Targets of one framework share its environment, and so a campaign."""
     groups: dict[str, list[str]] = {}
     for target in targets:
         groups.setdefault(target.split("/")[0], []).append(target)
-    return [Environment(framework, members) for framework, members in groups.items()]
-
-
-def _further(campaigns: Sequence[int], data_dir: Path | None) -> str:
-    program = _program()
-    place = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
-    shown = "\n".join(f"  {program} results {each}{place}   the matrix and every failure" for each in campaigns)
-    return (
-        "To look further:\n"
-        f"  {program} up{place}   starts everything again on the same data; then, elsewhere,\n"
-        f"{shown}\n"
-        f'  psql "$({program} db url{place})"   the views outcome_rows, function_verdicts, function_latencies\n'
-        f"  {program} submit --wait --runs 3{place}   a campaign as the study made them"
-    )
+    return groups
 
 
 def _program() -> str:
-    """How the reader can call this program again from where they are."""
+    """Return the name under which the reader can call this program again from where they are."""
     own = Path(sys.argv[0]).absolute()
     if shutil.which("portolan") == str(own):
         return "portolan"

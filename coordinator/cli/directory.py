@@ -1,4 +1,4 @@
-"""The data directory of a local instance: where it is, who holds it, and what is kept in it.
+"""The data directory of a local instance: its place, its lock and its files.
 
 ::
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ def default_directory() -> Path:
 
 @dataclass(frozen=True)
 class Whereabouts:
-    """What a running instance says of itself in its data directory."""
+    """The addresses of a running instance, as its data directory holds them for other commands."""
 
     url: str
     dsn: str
@@ -67,7 +68,9 @@ class DataDirectory:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Make the directory if need be and keep every other instance out of it."""
-        self._make()
+        if not self.path.exists():
+            self.path.mkdir(parents=True)
+            self.path.chmod(0o711)  # as root, PostgreSQL's user must get through to postgres/
         lock = FolderLock(self.path)
         lock.hold("stop that one, or choose another directory with --data-dir")
         try:
@@ -83,12 +86,12 @@ class DataDirectory:
         write_private(self._whereabouts, json.dumps(vars(whereabouts)))
 
     def running(self) -> Whereabouts | None:
-        """Where the instance that holds this directory answers; None if none runs."""
+        """Return the addresses of the instance that holds this directory; None if none runs."""
         try:
-            said = json.loads(self._whereabouts.read_text())
+            content = json.loads(self._whereabouts.read_text())
             if not FolderLock(self.path).is_held_elsewhere:
                 return None
-            return Whereabouts(said["url"], said["dsn"])
+            return Whereabouts(content["url"], content["dsn"])
         except FileNotFoundError:
             return None
         except PermissionError as error:
@@ -106,14 +109,9 @@ class DataDirectory:
     def _whereabouts(self) -> Path:
         return self.path / "coordinator.json"
 
-    def _make(self) -> None:
-        if not self.path.exists():
-            self.path.mkdir(parents=True)
-            self.path.chmod(0o711)  # as root, PostgreSQL's user must get through to postgres/
-
 
 def find_url(given: str | None, directory: DataDirectory) -> str:
-    """Which coordinator a command speaks to: as given, else the environment's, else the local one's."""
+    """Return the URL of a command's coordinator: as given, else the environment's, else the local one's."""
     if url := given or Variables().url:
         return url.rstrip("/")
     try:
@@ -121,3 +119,10 @@ def find_url(given: str | None, directory: DataDirectory) -> str:
     except DatabaseError:
         found = None  # somebody else's instance: the default address may still be right
     return found.url if found else DEFAULT_URL
+
+
+def kept_secret(file: Path) -> str:
+    """Return the secret in the file, which is made on the first call."""
+    if not file.exists():
+        write_private(file, f"{secrets.token_urlsafe(32)}\n")
+    return file.read_text().strip()

@@ -6,29 +6,29 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.options import AsJson, DataDir, Url, connect
-from coordinator.cli.tables import print_columns
+from coordinator.cli.client import Client
+from coordinator.cli.options import AsJson, with_client
+from coordinator.cli.tables import print_columns, print_json
 from coordinator.formats import latency
 from coordinator.results.models import HistoryCell
 
 
+@with_client
 def history(
+    client: Client,
     function: Annotated[str, typer.Argument(metavar="FUNCTION", help="Its public dotted name: torch.nonzero.")],
     framework: Annotated[
         str | None, typer.Option(help="If it is not the one that the name begins with (tf: tensorflow).")
     ] = None,
-    json: AsJson = False,
-    url: Url = None,
-    data_dir: DataDir = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show one function on every target of every campaign, newest first."""
-    with connect(url, data_dir) as client:
-        found = client.history(framework or framework_of(function), function)
-    if json:
-        print(found.model_dump_json(indent=2))
+    found = client.history(framework or framework_of(function), function)
+    if as_json:
+        print_json(found)
         return
     head = ("campaign", "target", "hardware", "suite", "verdict", "on device", "cause", "cold", "steady", "notes")
-    print_columns(head, [_row(each) for each in found.cells], "no outcome")
+    print_columns(head, [_row(cell) for cell in found.cells], "no outcome")
 
 
 def framework_of(function: str) -> str:
@@ -36,17 +36,17 @@ def framework_of(function: str) -> str:
     return "tensorflow" if first == "tf" else first
 
 
-def _row(each: HistoryCell) -> tuple[str, ...]:
-    device = "host only" if each.verdict_on_device is None else each.verdict_on_device
+def _row(cell: HistoryCell) -> tuple[str, ...]:
+    device = "host only" if cell.verdict_on_device is None else cell.verdict_on_device
     return (
-        str(each.campaign_id),
-        each.target,
-        each.hardware,
-        f"{each.suite} {each.suite_revision}",
-        f"{each.verdict} {each.passed}/{each.total}",
-        device if each.passed_on_device is None else f"{device} {each.passed_on_device}/{each.total_on_device}",
-        each.main_cause or "",
-        latency(each.cold_ms),
-        latency(each.steady_ms),
-        "; ".join(each.sentences),
+        str(cell.campaign_id),
+        cell.target,
+        cell.hardware,
+        f"{cell.suite} {cell.suite_revision}",
+        f"{cell.verdict} {cell.passed}/{cell.total}",
+        device if cell.passed_on_device is None else f"{device} {cell.passed_on_device}/{cell.total_on_device}",
+        cell.main_cause or "",
+        latency(cell.cold_ms),
+        latency(cell.steady_ms),
+        "; ".join(cell.sentences),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import signal
 import socket
 import sys
@@ -14,26 +13,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import uvicorn
+from typing import TYPE_CHECKING, Literal, cast
 
 from coordinator.atomic_files import write_private
 from coordinator.backoff import Backoff
 from coordinator.cli.client import Client
-from coordinator.cli.directory import DataDirectory, Whereabouts
-from coordinator.cli.listening import listening_on, server_of
+from coordinator.cli.directory import DataDirectory, Whereabouts, kept_secret
+from coordinator.cli.options import split
 from coordinator.cli.processes import STOP_LIMIT_S, Child
-from coordinator.errors import CoordinatorAwayError, DatabaseError, InstanceError, ListenError, PortolanError
+from coordinator.cli.server import listening_on, server_of
+from coordinator.errors import CoordinatorAwayError, DatabaseError, InstanceError, PortolanError
 from coordinator.settings import log_format
 
 if TYPE_CHECKING:
     from coordinator.database.embedded import EmbeddedPostgres
+    from coordinator.settings import Settings
 
 KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
 """What ``up`` and ``demo`` try unless told otherwise; the smallest download first, for the first chart."""
 READY_LIMIT_S = 180.0
 RESTART = Backoff(first_s=1.0, longest_s=60.0)
+LOOK_EVERY_S = 0.1
 LOG_LIMIT_BYTES = 5_000_000
 FIRST_STARTS = 3
 """A runner that has never been ready is started this often, then left out."""
@@ -51,8 +51,6 @@ class LocalRunner:
     folder: Path
     url: str
     state: Literal["starting", "serving", "waiting", "left out"] = "starting"
-    reason: str = ""
-    """Why it is left out."""
     child: Child | None = None
     since: float = field(default_factory=time.monotonic)
     """When the present state began."""
@@ -60,8 +58,61 @@ class LocalRunner:
     id: int | None = None
 
 
+@contextmanager
+def local_instance(
+    directory: DataDirectory,
+    *,
+    database: str | None,
+    host: str,
+    port: int,
+    say: Say,
+    or_any_port: bool = False,
+    enrolment_secret_file: Path | None = None,
+) -> Iterator[Instance]:
+    """Start the database and the coordinator, and stop them at the end, the instance's runners first."""
+    from coordinator.database.embedded import EmbeddedPostgres
+    from coordinator.database.migration import upgrade
+    from coordinator.settings import Settings
+
+    with ExitStack() as stack:
+        stack.enter_context(directory.held())
+        listener = stack.enter_context(listening_on(host, port, or_any_port=or_any_port))
+        began = time.monotonic()
+        postgres = None if database else EmbeddedPostgres(directory.postgres)
+        dsn = database or stack.enter_context(cast(EmbeddedPostgres, postgres))
+        asyncio.run(upgrade(dsn))
+        say(f"database ready after {time.monotonic() - began:.1f} s")
+        stack.enter_context(_logging_to(directory.log))
+        settings = Settings(dsn, enrolment_secret_file=enrolment_secret_file)
+        coordinator = stack.enter_context(_coordinator(settings, listener, directory.log))
+        host, port = listener.getsockname()[:2]
+        instance = Instance(directory, f"http://{_reachable(host)}:{port}", coordinator, postgres, say)
+        stack.callback(instance.stop_runners)
+        directory.announce(Whereabouts(instance.url, dsn))
+        yield instance
+
+
+@contextmanager
+def _coordinator(settings: Settings, listener: socket.socket, log: Path) -> Iterator[threading.Thread]:
+    """Run the coordinator in a thread to itself."""
+    from coordinator.app import create_app
+
+    server = server_of(create_app(settings))
+    thread = threading.Thread(target=server.run, args=([listener],), name="coordinator", daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            if not thread.is_alive():
+                raise InstanceError(f"the coordinator does not start: {log} says why")
+            time.sleep(0.01)
+        yield thread
+    finally:
+        server.should_exit = True
+        thread.join(STOP_LIMIT_S)
+
+
 class Instance:
-    """``with Instance(…) as instance: instance.serve([…]); while …: instance.tend()``.
+    """``instance.serve([…]); while …: instance.tend()``.
 
     Everything happens in the caller's thread, which must be the one that stays, but for the
     coordinator, which has a thread to itself.
@@ -70,89 +121,19 @@ class Instance:
     def __init__(
         self,
         directory: DataDirectory,
-        *,
-        database: str | None,
-        host: str,
-        port: int,
+        url: str,
+        coordinator: threading.Thread,
+        postgres: EmbeddedPostgres | None,
         say: Say,
-        or_any_port: bool = False,
-        enrolment_secret_file: Path | None = None,
     ) -> None:
+        self.url = url
+        self.runners: list[LocalRunner] = []
         self._directory = directory
-        self._database = database
-        self._host = host
-        self._port = port
-        self._or_any_port = or_any_port
-        self._say = say
-        self._enrolment_secret_file = enrolment_secret_file
-        self._stack = ExitStack()
-        self._server: uvicorn.Server | None = None
-        self._coordinator: threading.Thread | None = None
-        self._postgres: EmbeddedPostgres | None = None
+        self._coordinator = coordinator
+        self._postgres = postgres
         self._postgres_failures = 0
         self._postgres_due = 0.0
-        self.runners: list[LocalRunner] = []
-        self.url = ""
-        self.dsn = ""
-
-    def __enter__(self) -> Instance:
-        try:
-            self._start()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def _start(self) -> None:
-        from coordinator.database.embedded import EmbeddedPostgres
-        from coordinator.database.migration import upgrade
-
-        self._stack.enter_context(self._directory.held())
-        listener = self._listen()
-        began = time.monotonic()
-        if self._database is None:
-            self._postgres = EmbeddedPostgres(self._directory.postgres)
-            self.dsn = self._stack.enter_context(self._postgres)
-        else:
-            self.dsn = self._database
-        asyncio.run(upgrade(self.dsn))
-        self._say(f"database ready after {time.monotonic() - began:.1f} s")
-        self._stack.enter_context(_logging_to(self._directory.log))
-        self._stack.callback(self._stop_coordinator)
-        self._start_coordinator(listener)
-        self._stack.callback(self._stop_runners)
-        host, port = listener.getsockname()[:2]
-        self.url = f"http://{_reachable(host)}:{port}"
-        self._directory.announce(Whereabouts(self.url, self.dsn))
-
-    def _listen(self) -> socket.socket:
-        try:
-            return self._stack.enter_context(listening_on(self._host, self._port))
-        except ListenError:
-            if not self._or_any_port:
-                raise
-            return self._stack.enter_context(listening_on(self._host, 0))
-
-    def _start_coordinator(self, listener: socket.socket) -> None:
-        from coordinator.app import create_app
-        from coordinator.settings import Settings
-
-        app = create_app(Settings(self.dsn, enrolment_secret_file=self._enrolment_secret_file))
-        server = self._server = server_of(app)
-        self._coordinator = threading.Thread(target=server.run, args=([listener],), name="coordinator", daemon=True)
-        self._coordinator.start()
-        while not server.started:
-            if not self._coordinator.is_alive():
-                raise InstanceError(f"the coordinator does not start: {self._directory.log} says why")
-            time.sleep(0.01)
-
-    def _stop_coordinator(self) -> None:
-        if self._server is not None and self._coordinator is not None:
-            self._server.should_exit = True
-            self._coordinator.join(STOP_LIMIT_S)
+        self._say = say
 
     def serve(self, targets: Sequence[str]) -> list[LocalRunner]:
         """Begin to start a runner for each target; ``tend`` brings them up."""
@@ -160,8 +141,7 @@ class Instance:
         for target in targets:
             folder = self._directory.runner(target)
             runner = LocalRunner(target, folder, f"http://127.0.0.1:{_kept_port(folder / 'port')}")
-            if not (folder / "secret").exists():
-                write_private(folder / "secret", secrets.token_urlsafe(32))
+            kept_secret(folder / "secret")
             self._launch(runner)
             began.append(runner)
         self.runners += began
@@ -170,7 +150,7 @@ class Instance:
     def tend(self) -> None:
         """See to the database and every runner: register it when it is ready, start it again when it has ended."""
         self._tend_database()
-        if self._coordinator is not None and not self._coordinator.is_alive():
+        if not self._coordinator.is_alive():
             raise InstanceError(f"the coordinator ended unexpectedly: {self._directory.log} says why")
         for runner in self.runners:
             self._tend(runner)
@@ -237,7 +217,7 @@ class Instance:
     def _register(self, runner: LocalRunner, ready: str) -> None:
         with Client(self.url) as client:
             try:
-                registered = client.register(runner.url, (runner.folder / "secret").read_text())
+                registered = client.register(runner.url, kept_secret(runner.folder / "secret"))
             except CoordinatorAwayError:
                 return  # not the runner's fault: again at the next look
             except PortolanError as error:
@@ -268,15 +248,25 @@ class Instance:
         )
 
     def _leave_out(self, runner: LocalRunner, reason: str) -> None:
-        runner.state, runner.reason = "left out", reason
+        runner.state = "left out"
         self._say(f"{runner.target}: left out, {reason}")
 
-    def _stop_runners(self) -> None:
+    def stop_runners(self) -> None:
         children = [runner.child for runner in self.runners if runner.child is not None]
         for child in children:
             child.ask_to_stop()
         for child in children:
             child.stop()
+
+
+def parse_targets(values: Sequence[str]) -> list[str]:
+    """Return the targets to start runners for; each is framework/device and nothing else."""
+    targets = list(dict.fromkeys(split(values)))
+    for target in targets:
+        framework, _, device = target.partition("/")
+        if not framework.isidentifier() or not device.isidentifier():
+            raise InstanceError(f"'{target}' is not a target to serve: write framework/device, such as torch/cpu")
+    return targets
 
 
 def _reachable(host: str) -> str:
@@ -317,13 +307,13 @@ def stoppable() -> Iterator[None]:
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def stop(number: int, frame: object) -> None:
-        for each in signals:
-            signal.signal(each, signal.SIG_IGN)
+        for ignored in signals:
+            signal.signal(ignored, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = [signal.signal(each, stop) for each in signals]
+    before = [signal.signal(number, stop) for number in signals]
     try:
         yield
     finally:
-        for each, handler in zip(signals, before, strict=True):
-            signal.signal(each, handler)
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)

@@ -67,8 +67,10 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
         out.print(Text(line, style="dim"))
 
 
-def print_summary(sections: Iterable[Section], out: Console) -> None:
-    for section in sections:
+def print_results(matrix: MatrixPage, summary: Iterable[Section], out: Console) -> None:
+    """Print a campaign's matrix, and below it the sentences of its summary."""
+    print_matrix(matrix, out)
+    for section in summary:
         out.print(Text(section.heading, style="bold"))
         for sentence in section.sentences:
             out.print(Text(f"  {sentence}"), soft_wrap=True)

@@ -1,12 +1,14 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, and the values that they stand for."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Concatenate
 
 import typer
 
@@ -29,8 +31,45 @@ SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secr
 CampaignId = Annotated[int, typer.Argument(metavar="CAMPAIGN", min=1, help="Its number, as `portolan status` lists.")]
 
 
-def connect(url: str | None, data_dir: Path | None = None) -> Client:
+def connect(url: Url = None, data_dir: DataDir = None) -> Client:
     return Client(find_url(url, DataDirectory(data_dir)))
+
+
+def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[..., None]:
+    """Give a command ``--url`` and ``--data-dir``, and the client of that coordinator as its first argument."""
+
+    @with_options_of(connect)
+    @wraps(command)
+    def connected(client: Client, *arguments: Any, **options: Any) -> None:
+        with client:
+            command(client, *arguments, **options)
+
+    return connected
+
+
+def with_options_of(make: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of ``make``, and the value that ``make`` returns as its first argument."""
+    shared = inspect.signature(make, eval_str=True).parameters
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        _, *own = signature.parameters.values()
+
+        @wraps(command)
+        def run(*arguments: Any, **options: Any) -> None:
+            value = make(**{name: options.pop(name) for name in shared})
+            command(value, *arguments, **options)
+
+        # Typer reads a command's options from here.
+        run.__signature__ = signature.replace(parameters=[*own, *shared.values()])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def present(**values: Any) -> dict[str, Any]:
+    """The values that have been given."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def split(values: Iterable[str] | None) -> list[str]:
@@ -39,7 +78,7 @@ def split(values: Iterable[str] | None) -> list[str]:
 
 
 def read_secret(file: Path | None, from_stdin: bool) -> str:
-    """The runner's secret, wherever it is; empty if nobody gave one."""
+    """The runner's secret, wherever it is; empty if there is none."""
     if from_stdin and file is not None:
         raise CoordinatorError("--secret-file and --secret-stdin exclude each other: give one of them")
     if from_stdin:

@@ -10,74 +10,61 @@ import os
 import signal
 import subprocess
 import threading
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO
 
+from coordinator.atomic_files import PRIVATE
 from coordinator.exec_with_parent_death_signal import dying_with_us
 
 STOP_LIMIT_S = 10.0
-LINES_KEPT = 50
 
 
 class Child:
     """A process in a session of its own, so that Ctrl-C reaches it only through us.
 
-    What it prints on stdout and stderr is kept as ``lines`` (the last few of both), and goes
-    to ``log`` if there is one.
+    Its lines on stdout and stderr go to ``log`` if there is one.
     """
 
-    def __init__(
-        self, command: Sequence[str], log: Path | None = None, environment: Mapping[str, str] | None = None
-    ) -> None:
-        self.lines: deque[str] = deque(maxlen=LINES_KEPT)
+    def __init__(self, command: Sequence[str], log: Path | None = None) -> None:
         self.first_line: str | None = None
         """The first line on stdout."""
-        self._complaints: deque[str] = deque(maxlen=LINES_KEPT)
-        self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600) if log else None
+        self.latest_line = ""
+        """The latest line on stdout or stderr."""
+        self.complaint = "it said nothing"
+        """The latest line on stderr: the cause of its death, if it named one."""
+        self._log = open(log or os.devnull, "ab", buffering=0, opener=partial(os.open, mode=PRIVATE))  # noqa: SIM115
         self._process = subprocess.Popen(
             dying_with_us(command, signal.SIGTERM),
-            env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
         self._readers = [
-            threading.Thread(target=self._read, args=(self._process.stdout, False), daemon=True),
-            threading.Thread(target=self._read, args=(self._process.stderr, True), daemon=True),
+            threading.Thread(target=self._read, args=(stream, stream is self._process.stderr), daemon=True)
+            for stream in (self._process.stdout, self._process.stderr)
         ]
         for reader in self._readers:
             reader.start()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def ended(self) -> int | None:
-        """Its exit code, negative for a signal; None while it runs."""
+        """Return its exit code, negative for a signal; None while it runs."""
         status = self._process.poll()
         if status is not None:
             self._settle()
         return status
 
-    @property
-    def complaint(self) -> str:
-        """Its last line on stderr: what it died of, if it said so."""
-        return self._complaints[-1].removeprefix("portolan-runner: ") if self._complaints else "it said nothing"
-
     def ask_to_stop(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
 
-    def stop(self, limit_s: float = STOP_LIMIT_S) -> None:
-        """End it, politely first. What it started it ends itself, or the kernel does."""
+    def stop(self) -> None:
+        """End it, politely first. Its own children are ended by it, or by the kernel."""
         self.ask_to_stop()
         try:
-            self._process.wait(limit_s)
+            self._process.wait(STOP_LIMIT_S)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -85,24 +72,22 @@ class Child:
         self._settle()
 
     def _settle(self) -> None:
-        """Let the last words be read. A grandchild may hold the pipe open; it is not waited for."""
+        """Let the last lines be read. A grandchild may hold the pipe open; it is not waited for."""
         for reader in self._readers:
             reader.join(1.0)
-        if self._log is not None and not any(reader.is_alive() for reader in self._readers):
-            os.close(self._log)
-            self._log = None
+        if not any(reader.is_alive() for reader in self._readers):
+            self._log.close()
 
     def _read(self, stream: IO[bytes], is_error: bool) -> None:
         with stream:
             for raw in stream:
-                if self._log is not None:
-                    with contextlib.suppress(OSError):
-                        os.write(self._log, raw)
+                with contextlib.suppress(OSError):
+                    self._log.write(raw)
                 text = raw.decode(errors="replace").strip()
                 if not text:
                     continue
-                self.lines.append(text)
+                self.latest_line = text
                 if is_error:
-                    self._complaints.append(text)
+                    self.complaint = text.removeprefix("portolan-runner: ")
                 elif self.first_line is None:
                     self.first_line = text

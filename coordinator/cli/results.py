@@ -14,8 +14,8 @@ import typer
 from coordinator.causes.rules import readable
 from coordinator.cli.client import Client
 from coordinator.cli.files import writing, writing_text
-from coordinator.cli.matrix import print_matrix, print_summary
-from coordinator.cli.options import CampaignId, DataDir, Url, connect
+from coordinator.cli.matrix import print_results
+from coordinator.cli.options import CampaignId, present, with_client
 from coordinator.cli.tables import console
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
@@ -25,57 +25,54 @@ LISTED = 50
 """So many outcomes under the matrix; the files hold all."""
 
 
-class Form(StrEnum):
+class Format(StrEnum):
     table = "table"
     csv = "csv"
     json = "json"
     parquet = "parquet"
 
 
+@with_client
 def results(
+    client: Client,
     campaign_id: CampaignId,
-    format: Annotated[Form, typer.Option(help="table shows the matrix and the failures.")] = Form.table,
+    format: Annotated[Format, typer.Option(help="table shows the matrix and the failures.")] = Format.table,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     verdict: Annotated[Verdict | None, typer.Option(help="Only these outcomes; the table lists failed ones.")] = None,
     cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
     function: Annotated[str | None, typer.Option(help="Only functions that this glob matches.")] = None,
     device: Annotated[str | None, typer.Option(help="Only this device, such as xla.")] = None,
-    url: Url = None,
-    data_dir: DataDir = None,
 ) -> None:
     """Show or export the outcomes of a campaign, with the command that repeats each failure."""
-    given = {"verdict": verdict, "cause": cause, "function": function, "device": device}
-    filters = {name: str(value) for name, value in given.items() if value is not None}
-    if format is Form.parquet and output is None and sys.stdout.isatty():
+    filters = present(verdict=verdict, cause=cause, function=function, device=device)
+    if format is Format.parquet and output is None and sys.stdout.isatty():
         raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
-    with connect(url, data_dir) as client:
-        if format is Form.table:
-            with writing_text(output) as out:
-                _print_table(client, campaign_id, filters, out)
-            return
-        if format is Form.json:
-            pieces = _json(client.outcomes(campaign_id, filters))
-        else:
-            pieces = client.export(campaign_id, format, filters)
-        with writing(output) as sink:
-            for piece in pieces:
-                sink.write(piece)
+    if format is Format.table:
+        with writing_text(output) as out:
+            _print_table(client, campaign_id, filters, out)
+        return
+    if format is Format.json:
+        pieces = _json(client.outcomes(campaign_id, filters))
+    else:
+        pieces = client.export(campaign_id, format, filters)
+    with writing(output) as sink:
+        for piece in pieces:
+            sink.write(piece)
 
 
-def _print_table(client: Client, campaign_id: int, filters: dict[str, str], stream: Any) -> None:
+def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], stream: Any) -> None:
     out = console(stream)
     function, device = filters.get("function"), filters.get("device")
-    print_matrix(client.matrix(campaign_id, function, device), out)
-    print_summary(client.summary(campaign_id, function, device), out)
+    print_results(client.matrix(campaign_id, function, device), client.summary(campaign_id, function, device), out)
     if "verdict" not in filters and "cause" not in filters:
-        filters = {**filters, "verdict": str(Verdict.failed)}
-    told = _listed(client.outcomes(campaign_id, filters))
-    if told:
+        filters = {**filters, "verdict": Verdict.failed}
+    entries = _listed(client.outcomes(campaign_id, filters))
+    if entries:
         out.print(f"\n{filters.get('verdict', filters.get('cause'))}:")
-    for line in told[:LISTED]:
+    for line in entries[:LISTED]:
         out.print(line, soft_wrap=True)
-    if len(told) > LISTED:
-        out.print(f"… and {plural(len(told) - LISTED, 'case')} more: --format csv has all, --function narrows")
+    if len(entries) > LISTED:
+        out.print(f"… and {plural(len(entries) - LISTED, 'case')} more: --format csv has all, --function narrows")
 
 
 def _listed(outcomes: Iterable[dict[str, Any]]) -> list[str]:
@@ -89,8 +86,10 @@ def _listed(outcomes: Iterable[dict[str, Any]]) -> list[str]:
         first = rows[0]
         why = first["mismatch"] or readable(first["message"] or "") or first["signal"] or first["ending"]
         times = f" ({len(rows)} runs)" if len(rows) > 1 else ""
-        said = " ".join(str(why).split())[:200]
-        entries.append(f"{target}  {case}{times}\n  {first['cause'] or first['verdict']}: {said}\n  {first['repeat']}")
+        reason = " ".join(str(why).split())[:200]
+        entries.append(
+            f"{target}  {case}{times}\n  {first['cause'] or first['verdict']}: {reason}\n  {first['repeat']}"
+        )
     return entries
 
 

@@ -6,28 +6,30 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.options import CampaignId, DataDir, Url, connect
+from coordinator.cli.client import Client
+from coordinator.cli.options import CampaignId, with_client
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
 from protocol.enums import Cause
 
 
+@with_client
 def reclassify(
+    client: Client,
     campaign_id: Annotated[int | None, typer.Argument(metavar="[CAMPAIGN]", min=1, show_default=False)] = None,
-    url: Url = None,
-    data_dir: DataDir = None,
 ) -> None:
     """Name causes anew by today's rules, from stored evidence; of all campaigns unless one is given."""
-    with connect(url, data_dir) as client:
-        done = client.reclassify(campaign_id)
+    done = client.reclassify(campaign_id)
     print(f"{done.changed} of {plural(done.looked_at, 'outcome')} that did not pass changed (rules {done.rules})")
-    for each in done.changes:
-        print(f"  {each.outcomes}: {each.was} ({each.was_rule}) → {each.now} ({each.now_rule})")
+    for change in done.changes:
+        print(f"  {change.outcomes}: {change.was} ({change.was_rule}) → {change.now} ({change.now_rule})")
     if done.overridden:
         print(f"  {plural(done.overridden, 'outcome')} left as a person named them")
 
 
+@with_client
 def override(
+    client: Client,
     campaign_id: CampaignId,
     case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="Without it, list the overrides.")] = None,
     target: Annotated[str | None, typer.Option(help="One target of the campaign, such as torch/xla.")] = None,
@@ -35,22 +37,19 @@ def override(
     by: Annotated[str | None, typer.Option(help="Who says so.")] = None,
     why: Annotated[str | None, typer.Option(help="And the reason.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the word back: the rules hold again.")] = False,
-    url: Url = None,
-    data_dir: DataDir = None,
 ) -> None:
     """Name the cause of a case on a target yourself, for all its runs that did not pass."""
     if case is not None and target is None:
         raise CoordinatorError("which target? say it with --target, such as torch/xla")
     if case is not None and not undo and (cause is None or by is None or why is None):
         raise CoordinatorError("an override needs --cause, --by and --why; or --undo to take one back")
-    with connect(url, data_dir) as client:
-        if case is None:
-            for each in client.overrides(campaign_id):
-                print(f"{each.target}  {each.case}\n  {each.cause}, {each.by} on {each.at:%Y-%m-%d}: {each.why}")
-        elif undo:
-            client.undo_override(campaign_id, case, str(target))
-            print(f"{case}: the rules hold again")
-        else:
-            request = {"case": case, "target": target, "cause": cause, "by": by, "why": why}
-            done = client.override(campaign_id, request)
-            print(f"{done.target}  {done.case}: {done.cause}, {done.verdict}, for {plural(done.outcomes, 'run')}")
+    if case is None:
+        for word in client.overrides(campaign_id):
+            print(f"{word.target}  {word.case}\n  {word.cause}, {word.by} on {word.at:%Y-%m-%d}: {word.why}")
+    elif undo:
+        client.undo_override(campaign_id, case, str(target))
+        print(f"{case}: the rules hold again")
+    else:
+        request = {"case": case, "target": target, "cause": cause, "by": by, "why": why}
+        done = client.override(campaign_id, request)
+        print(f"{done.target}  {done.case}: {done.cause}, {done.verdict}, for {plural(done.outcomes, 'run')}")

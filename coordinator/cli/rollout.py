@@ -7,7 +7,6 @@ secret, and the coordinator finds it there.
 from __future__ import annotations
 
 import hashlib
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,9 +16,8 @@ from pathlib import Path
 import httpx
 from filelock import FileLock, Timeout
 
-from coordinator.atomic_files import write_private
 from coordinator.cli.client import Client
-from coordinator.cli.directory import DataDirectory
+from coordinator.cli.directory import DataDirectory, kept_secret
 from coordinator.cli.progress import Board
 from coordinator.errors import CoordinatorAwayError, FleetError, PortolanError, StuckError
 from coordinator.fleet.scheduler import Container, RunnerSpec, Scheduler
@@ -170,13 +168,12 @@ def _secret(file: Path) -> str:
     user in the container is another one than this one, whose id the image chooses.
     """
     try:
-        if not file.exists():
-            file.parent.mkdir(mode=0o700, exist_ok=True)
-            write_private(file, f"{secrets.token_urlsafe(24)}\n")
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        secret = kept_secret(file)
         file.chmod(0o444)
-        return file.read_text().strip()
     except OSError as error:
         raise _unwritable(file, error) from error
+    return secret
 
 
 def _unwritable(path: Path, error: OSError) -> FleetError:

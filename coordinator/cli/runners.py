@@ -5,62 +5,60 @@ Holding one to the contract is in ``conformance.py``.
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
+from coordinator.cli.client import Client
 from coordinator.cli.conformance import check
-from coordinator.cli.options import AsJson, DataDir, SecretFile, SecretStdin, Url, connect, read_secret
-from coordinator.cli.tables import print_columns
+from coordinator.cli.options import AsJson, SecretFile, SecretStdin, read_secret, with_client
+from coordinator.cli.tables import print_columns, print_json
 
 app = typer.Typer(no_args_is_help=True, help="The runners that the coordinator knows.")
 app.command("check")(check)
 
 
 @app.command("list")
-def listed(url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@with_client
+def listed(client: Client, as_json: AsJson = False) -> None:
     """List the runners with their targets and states."""
-    with connect(url, data_dir) as client:
-        runners = client.runners()
+    runners = client.runners()
     if as_json:
-        print(json.dumps([runner.model_dump(mode="json") for runner in runners], indent=2))
+        print_json(runners)
         return
     print_columns(
         ("id", "name", "target", "state", "hardware", "url", "in flight", "reason"),
         [
             (
-                *(str(each.id), each.name or "", each.target, each.state, each.hardware, each.url),
-                *(str(each.in_flight), each.reason or ""),
+                *(str(runner.id), runner.name or "", runner.target, runner.state, runner.hardware, runner.url),
+                *(str(runner.in_flight), runner.reason or ""),
             )
-            for each in runners
+            for runner in runners
         ],
         empty="no runner is registered: `portolan up` starts some, `portolan runner register URL` adds one",
     )
 
 
 @app.command("register")
+@with_client
 def register(
+    client: Client,
     address: Annotated[str, typer.Argument(metavar="URL", help="Where the coordinator reaches the runner.")],
     secret_file: SecretFile = None,
     secret_stdin: SecretStdin = False,
-    url: Url = None,
-    data_dir: DataDir = None,
 ) -> None:
     """Probe a runner and put it on the chart. Its secret may also be in $PORTOLAN_RUNNER_SECRET."""
     secret = read_secret(secret_file, secret_stdin)
-    with connect(url, data_dir) as client:
-        runner = client.register(address, secret)
+    runner = client.register(address, secret)
     print(f"runner {runner.id}: {runner.target} on {runner.hardware}")
 
 
 @app.command("remove")
+@with_client
 def remove(
+    client: Client,
     runner_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `portolan runner list` shows it.")],
-    url: Url = None,
-    data_dir: DataDir = None,
 ) -> None:
     """Take a runner off the chart; its jobs go back to the queue, its outcomes stay."""
-    with connect(url, data_dir) as client:
-        client.remove(runner_id)
+    client.remove(runner_id)
     print(f"runner {runner_id} removed")

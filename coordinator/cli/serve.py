@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.directory import DEFAULT_PORT
-from coordinator.cli.listening import listening_on, server_of
+from coordinator.cli.server import listening_on, server_of
 from coordinator.errors import DatabaseError, InstanceError
 
 

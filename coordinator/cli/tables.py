@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import IO
+from typing import IO, Any
 
+from pydantic_core import to_json
 from rich.console import Console
 from rich.table import Table
 
@@ -36,3 +37,7 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], empty: str
     for row in rows:
         table.add_row(*row)
     console().print(table)
+
+
+def print_json(value: Any) -> None:
+    print(to_json(value, indent=2).decode())

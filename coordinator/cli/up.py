@@ -11,12 +11,9 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
-from coordinator.cli.local import KNOWN_TARGETS, Instance, stoppable
-from coordinator.cli.options import DataDir, split
-from coordinator.errors import InstanceError
+from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
+from coordinator.cli.options import DataDir
 from coordinator.settings import enrolment_file
-
-TEND_EVERY_S = 0.1
 
 
 def up(
@@ -38,42 +35,28 @@ def up(
     ] = None,
 ) -> None:
     """Start the database, the coordinator and the runners of this machine; Ctrl-C stops all."""
-    wanted = targets_of(targets)
+    chosen = KNOWN_TARGETS if targets is None else parse_targets(targets)
     enrolment = enrolment_file(enrolment_secret_file)
     directory = DataDirectory(data_dir)
     try:
         with (
             stoppable(),
-            Instance(
+            local_instance(
                 directory, database=database, host=host, port=port, say=_say, enrolment_secret_file=enrolment
             ) as instance,
         ):
             _say(f"portolan {version('portolan')} at {instance.url} (docs: {instance.url}/docs)")
             _say(f"data in {directory.path}")
-            instance.serve(wanted)
-            _tend_until_settled(instance)
-            _say(_what_next(instance, data_dir))
+            instance.serve(chosen)
+            introduced = False
             while True:
                 instance.tend()
-                time.sleep(TEND_EVERY_S)
+                if instance.settled and not introduced:
+                    introduced = True
+                    _say(_what_next(instance, data_dir))
+                time.sleep(LOOK_EVERY_S)
     except KeyboardInterrupt:
         _say(f"stopped; the data stay in {directory.path}")
-
-
-def targets_of(given: list[str] | None) -> list[str]:
-    """The targets to start runners for; each is framework/device and nothing else."""
-    targets = list(dict.fromkeys(split(given))) if given is not None else list(KNOWN_TARGETS)
-    for target in targets:
-        framework, _, device = target.partition("/")
-        if not framework.isidentifier() or not device.isidentifier():
-            raise InstanceError(f"'{target}' is not a target to serve: write framework/device, such as torch/cpu")
-    return targets
-
-
-def _tend_until_settled(instance: Instance) -> None:
-    while not instance.settled:
-        instance.tend()
-        time.sleep(TEND_EVERY_S)
 
 
 def _what_next(instance: Instance, data_dir: Path | None) -> str:

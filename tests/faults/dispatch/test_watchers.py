@@ -15,8 +15,8 @@ import asyncpg
 import httpx
 import pytest
 
-from coordinator.cli import patience
 from coordinator.cli.client import Client
+from coordinator.cli.outage_watch import OutageWatch
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.database.migration import upgrade
 from coordinator.errors import CoordinatorAwayError
@@ -183,9 +183,9 @@ def test_up_starts_its_postgresql_again(place: Path) -> None:
 def test_a_watcher_gives_up_in_the_end() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     said: list[str] = []
-    waiting = patience.of_campaigns(said.append, url, 7, limit_s=1.0)
+    watch = OutageWatch(said.append, url, 7, limit_s=1.0)
     with Client(url) as client, pytest.raises(CoordinatorAwayError) as given_up:
-        list(patience.follow(client, 7, waiting))
+        list(watch.follow(client, 7))
     assert len(said) == 1
     assert "waiting for it" in said[0]
     assert "given up after" in str(given_up.value)

@@ -1,4 +1,4 @@
-"""Where the coordinator listens, and the HTTP server that does it, in the foreground or in an instance."""
+"""The HTTP server of the coordinator and its socket, in the foreground or in an instance."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner.""
 
 
 @contextmanager
-def listening_on(host: str, port: int) -> Iterator[socket.socket]:
-    """Bound before anything else is started: a port in use is told at once."""
+def listening_on(host: str, port: int, *, or_any_port: bool = False) -> Iterator[socket.socket]:
+    """Bind a socket before anything else is started, so that a port in use is reported at once."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
@@ -29,7 +29,12 @@ def listening_on(host: str, port: int) -> Iterator[socket.socket]:
     with socket.socket(family, kind, protocol) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(address)
+            try:
+                listener.bind(address)
+            except OSError:
+                if not or_any_port:
+                    raise
+                listener.bind((address[0], 0, *address[2:]))
             listener.listen(128)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()

@@ -1,0 +1,77 @@
+"""Outages of a coordinator, or of its database, are waited out by commands that watch campaigns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from coordinator.campaigns.models import CampaignDetail
+from coordinator.cli.client import Client
+from coordinator.errors import CoordinatorAwayError
+from coordinator.formats import duration
+
+T = TypeVar("T")
+
+GIVE_UP_S = 600.0
+"""A host restarts, a database is restored from its log: past this somebody has to look."""
+ASK_AGAIN_S = 0.5
+
+
+class OutageWatch:
+    """An outage is reported once when it begins and once when it ends, and given up in the end.
+
+    The message of giving up names the campaigns, which can go on meanwhile, and the command that shows them.
+    """
+
+    def __init__(self, say: Callable[[str], None], url: str, *campaigns: int, limit_s: float = GIVE_UP_S) -> None:
+        self._say = say
+        self._limit_s = limit_s
+        self._away_since: float | None = None
+        self._advice = f"start again when `portolan status --url {url}` answers"
+        if campaigns:
+            which = "campaign" if len(campaigns) == 1 else "campaigns"
+            shown = ", ".join(f"`portolan status {campaign} --url {url}`" for campaign in campaigns)
+            self._advice = f"{which} {', '.join(map(str, campaigns))} can go on without us: {shown} shows it"
+
+    def succeeded(self) -> None:
+        """Note that the coordinator did its part."""
+        if self._away_since is not None:
+            self._say(f"it is back after {duration(time.monotonic() - self._away_since)}")
+        self._away_since = None
+
+    def failed(self, error: CoordinatorAwayError) -> None:
+        """Note that the coordinator is away. Raises ``CoordinatorAwayError`` when it has been for too long."""
+        now = time.monotonic()
+        if self._away_since is None:
+            self._away_since = now
+            self._say(f"{error}; waiting for it, for up to {duration(self._limit_s)}")
+        elif now - self._away_since > self._limit_s:
+            raise CoordinatorAwayError(
+                f"given up after {duration(now - self._away_since)}: {error}; {self._advice}"
+            ) from error
+
+    def retry(self, call: Callable[[], T]) -> T:
+        """Return the call's result, whenever it comes; for calls that change nothing if they are made twice."""
+        while True:
+            try:
+                result = call()
+            except CoordinatorAwayError as error:
+                self.failed(error)
+            else:
+                self.succeeded()
+                return result
+            time.sleep(ASK_AGAIN_S)
+
+    def follow(self, client: Client, campaign_id: int) -> Iterator[CampaignDetail]:
+        """Yield the campaign now, whenever something changes, and at its end."""
+        while True:
+            try:
+                for campaign in client.progress(campaign_id):
+                    self.succeeded()
+                    yield campaign
+                    if campaign.state != "running":
+                        return
+            except CoordinatorAwayError as error:
+                self.failed(error)
+            time.sleep(ASK_AGAIN_S)
