@@ -17,7 +17,6 @@ from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
 from coordinator.database.connection import engine as make_engine
-from coordinator.database.migration import upgrade
 from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish
 from coordinator.dispatch.leases import Key
@@ -25,6 +24,7 @@ from coordinator.dispatch.outcome_writer import BATCH
 from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.dispatch.records import record
 from coordinator.dispatch.runner_state_machine import MAX_CLAIM
+from coordinator.migration import upgrade
 from coordinator.registry import ownership, suites
 from coordinator.registry import store as registry
 from coordinator.targets.selectors import TargetName

@@ -17,8 +17,8 @@ import httpx
 from bench.instant_runner import SECRET, SUITE
 from bench.place import CannotRunError, free_port, process, wait_until
 from coordinator.database.embedded import EmbeddedPostgres
-from coordinator.database.migration import upgrade
 from coordinator.errors import DatabaseError
+from coordinator.migration import upgrade
 from runners.cli import environments
 
 POLL_S = 1.0

@@ -27,6 +27,7 @@ from coordinator.results.outcomes.api import router as outcomes
 from coordinator.settings import Settings
 from coordinator.supervision import Supervisor, end
 from coordinator.web import site
+from coordinator.web.pages import problem_page
 from protocol.problems import problem_responses
 
 
@@ -41,7 +42,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor)
         renderer = Renderer(settings.figures)
         app.state.shared = Shared(
-            pools.requests, dispatcher, settings.database_url, settings.enrolment_secret_file, renderer, supervisor
+            pools.requests,
+            dispatcher.announce,
+            settings.database_url,
+            settings.enrolment_secret_file,
+            renderer,
+            supervisor,
         )
         dispatching = supervisor.start("dispatch", dispatcher.run)
         keeping = supervisor.start("matrices", lambda: matrices.refresh_forever(pools.requests))
@@ -64,7 +70,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    problems.install(app)
+    problems.install(app, problem_page)
     api = APIRouter(prefix="/api/v1", responses=problem_responses(422, 503))
     for router in (campaigns, bundles, outcomes, matrix, changes, reports, review, runners, catalogue):
         api.include_router(router)

@@ -1,27 +1,41 @@
-"""What request handlers share: the engine and the dispatcher of this process."""
+"""What request handlers share: the engine of this process, and what of its other parts they use.
+
+Those parts are seen through protocols: every folder with handlers imports this module, and so it imports none of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, Protocol
 
 from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.contextvars import bind_contextvars
 
-from coordinator.dispatch.dispatcher import Dispatcher
-from coordinator.reports.charts.renderer import Renderer
 from coordinator.supervision import Supervisor
+
+Announcement = Literal["jobs", "cancel", "runners"]
+
+
+class ChartRenderer(Protocol):
+    """Draws Vega-Lite specifications, in a process beside this one."""
+
+    async def draw(self, specs: Sequence[dict[str, Any]], form: Literal["svg", "png"]) -> list[bytes]: ...
+    async def scripts(self) -> Path: ...
+    def remember(self, spec: dict[str, Any]) -> str: ...
+    def recall(self, known: str | None) -> dict[str, Any] | None: ...
 
 
 @dataclass(frozen=True)
 class Shared:
     engine: AsyncEngine
-    dispatcher: Dispatcher
+    announce: Callable[[Announcement], Awaitable[None]]
+    """Tell every coordinator: there is work, a campaign was cancelled, or the fleet changed."""
     dsn: str
     enrolment_secret_file: Path | None
-    renderer: Renderer
+    renderer: ChartRenderer
     supervisor: Supervisor
 
 

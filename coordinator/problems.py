@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -15,7 +15,6 @@ from coordinator.database.connection import plain_text
 from coordinator.database.outage import DATABASE_AWAY, is_outage, is_refused, reason_of
 from coordinator.errors import PortolanError
 from coordinator.logs import get_logger
-from coordinator.web.pages import problem_page, wants_page
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems
 
 log = get_logger(__name__)
@@ -30,8 +29,13 @@ RETRY_AFTER_S = 5
 """An outage that passes takes about so long: PostgreSQL recovers, a lock is let go."""
 
 
-def install(app: FastAPI) -> None:
+ProblemPage = Callable[[Request, Problem], Response | None]
+"""The problem as a page; None where the request does not come from a browser on a page."""
+
+
+def install(app: FastAPI, page: ProblemPage) -> None:
     """Let every error of the application leave as a problem: as json, or as a page for a browser on a page."""
+    app.state.problem_page = page
 
     @app.exception_handler(PortolanError)
     async def _ours(request: Request, error: PortolanError) -> Response:
@@ -78,10 +82,8 @@ def problem(
 ) -> Response:
     """One problem as the asker reads it; what passes by itself says when to ask again."""
     body = Problem(title=title, status=status, detail=plain_text(detail), **more)
-    if wants_page(request):
-        response = problem_page(request, body)
-    else:
-        response = JSONResponse(body.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
+    page: ProblemPage = request.app.state.problem_page
+    response = page(request, body) or JSONResponse(body.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
     response.headers.update(headers or {})
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"

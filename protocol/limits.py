@@ -54,6 +54,10 @@ MAX_SUITES = 1_000
 MAX_CASES = 200_000
 MAX_RUNNING = 10_000
 
+IDLE_CONNECTION_S = 2.0
+"""A connection that was idle for longer is not used again: common servers close theirs after 5 s (uvicorn, Node.js),
+and a request that crosses that is lost."""
+
 NO_NUL = r"^[^\x00]*$"
 
 

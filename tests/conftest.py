@@ -86,7 +86,7 @@ def new_database(postgres: str) -> Callable[..., str]:
     """Makes a migrated database (``template="template1"``: an empty one), returns its DSN; it goes with the server."""
     import asyncpg
 
-    from coordinator.database.migration import upgrade
+    from coordinator.migration import upgrade
 
     async def run(*statements: str) -> None:
         connection = await asyncpg.connect(postgres)

@@ -35,7 +35,7 @@ async def submit(request: CampaignRequest, response: Response, context: Context)
         response.status_code = status.HTTP_200_OK
         return await service.dry_run(context.engine, request)
     campaign = await service.submit(context.engine, request)
-    await context.dispatcher.announce("jobs")
+    await context.announce("jobs")
     response.headers["Location"] = f"/api/v1/campaigns/{campaign.id}"
     return campaign
 
@@ -60,7 +60,7 @@ async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
 async def cancel(campaign_id: CampaignId, context: Context) -> CampaignDetail:
     """Cancel what is not done; outcomes so far stay."""
     campaign = await service.cancel(context.engine, campaign_id)
-    await context.dispatcher.announce("cancel")
+    await context.announce("cancel")
     return campaign
 
 

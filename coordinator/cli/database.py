@@ -31,7 +31,7 @@ def url(data_dir: DataDir = None) -> None:
 @app.command("upgrade")
 def upgrade() -> None:
     """Bring the database of $PORTOLAN_DATABASE_URL to this version's schema; `portolan up` does so by itself."""
-    from coordinator.database import migration
+    from coordinator import migration
     from coordinator.settings import Settings
 
     asyncio.run(migration.upgrade(Settings.from_environment().database_url))

@@ -71,7 +71,7 @@ def local_instance(
 ) -> Iterator[Instance]:
     """Start the database and the coordinator, and stop them at the end, the instance's runners first."""
     from coordinator.database.embedded import EmbeddedPostgres
-    from coordinator.database.migration import upgrade
+    from coordinator.migration import upgrade
     from coordinator.settings import Settings
 
     with ExitStack() as stack:

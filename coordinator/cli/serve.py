@@ -36,7 +36,7 @@ def serve(
 
 
 async def _require_upgraded(dsn: str) -> None:
-    from coordinator.database import migration
+    from coordinator import migration
 
     found = await migration.current(dsn)
     if found != migration.head():

@@ -14,7 +14,7 @@ from coordinator.conformance.stream import Seen
 from coordinator.conformance.subject import ANSWER_S, Case, Subject
 from coordinator.database.outage import reason_of
 from coordinator.errors import BrokenError, RunnerIncompatibleError, RunnerRefusedError, RunnerUnreachableError
-from coordinator.registry.client import IDLE_S
+from protocol.limits import IDLE_CONNECTION_S
 
 LOOK_S = 12.0
 """A heartbeat comes within 10 s."""
@@ -28,7 +28,7 @@ async def clients(url: str, secret: str) -> AsyncIterator[tuple[httpx.AsyncClien
         httpx.AsyncClient,
         base_url=url,
         timeout=ANSWER_S,
-        limits=httpx.Limits(keepalive_expiry=IDLE_S),
+        limits=httpx.Limits(keepalive_expiry=IDLE_CONNECTION_S),
         trust_env=False,
     )
     try:

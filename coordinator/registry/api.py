@@ -24,7 +24,7 @@ router = APIRouter(prefix="/runners", tags=["runners"])
 async def register(registration: RunnerRegistration, context: Context) -> Runner:
     """Probe the runner and put it on the chart. Registering its URL again updates it."""
     runner = await service.register(context.engine, registration)
-    await context.dispatcher.announce("runners")
+    await context.announce("runners")
     return runner
 
 
@@ -55,7 +55,7 @@ async def enrol(asked: Enrolment, response: Response, after: BackgroundTasks, co
     if stored.created:
         response.status_code = status.HTTP_201_CREATED
     # Nobody is to use the new secret before the runner has it.
-    after.add_task(context.dispatcher.announce, "runners")
+    after.add_task(context.announce, "runners")
     return EnrolledRunner(runner=await service.get(context.engine, stored.runner_id), secret=stored.secret)
 
 
@@ -74,5 +74,5 @@ async def detail(runner_id: RunnerId, context: Context) -> Runner:
 async def remove(runner_id: RunnerId, context: Context) -> Response:
     """Take the runner off the chart; its jobs go back to the queue, its outcomes stay."""
     await service.remove(context.engine, runner_id)
-    await context.dispatcher.announce("runners")
+    await context.announce("runners")
     return Response(status_code=status.HTTP_204_NO_CONTENT)

@@ -30,6 +30,7 @@ from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.events import Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts
+from protocol.limits import IDLE_CONNECTION_S
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 
@@ -37,9 +38,6 @@ ANSWER_S = 10.0
 """A runner that takes longer than this for a plain answer is unreachable."""
 STREAM_SILENCE_S = 25.0
 """A stream without even a heartbeat for this long is dead (heartbeats come within 10 s)."""
-IDLE_S = 2.0
-"""A connection that was idle for longer is not used again: common servers close theirs after 5 s
-(uvicorn, Node.js), and a request that crosses that is lost."""
 MAX_BODY = 64 * 1024 * 1024
 """No honest answer is larger."""
 
@@ -62,7 +60,7 @@ class RunnerClient:
                 base_url=url,
                 headers={b"Authorization": b"Bearer " + secret.encode()} if secret else {},
                 timeout=httpx.Timeout(ANSWER_S, connect=5.0),
-                limits=httpx.Limits(keepalive_expiry=IDLE_S),
+                limits=httpx.Limits(keepalive_expiry=IDLE_CONNECTION_S),
                 verify=_ssl_context(),
                 trust_env=False,
             )

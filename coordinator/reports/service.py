@@ -12,13 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.models import CampaignDetail
+from coordinator.context import ChartRenderer
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reference import service as references
 from coordinator.reference.models import REFERENCE_OF
 from coordinator.reports import latencies, placements, portability
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.gallery import figures
-from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.charts.theme import of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.report import FAILURES_LISTED, Report
@@ -107,7 +107,7 @@ async def study(engine: AsyncEngine, name: str) -> ReportContents:
     return await asyncio.to_thread(contents_of, alone, ReportOptions(name))
 
 
-async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, asked: ReportOptions) -> Report:
+async def report(engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int, asked: ReportOptions) -> Report:
     """All that a report says, with its figures drawn."""
     made = await contents(engine, campaign_id, asked)
     campaign = await campaigns.detail(engine, campaign_id)

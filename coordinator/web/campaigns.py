@@ -97,7 +97,7 @@ async def ask_to_cancel(request: Request, campaign_id: CampaignId, context: Cont
 @router.post("/campaigns/{campaign_id}/cancel", dependencies=[Depends(same_site)])
 async def cancel(campaign_id: CampaignId, context: Context) -> Response:
     await service.cancel(context.engine, campaign_id)
-    await context.dispatcher.announce("cancel")
+    await context.announce("cancel")
     return RedirectResponse(f"/campaigns/{campaign_id}", status.HTTP_303_SEE_OTHER)
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from coordinator.campaigns import service as campaigns
-from coordinator.context import Context, Shared
+from coordinator.context import ChartRenderer, Context, Shared
 from coordinator.errors import NotFoundError
 from coordinator.parameters import CampaignId, PathName
 from coordinator.reference.models import PAPER, REFERENCE_OF
@@ -17,7 +17,6 @@ from coordinator.reports import service
 from coordinator.reports.api import NO_REFERENCE, OptionsParameter, Theme, described
 from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.charts.figure import Figure
-from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.charts.theme import dark, of_both
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.service import ReportContents, ReportOptions
@@ -128,7 +127,7 @@ async def scripts(context: Context) -> Response:
     return FileResponse(path, headers=SECURITY | {"Cache-Control": "max-age=86400"}, media_type="text/javascript")
 
 
-def shown(chart: ReportContents, renderer: Renderer, *, silent: bool = True) -> list[dict[str, Any]]:
+def shown(chart: ReportContents, renderer: ChartRenderer, *, silent: bool = True) -> list[dict[str, Any]]:
     """Chapter by chapter what the page shows: figures with the key of their drawing, and tables.
 
     Without ``silent``, figures that cannot be drawn are left out.

@@ -120,7 +120,10 @@ async def _next(body: AsyncIterator[str]) -> str | None:
     return await anext(body, None)
 
 
-def problem_page(request: Request, problem: Problem) -> Response:
+def problem_page(request: Request, problem: Problem) -> Response | None:
+    """The problem as a page for a browser; None for the clients of the API, who get theirs as json."""
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        return None
     return page(request, "problem.html", problem, status=problem.status or 500)
 
 
@@ -133,12 +136,6 @@ def same_site(request: Request) -> None:
         foreign = urlsplit(origin).netloc != request.headers.get("host")
     if foreign:
         raise ForbiddenError("this form was sent by another site: open the page here and send it from there")
-
-
-def wants_page(request: Request) -> bool:
-    """Whether a browser asks: the API's clients get their problem as json."""
-    path = request.url.path
-    return not path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -66,7 +66,7 @@ class Checking:
             runner = await service.register(self.context.engine, self.registration)
         except RunnerError as error:
             return Conclusion(self.report, judged, error=str(error))
-        await self.context.dispatcher.announce("runners")
+        await self.context.announce("runners")
         return Conclusion(self.report, judged, runner)
 
 
@@ -110,7 +110,7 @@ async def _updated(context: Shared, registration: RunnerRegistration, known: int
     runner = await service.get(context.engine, known)
     if runner.url == registration.url:
         await service.register(context.engine, registration)
-        await context.dispatcher.announce("runners")
+        await context.announce("runners")
         return RedirectResponse(f"/runners/{known}?registered=again", status.HTTP_303_SEE_OTHER)
     return RedirectResponse(f"/runners/{known}?registered=elsewhere", status.HTTP_303_SEE_OTHER)
 

@@ -78,7 +78,7 @@ async def ask_to_remove(request: Request, runner_id: RunnerId, context: Context)
 @router.post("/runners/{runner_id}/remove", dependencies=[Depends(same_site)])
 async def remove(runner_id: RunnerId, context: Context) -> Response:
     await service.remove(context.engine, runner_id)
-    await context.dispatcher.announce("runners")
+    await context.announce("runners")
     return RedirectResponse("/runners", status.HTTP_303_SEE_OTHER)
 
 

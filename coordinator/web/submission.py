@@ -134,7 +134,7 @@ async def send(
         asked = check(filled)
         if do == "submit":
             campaign = await service.submit(context.engine, asked)
-            await context.dispatcher.announce("jobs")
+            await context.announce("jobs")
             return RedirectResponse(f"/campaigns/{campaign.id}", status.HTTP_303_SEE_OTHER)
         plan = await service.dry_run(context.engine, asked)
     except (ValidationError, RequestError) as error:

@@ -11,9 +11,10 @@ import pytest
 
 from coordinator.conformance.start import clients
 from coordinator.errors import RunnerIncompatibleError
-from coordinator.registry.client import IDLE_S, RunnerClient
+from coordinator.registry.client import RunnerClient
+from protocol.limits import IDLE_CONNECTION_S
 
-KEPT_S = 1.1 * IDLE_S
+KEPT_S = 1.1 * IDLE_CONNECTION_S
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
@@ -46,7 +47,7 @@ async def closing() -> AsyncIterator[tuple[Closing, str]]:
 
 async def idle() -> None:
     """The time itself is what is waited for."""
-    await asyncio.sleep(1.2 * IDLE_S)
+    await asyncio.sleep(1.2 * IDLE_CONNECTION_S)
 
 
 async def test_a_coordinator_does_not_reuse_a_connection_that_its_runner_may_close(

@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 
 from coordinator.database.embedded import EmbeddedPostgres
-from coordinator.database.migration import upgrade
+from coordinator.migration import upgrade
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
 from tests.runner_process import RunnerProcess, until

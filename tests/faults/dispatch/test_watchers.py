@@ -18,8 +18,8 @@ import pytest
 from coordinator.cli.client import Client
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.database.embedded import EmbeddedPostgres
-from coordinator.database.migration import upgrade
 from coordinator.errors import CoordinatorAwayError
+from coordinator.migration import upgrade
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.dispatch.conftest import SECRET
 from tests.portolan_process import COMMAND, Portolan

@@ -25,7 +25,7 @@ import asyncpg
 
 from coordinator.database import embedded
 from coordinator.database.embedded import EmbeddedPostgres
-from coordinator.database.migration import upgrade
+from coordinator.migration import upgrade
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.matrix.fault import REAL, SCRIPTED
 from tests.faults.matrix.host_clock import host_clock

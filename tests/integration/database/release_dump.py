@@ -17,7 +17,7 @@ import asyncpg
 
 from coordinator.database.binaries import installations
 from coordinator.database.embedded import EmbeddedPostgres
-from coordinator.database.migration import upgrade
+from coordinator.migration import upgrade
 from tests.integration.database.test_views import drawn, store
 
 CAMPAIGNS, TARGETS = 2, 2

@@ -12,9 +12,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from coordinator.database.migration import current, head, upgrade
 from coordinator.database.views import OUTCOME_ROWS, VIEWS
 from coordinator.errors import DatabaseError
+from coordinator.migration import current, head, upgrade
 
 ROOT = Path(__file__).parents[3]
 PAGES = """

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
-from coordinator.database.migration import upgrade
+from coordinator.migration import upgrade
 from coordinator.settings import Settings
 from tests.faults.numbers.reading import read_everything
 from tests.integration.database.release_dump import dump, fill, restore

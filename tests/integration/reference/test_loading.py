@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Table
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.database.migration import upgrade
 from coordinator.errors import DatabaseError, UnknownNameError
+from coordinator.migration import upgrade
 from coordinator.reference import reader, service
 from coordinator.reference.store import KINDS
 

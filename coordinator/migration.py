@@ -22,7 +22,7 @@ from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import DatabaseError
 from coordinator.reference.service import load
 
-SCRIPTS = Path(__file__).parents[2] / "migrations"
+SCRIPTS = Path(__file__).parents[1] / "migrations"
 LOCK = 0x706F72746F6C616E  # "portolan"
 """Advisory lock: of several coordinators that start at once, one migrates and the rest wait."""
 TIMEOUT_S = 300.0
