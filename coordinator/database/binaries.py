@@ -61,7 +61,7 @@ class Account:
 
     def closed_folder(self, path: Path) -> Path | None:
         """The outermost folder above ``path`` that this user cannot enter, if there is one."""
-        return next((each for each in reversed(path.absolute().parents) if not self.can(each, 1)), None)
+        return next((parent for parent in reversed(path.absolute().parents) if not self.can(parent, 1)), None)
 
 
 def account_of(uid: int) -> Account:
@@ -77,7 +77,7 @@ def account_of(uid: int) -> Account:
 
 
 def servant() -> Account:
-    """Who serves when root asks: ``postgres`` where it exists, else ``nobody``."""
+    """The account that serves when root asks: ``postgres`` where it exists, else ``nobody``."""
     for name in ("postgres", "nobody"):
         try:
             return account_of(pwd.getpwnam(name).pw_uid)
@@ -97,8 +97,8 @@ def installations() -> list[Installation]:
         version = _version(folder)
         if version and folder.resolve() not in found:
             found[folder.resolve()] = Installation(folder, version, base)
-    usable = [each for each in found.values() if each.major >= OLDEST_MAJOR]
-    return sorted(usable, key=lambda each: (each.base is None, -each.major))
+    usable = [installation for installation in found.values() if installation.major >= OLDEST_MAJOR]
+    return sorted(usable, key=lambda installation: (installation.base is None, -installation.major))
 
 
 def choose(data_major: int | None, where: Path) -> Installation:
@@ -111,12 +111,12 @@ def choose(data_major: int | None, where: Path) -> Installation:
         )
     if data_major is None:
         return known[0]
-    for each in known:
-        if each.major == data_major:
-            return each
+    for installation in known:
+        if installation.major == data_major:
+            return installation
     raise DatabaseError(
         f"the data in {where} were written by PostgreSQL {data_major}, and only "
-        f"{', '.join(each.version for each in known)} is here: install PostgreSQL {data_major}, "
+        f"{', '.join(installation.version for installation in known)} is here: install PostgreSQL {data_major}, "
         "or use another data directory"
     )
 
@@ -151,7 +151,7 @@ def _copy(programs: Path, base: Path, copy: Path) -> None:
         for part in (programs, base / f"{WHEEL}.libs"):
             if part.exists():
                 shutil.copytree(part, making / part.relative_to(base), symlinks=True, ignore=leave)
-        for folder in (making, *(each for each in making.rglob("*") if each.is_dir())):
+        for folder in (making, *(path for path in making.rglob("*") if path.is_dir())):
             folder.chmod(0o755)
         making.rename(copy)
     finally:
@@ -163,12 +163,14 @@ def _wheel_folders() -> list[Path]:
     if spec is None or not spec.submodule_search_locations:
         return []
     return [
-        each.parent for root in spec.submodule_search_locations for each in Path(root).glob("pginstall*/bin/postgres")
+        program.parent
+        for root in spec.submodule_search_locations
+        for program in Path(root).glob("pginstall*/bin/postgres")
     ]
 
 
 def _system_folders() -> list[Path]:
-    folders = [each.parent for each in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
+    folders = [program.parent for program in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
     if asked := shutil.which("pg_config"):
         answer = subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
         if answer:

@@ -101,9 +101,9 @@ def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
 
 
 async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-    """What ``work`` does, in one transaction, and from its beginning again after a conflict with another one.
+    """Do ``work`` in one transaction, and from its beginning again after a conflict with another one.
 
-    For what touches many jobs at once while they are claimed, started and finished.
+    For statements that touch many jobs at once while they are claimed, started and finished.
     """
     for _ in range(ATTEMPTS - 1):
         try:
@@ -144,9 +144,9 @@ def jsonable(value: Any, *, depth: int = DEEPEST) -> Any:
     if isinstance(value, (Mapping, list, tuple, set, frozenset)) and not depth:
         return "…"
     if isinstance(value, Mapping):
-        return {plain_text(str(key)): jsonable(each, depth=depth - 1) for key, each in value.items()}
+        return {plain_text(str(key)): jsonable(item, depth=depth - 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [jsonable(each, depth=depth - 1) for each in value]
+        return [jsonable(item, depth=depth - 1) for item in value]
     return plain_text(str(value))
 
 
@@ -172,7 +172,7 @@ class Notice:
 
 @dataclass
 class Notices:
-    """What arrived and was not yet taken; the same notice twice counts once."""
+    """Notices that arrived and were not yet taken; the same notice twice counts once."""
 
     _waiting: dict[Notice, None] = field(default_factory=dict)
     _some: asyncio.Event = field(default_factory=asyncio.Event)

@@ -146,8 +146,8 @@ class EmbeddedPostgres:
             making.mkdir(mode=0o700)
             handed = making / "password"
             handed.write_text(password)
-            for each in (handed, making):
-                os.chown(each, account.uid, account.gid)
+            for path in (handed, making):
+                os.chown(path, account.uid, account.gid)
             data = str(making / "cluster")
             self._run(
                 account,
@@ -248,12 +248,12 @@ def stop_leftovers(directory: Path) -> None:
         left = list(_working_in(directory))
         if not left:
             return
-        pids = {each.pid for each in left}
-        for each in left:
+        pids = {process.pid for process in left}
+        for process in left:
             with contextlib.suppress(psutil.NoSuchProcess):
                 # The head of the family ends the others in order; they are signalled only as a last resort.
-                if each.ppid() not in pids or number == signal.SIGKILL:
-                    each.send_signal(number)
+                if process.ppid() not in pids or number == signal.SIGKILL:
+                    process.send_signal(number)
         psutil.wait_procs(left, timeout=limit_s)
     if left := list(_working_in(directory)):
         raise DatabaseError(
@@ -282,7 +282,7 @@ def _forget_strangers(pid_file: Path) -> None:
 
 
 def _account(cluster: Path) -> Account:
-    """Who the server runs as: whoever owns the data, else ourselves, but never root."""
+    """The account that the server runs as: the owner of the data, else ourselves, but never root."""
     own = os.geteuid()
     owner = cluster.stat().st_uid if cluster.exists() else own
     if owner != own and own != 0:
@@ -340,7 +340,7 @@ def _free_port(kept: Path) -> int:
 
 
 def _keep(path: Path, text: str) -> str:
-    """What the private file ``path`` says, after writing ``text`` to it whole if it says nothing yet."""
+    """The text of the private file ``path``, after writing ``text`` to it whole if it has none yet."""
     with contextlib.suppress(FileNotFoundError):
         if said := path.read_text().strip():
             return said
@@ -360,9 +360,9 @@ def _complaint(said: str | None) -> str:
     """The one line of a tool's output that says what went wrong."""
     if said and ("No space left on device" in said or "Check free disk space" in said):
         return "no space left on the disk; make room (100 MB for a new database), then start again"
-    lines = [each.strip() for each in (said or "").splitlines() if each.strip()]
+    lines = [line.strip() for line in (said or "").splitlines() if line.strip()]
     marks = ("PANIC:", "FATAL:", "ERROR:", "error:")
     return next(
-        (each for each in lines if any(mark in each for mark in marks)),
+        (line for line in lines if any(mark in line for mark in marks)),
         lines[-1] if lines else "it said nothing",
     )

@@ -27,7 +27,7 @@ KEEPALIVE_IDLE_S = 15
 KEEPALIVE_EVERY_S = 5
 KEEPALIVE_COUNT = 3
 UNACKNOWLEDGED_S = 30
-"""What was sent and not acknowledged for so long ends the connection."""
+"""Data that were sent and not acknowledged for so long end the connection."""
 
 _SERVER_KEEPALIVE = {
     "tcp_keepalives_idle": str(KEEPALIVE_IDLE_S),
