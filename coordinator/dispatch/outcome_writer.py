@@ -20,7 +20,7 @@ from coordinator.backoff import Backoff
 from coordinator.database.connection import to_json
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
 from coordinator.dispatch import finishes, queue
-from coordinator.dispatch.finishes import Finish, FinishedJob, Late
+from coordinator.dispatch.finishes import Finish, FinishedJob, LateFinish
 from coordinator.dispatch.leases import Key, log_fields
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
@@ -250,10 +250,10 @@ def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Re
     return first, second
 
 
-def _late(report: Report) -> Late:
+def _late(report: Report) -> LateFinish:
     assert report.key is not None
     assert report.outcome is not None
-    return Late(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
+    return LateFinish(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
 
 
 def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
