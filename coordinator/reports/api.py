@@ -150,9 +150,9 @@ def described(figure: Figure) -> dict[str, Any]:
         "title": figure.title,
         "subtitle": figure.subtitle,
         "alternative": figure.alternative,
-        "table": figure.table,
-        "remade_from": figure.remade_from,
-        "notes": figure.notes,
+        "table": figure.table.id,
+        "remade_from": figure.table.remade_from,
+        "notes": figure.table.notes,
         "drawn": figure.spec is not None,
         "silent": figure.silent or None,
     }
