@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from coordinator.errors import NotFoundError
 from coordinator.reports.table import Cell, Table
 from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Rate
@@ -44,6 +45,13 @@ class Figure:
             return None
         subtitle = [line for sentence in self.subtitle for line in textwrap.wrap(sentence, WIDE)]
         return {**self.bare, "title": {"text": self.title, "subtitle": subtitle}, "description": self.alternative}
+
+    def drawing(self, *, titled: bool) -> Spec:
+        """The specification with or without the title; raises ``NotFoundError`` where there is nothing to draw."""
+        spec = self.spec if titled else self.bare
+        if spec is None:
+            raise NotFoundError(f"the figure {self.id!r} cannot be drawn: {self.silent}")
+        return spec
 
 
 def figure(

@@ -37,13 +37,14 @@ def chart_of_rows(build: Callable[P, AnyChart]) -> Callable[Concatenate[Rows, P]
     nothing is fetched to draw it.
     """
 
-    @lru_cache(maxsize=KEPT)
-    def specification(*arguments: P.args, **named: P.kwargs) -> Spec:
+    def build_specification(*arguments: P.args, **named: P.kwargs) -> Spec:
         spec: Spec = build(*arguments, **named).to_dict()
         return spec
 
-    def with_rows(rows: Rows, *arguments: P.args, **named: P.kwargs) -> Spec | None:
-        return {**cast(Spec, specification(*arguments, **named)), "data": {"values": rows}} if rows else None
+    specification = cast(Callable[P, Spec], lru_cache(maxsize=KEPT)(build_specification))
+
+    def with_rows(rows: Rows, /, *arguments: P.args, **named: P.kwargs) -> Spec | None:
+        return {**specification(*arguments, **named), "data": {"values": rows}} if rows else None
 
     return with_rows
 
