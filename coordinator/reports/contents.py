@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from coordinator.errors import NotFoundError
+from coordinator.reports import latencies, placements, portability
 from coordinator.reports.charts.figure import Figure
+from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Table
-from coordinator.results.ratios import Comparison
+from coordinator.results.ratios import Comparison, comparisons
 from coordinator.results.report_data import ReportData
 
 Part = TypeVar("Part", Table, Figure)
@@ -62,6 +64,59 @@ class ReportContents:
             for chapter in CHAPTERS
         )
         return tuple(chapter for chapter in chapters if chapter.figures or chapter.tables)
+
+
+def contents_of(data: ReportData, options: ReportOptions) -> ReportContents:
+    compared = comparisons(data, options.reference_device or None)
+    tables = _tables(data, compared, options.tolerable)
+    figures = _figures(data, {table.id: table for table in tables}, options.tolerable)
+    return ReportContents(data, tuple(tables), tuple(figures), tuple(compared))
+
+
+def _tables(data: ReportData, compared: Sequence[Comparison], tolerable: float) -> list[Table]:
+    """The tables in the order of a report."""
+    found = [portability.portability(data), portability.counts(data)]
+    if data.reference is not None:
+        # How often a function is used is known from the study's sample only.
+        found += [
+            portability.top20(data, data.reference),
+            portability.failures_in_top20(data, data.reference),
+            portability.failures_by_decile(data, data.reference),
+        ]
+    return [
+        *found,
+        portability.causes(data),
+        placements.placements(data),
+        latencies.extremes(data, compared),
+        latencies.latencies(data, compared),
+        latencies.faster(data, compared),
+        latencies.intolerable(data, compared, tolerable),
+        latencies.intolerable_functions(data, compared, tolerable),
+        latencies.scatter(data, compared),
+        latencies.densities(data),
+        latencies.latency_deciles(data),
+        placements.first_calls(data),
+    ]
+
+
+def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) -> list[Figure]:
+    """The figures in the order of a report. Those of the study's sample need a reference."""
+    # Altair takes a third of a second to import: no command and no start of the coordinator waits for it.
+    from coordinator.reports.charts import cause_bars, density_lines, interval_dots, latency_scatter, verdict_bars
+
+    of_the_sample = (verdict_bars.failures_by_decile, verdict_bars.failures_in_top20)
+    return [
+        verdict_bars.portability(data, tables["portability"]),
+        *(draw(data, tables[draw.__name__]) for draw in of_the_sample if draw.__name__ in tables),
+        cause_bars.causes(data, tables["causes"]),
+        verdict_bars.placement(data, tables["placement"]),
+        latency_scatter.scatter(data, tables["scatter"], tolerable),
+        interval_dots.slowdown(data, tables["faster"]),
+        interval_dots.faster(data, tables["faster"]),
+        interval_dots.intolerable(data, tables["intolerable"], tolerable),
+        density_lines.densities(data, tables["densities"]),
+        latency_scatter.first_calls(data, tables["first_calls"]),
+    ]
 
 
 def _find(kind: str, parts: Sequence[Part], id: str) -> Part:

@@ -1,4 +1,4 @@
-"""What moving to another device costs: the study's tables and figures of latency. Pure."""
+"""The cost of moving to another device: the study's tables of latency. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Past the study: where cases really ran, and how much of a first call is the first. Pure."""
+"""Tables that the study does not have: where cases really ran, and how long first calls take. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which functions port, and why others do not: the study's tables and figures of verdicts. Pure."""
+"""Functions that port, and the causes why others do not: the study's tables of verdicts. Pure."""
 
 from __future__ import annotations
 

@@ -123,11 +123,11 @@ class Report:
 
 def html(report: Report) -> str:
     """The file. Everything but our own pictures and style is escaped."""
-    return _templates.get_template(TEMPLATE).render(made=lambda: report, **frame(report.campaign))
+    return _templates.get_template(TEMPLATE).render(make_report=lambda: report, **frame(report.campaign))
 
 
 def frame(campaign: CampaignDetail) -> dict[str, object]:
-    """The values that the template needs besides ``made``, which makes the report where the template comes to it."""
+    """The values that the template needs besides ``make_report``, which it calls where it comes to the report."""
     style = (files("coordinator.web") / "static" / "portolan.css").read_text(encoding="utf-8")
     return {
         "campaign": campaign,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -15,16 +14,13 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.reference import service as references
 from coordinator.reference.models import REFERENCE_OF, Reference
-from coordinator.reports import latencies, placements, portability
-from coordinator.reports.charts.gallery import figures
 from coordinator.reports.charts.renderer import Renderer
 from coordinator.reports.charts.theme import of_both
-from coordinator.reports.contents import ReportContents
+from coordinator.reports.contents import ReportContents, contents_of
 from coordinator.reports.options import NO_REFERENCE, SUITES_OWN, ReportOptions
 from coordinator.reports.report import FAILURES_LISTED, Report
-from coordinator.reports.table import Table
 from coordinator.results import report_store as store
-from coordinator.results.ratios import Comparison, comparisons
+from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
 from coordinator.results.summary import Section, Summary, summary
 from coordinator.targets import store as targets_store
@@ -114,40 +110,6 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
             first_calls=tuple(await store.first_calls(connection, queries)),
             cpu_bases=await store.cpu_bases(connection, campaign_id),
         )
-
-
-def contents_of(data: ReportData, options: ReportOptions) -> ReportContents:
-    """Everything that follows from what was read. Pure."""
-    compared = comparisons(data, options.reference_device or None)
-    tables = _tables(data, compared, options.tolerable)
-    drawn = figures(data, tables, options.tolerable)
-    return ReportContents(data, tuple(tables), tuple(drawn), tuple(compared))
-
-
-def _tables(data: ReportData, compared: Sequence[Comparison], tolerable: float) -> list[Table]:
-    """The tables in the order of a report."""
-    found = [portability.portability(data), portability.counts(data)]
-    if data.reference is not None:
-        # How often a function is used is known from the study's sample only.
-        found += [
-            portability.top20(data, data.reference),
-            portability.failures_in_top20(data, data.reference),
-            portability.failures_by_decile(data, data.reference),
-        ]
-    return [
-        *found,
-        portability.causes(data),
-        placements.placements(data),
-        latencies.extremes(data, compared),
-        latencies.latencies(data, compared),
-        latencies.faster(data, compared),
-        latencies.intolerable(data, compared, tolerable),
-        latencies.intolerable_functions(data, compared, tolerable),
-        latencies.scatter(data, compared),
-        latencies.densities(data),
-        latencies.latency_deciles(data),
-        placements.first_calls(data),
-    ]
 
 
 async def _named_by(

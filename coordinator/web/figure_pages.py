@@ -1,21 +1,22 @@
-"""A campaign's figures and tables, beside the study; and the study's own page."""
+"""A campaign's figures, tables and report, beside the study; and the study's own page."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, JSONResponse
 
 from coordinator.campaigns import service as campaigns
 from coordinator.context import Context, Shared
 from coordinator.parameters import CampaignId, PathName
 from coordinator.reference.models import PAPER, REFERENCE_OF
 from coordinator.reports import service
-from coordinator.reports.api import Options, TableForm, Theme, describe, picture_response, table_response
+from coordinator.reports.api import Options, TableForm, Theme, describe, picture_response, report_file, table_response
 from coordinator.reports.contents import ReportContents
+from coordinator.reports.report import TEMPLATE, Report, frame
 from coordinator.reports.table_renderer import to_json
 from coordinator.results.report_data import MEASURES
 from coordinator.web.pages import SECURITY, page, streamed
@@ -38,7 +39,7 @@ async def figures(request: Request, campaign_id: CampaignId, context: Context, o
         return await service.contents(context.engine, campaign_id, options)
 
     if request.query_params.get("as") == "json":
-        return page(request, "figures.html", as_data(await contents()))
+        return page(request, "figures.html", contents_data(await contents()))
     await service.check(context.engine, campaign_id, options)
     return streamed(
         request,
@@ -69,11 +70,29 @@ async def picture(
     )
 
 
+@router.get("/campaigns/{campaign_id}/report")
+async def report(
+    request: Request, campaign_id: CampaignId, context: Context, options: Options, download: bool = False
+) -> Response:
+    """The page is the file itself: one sees the same as a colleague gets."""
+    campaign = await campaigns.detail(context.engine, campaign_id)
+    await service.check(context.engine, campaign_id, options)
+
+    async def make_report() -> Report:
+        return await service.report(context.engine, context.renderer, campaign_id, options)
+
+    if request.query_params.get("as") == "json":
+        return JSONResponse(report_data(await make_report()), headers=SECURITY)
+    if download:
+        return report_file(await make_report(), SECURITY)
+    return streamed(request, TEMPLATE, campaign, make_report=make_report, **frame(campaign))
+
+
 @router.get("/reference")
 async def reference(request: Request, context: Context) -> Response:
     """The study's published figures, and the errors in them."""
     if request.query_params.get("as") == "json":
-        return page(request, "reference.html", as_data(await service.study(context.engine, PAPER)))
+        return page(request, "reference.html", contents_data(await service.study(context.engine, PAPER)))
 
     async def contents() -> ReportContents:
         """Without the figures that the study leaves nothing to draw of."""
@@ -103,7 +122,18 @@ async def scripts(context: Context) -> Response:
     return FileResponse(path, headers=SECURITY | {"Cache-Control": "max-age=86400"}, media_type="text/javascript")
 
 
-def as_data(contents: ReportContents) -> dict[str, Any]:
+def report_data(report: Report) -> dict[str, object]:
+    return {
+        "campaign": report.campaign.model_dump(mode="json"),
+        "summary": [section.model_dump() for section in report.summary],
+        **contents_data(report.contents),
+        "failures": [asdict(failure) for failure in report.commands],
+        "fingerprints": [asdict(machine) for machine in report.machines],
+        "caveats": report.caveats,
+    }
+
+
+def contents_data(contents: ReportContents) -> dict[str, Any]:
     """The figures and tables of the page, for programs."""
     return {
         "figures": [describe(figure) for figure in contents.figures],

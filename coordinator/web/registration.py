@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Request, Response, status
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from coordinator.conformance import Finding, Report, Result
+from coordinator.conformance import Finding, Report
 from coordinator.context import Context, Shared
 from coordinator.errors import RunnerError, RunnerRefusedError
 from coordinator.registry import admission, service
@@ -21,31 +21,19 @@ from coordinator.web.pages import page, same_site, streamed
 router = APIRouter()
 
 
-@dataclass(frozen=True)
-class Conclusion:
-    """The end of a check: the runner is on the chart, or there is a reason why not."""
-
-    report: Report | None = None
-    admission: Admission | None = None
-    runner: Runner | None = None
-    error: str | None = None
-
-    @property
-    def failed(self) -> int:
-        return self.report.count(Result.failed) if self.report else 0
-
-
 @dataclass
 class RunningCheck:
-    """A check whose findings are read as they come; after it, the runner is registered if it may be."""
+    """A check whose findings are read as they come. In the end the runner is registered, or there is a reason why not."""
 
     context: Shared
     registration: RunnerRegistration
     anyway: bool
     first: Finding | Report
     others: AsyncIterator[Finding | Report]
-    report: Report | None = field(default=None, init=False)
-    error: str = field(default="the check did not come to its end", init=False)
+    report: Report | None = None
+    admission: Admission | None = None
+    runner: Runner | None = None
+    error: str | None = None
 
     async def findings(self) -> AsyncIterator[Finding]:
         part: Finding | Report | None = self.first
@@ -59,18 +47,20 @@ class RunningCheck:
         except RunnerError as error:
             self.error = str(error)
 
-    async def conclude(self) -> Conclusion:
+    async def conclude(self) -> RunningCheck:
         if self.report is None:
-            return Conclusion(error=self.error)
-        judged = admission.judge(self.report)
-        if judged is Admission.unusable or (judged is Admission.faulty and not self.anyway):
-            return Conclusion(self.report, judged)
+            self.error = self.error or "the check did not come to its end"
+            return self
+        self.error = None
+        self.admission = admission.judge(self.report)
+        if self.admission is Admission.unusable or (self.admission is Admission.faulty and not self.anyway):
+            return self
         try:
-            runner = await service.register(self.context.engine, self.registration)
+            self.runner = await service.register(self.context.engine, self.registration)
+            await self.context.dispatcher.announce("runners")
         except RunnerError as error:
-            return Conclusion(self.report, judged, error=str(error))
-        await self.context.dispatcher.announce("runners")
-        return Conclusion(self.report, judged, runner)
+            self.error = str(error)
+        return self
 
 
 @router.get("/runners/new")

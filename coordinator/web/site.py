@@ -15,7 +15,6 @@ from coordinator.web import (
     matrix_page,
     outcome_pages,
     registration,
-    report_page,
     rest,
     runner_pages,
     submission,
@@ -24,7 +23,7 @@ from coordinator.web.pages import STATIC
 
 # A page that is called new has no campaign's or runner's id: addresses with words come before those with numbers.
 FORMS = (submission, registration)
-OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, outcome_pages, report_page)
+OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, outcome_pages)
 OTHERS = (comparison_page, history_page, rest, runner_pages)
 
 

@@ -122,12 +122,12 @@ async def send(
 ) -> Response:
     plan, errors = None, {}
     try:
-        asked = filled.request()
+        wanted = filled.request()
         if do == "submit":
-            campaign = await service.submit(context.engine, asked)
+            campaign = await service.submit(context.engine, wanted)
             await context.dispatcher.announce("jobs")
             return RedirectResponse(f"/campaigns/{campaign.id}", status.HTTP_303_SEE_OTHER)
-        plan = await service.dry_run(context.engine, asked)
+        plan = await service.dry_run(context.engine, wanted)
     except (ValidationError, RequestError) as error:
         errors = problems(error)
     return _page(request, offer(await registry.listed(context.engine)), filled, plan=plan, errors=errors)

@@ -1,4 +1,4 @@
-"""Why functions failed: a bar for each cause, in a panel for each target. Pure."""
+"""Causes of failure: a bar for each cause, in a panel for each target. Pure."""
 
 from __future__ import annotations
 

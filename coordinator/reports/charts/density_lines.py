@@ -1,4 +1,4 @@
-"""How latencies lie: a line for each target, in a panel for each framework. Pure."""
+"""Densities of latency: a line for each target, in a panel for each framework. Pure."""
 
 from __future__ import annotations
 

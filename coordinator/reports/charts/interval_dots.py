@@ -1,4 +1,4 @@
-"""What the other device costs on the whole: a dot with its interval for each pair of devices. Pure."""
+"""The cost of the other device on the whole: a dot with its interval for each pair of devices. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which functions port, and where their cases ran: bars that add up, a bar for each target. Pure."""
+"""Verdicts of functions and placements of cases: bars that add up, a bar for each target. Pure."""
 
 from __future__ import annotations
 

@@ -18,9 +18,8 @@ from coordinator.reference.models import Reference
 from coordinator.reference.reader import read
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.theme import CONFIG, DARK, SHEET, dark, of_both
-from coordinator.reports.contents import CHAPTERS
+from coordinator.reports.contents import CHAPTERS, contents_of
 from coordinator.reports.options import ReportOptions
-from coordinator.reports.service import contents_of
 from coordinator.results.report_data import FirstCall, Placed, ReportData
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from coordinator.reference.reader import read
+from coordinator.reports.contents import contents_of
 from coordinator.reports.options import ReportOptions
-from coordinator.reports.service import contents_of
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.reports.table_renderer import cell_text, from_json, to_csv, to_json, to_terminal
 from coordinator.results.statistics import Estimate, Rate
