@@ -23,7 +23,7 @@ router = APIRouter()
 
 @dataclass
 class RunningCheck:
-    """A check whose findings are read as they come. In the end the runner is registered, or there is a reason why not."""
+    """A check whose findings are read as they come; it ends with the runner registered, or a reason why not."""
 
     context: Shared
     registration: RunnerRegistration
