@@ -1,1 +1,1 @@
-"""Published figures that any campaign can be set beside: as printed, with what is wrong in them."""
+"""Published figures that any campaign can be set beside: as printed, with the errors in them."""

@@ -1,9 +1,13 @@
-"""What a reference holds: figures as they were printed, and sentences that must stand beside them. Pure."""
+"""A reference holds published figures as they were printed, and sentences that must stand beside them. Pure.
+
+Its parts are checked and converted as they are made: the data files hold texts, the database lists.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from pydantic.dataclasses import dataclass
 
 PAPER = "paper-2023"
 REFERENCE_OF: Mapping[str, str] = {"paper": PAPER}
@@ -14,7 +18,7 @@ TOP = "top20"
 
 @dataclass(frozen=True)
 class PublishedTarget:
-    """Where its figures come from. The device is the study's word: ``gpu-t4``."""
+    """One of the targets that published figures are of. The device is the study's word: ``gpu-t4``."""
 
     framework: str
     version: str
@@ -43,7 +47,7 @@ class PublishedLatency:
 
 @dataclass(frozen=True)
 class PublishedCount:
-    """How many functions failed in part, failed completely and succeeded. They need not add up to the total."""
+    """Counts of functions that failed in part, failed completely and succeeded. They need not add up to the total."""
 
     framework: str
     device: str
@@ -59,7 +63,7 @@ class PublishedCount:
 
 @dataclass(frozen=True)
 class PublishedRate:
-    """The same in whole percent, as one of the study's tables prints them (``table-1``, ``table-3``)."""
+    """Rates of verdicts in whole percent, as one of the study's tables prints them (``table-1``, ``table-3``)."""
 
     figure: str
     framework: str
@@ -114,16 +118,16 @@ class Reference:
     caveats: tuple[Caveat, ...]
 
     def target(self, framework: str, device: str) -> PublishedTarget:
-        return next(each for each in self.targets if (each.framework, each.device) == (framework, device))
+        return next(target for target in self.targets if (target.framework, target.device) == (framework, device))
 
     def strata(self) -> dict[tuple[str, str], frozenset[str]]:
-        """By framework and function: where the study drew it from."""
-        return {(each.framework, each.function): frozenset(each.strata) for each in self.functions}
+        """The strata from which the study drew each function, by framework and function."""
+        return {(drawn.framework, drawn.function): frozenset(drawn.strata) for drawn in self.functions}
 
     def sentences(self, figures: frozenset[str], frameworks: frozenset[str]) -> tuple[str, ...]:
-        """What must stand beside these figures of these frameworks."""
+        """The sentences that must stand beside these figures of these frameworks."""
         return tuple(
-            each.sentence
-            for each in self.caveats
-            if figures.intersection(each.figures) and (each.framework is None or each.framework in frameworks)
+            caveat.sentence
+            for caveat in self.caveats
+            if figures.intersection(caveat.figures) and (caveat.framework is None or caveat.framework in frameworks)
         )

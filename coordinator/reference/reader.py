@@ -5,20 +5,11 @@ from __future__ import annotations
 import csv
 import hashlib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from typing import Any
 
-from coordinator.reference.models import (
-    Caveat,
-    PublishedCount,
-    PublishedFailures,
-    PublishedFunction,
-    PublishedLatency,
-    PublishedRate,
-    PublishedSpeedup,
-    PublishedTarget,
-    Reference,
-)
+from coordinator.reference.models import Reference
 
 DATA = files("coordinator.reference") / "data"
 NAMES = (
@@ -33,83 +24,55 @@ NAMES = (
 )
 MEASURED = {"gpu_t4_ms": "gpu-t4", "tpu_v3_8_ms": "tpu-v3-8"}
 """Columns of latencies, and the devices that they are of."""
+_OURS = {"pytorch": "torch"}
+Row = dict[str, Any]
 
 
 def digest() -> str:
-    """Of all data files: a database that holds the same need not be told again."""
+    """A digest of all data files: a database that holds the same is not loaded again."""
     return hashlib.sha256(b"".join((DATA / name).read_bytes() for name in NAMES)).hexdigest()
 
 
 def read() -> Reference:
-    said = tomllib.loads((DATA / "reference.toml").read_text(encoding="utf-8"))
-    functions = tuple(_functions())
-    return Reference(
-        name=said["name"],
-        citation=said["citation"],
-        targets=tuple(PublishedTarget(**row) for row in _rows("targets.csv")),
-        functions=functions,
-        latencies=tuple(_latencies(functions)),
-        counts=tuple(
-            PublishedCount(row["framework"], row["device"], *(int(row[name]) for name in _COUNTS))
-            for row in _rows("counts.csv")
-        ),
-        rates=tuple(
-            PublishedRate(
-                f"table-{row['table']}", row["framework"], row["device"], *(float(row[name]) for name in _RATES)
-            )
-            for row in _rows("rates.csv")
-        ),
-        failures=tuple(_failures()),
-        speedups=tuple(
-            PublishedSpeedup(
-                row["framework"], row["older"], row["newer"], float(row["factor"]), float(row["functions_pct"])
-            )
-            for row in _rows("speedups.csv")
-        ),
-        caveats=tuple(
-            Caveat(
-                tuple(each["figures"]),
-                _OURS.get(each.get("framework"), each.get("framework")),
-                each.get("device"),
-                each["sentence"],
-            )
-            for each in said["caveats"]
-        ),
-    )
+    described = tomllib.loads((DATA / "reference.toml").read_text(encoding="utf-8"))
+    functions = [
+        {**row, "strata": row["stratum"].split(";"), "subtests": row["paper_subtests"]}
+        for row in _rows("functions.csv")
+    ]
+    fields: dict[str, Any] = {
+        **described,
+        "targets": list(_rows("targets.csv")),
+        "functions": functions,
+        "latencies": list(_latencies(functions)),
+        "counts": list(_rows("counts.csv")),
+        "rates": [{**row, "figure": f"table-{row['table']}"} for row in _rows("rates.csv")],
+        "failures": list(_failures()),
+        "speedups": list(_rows("speedups.csv")),
+        "caveats": [{"framework": None, "device": None, **_named(caveat)} for caveat in described["caveats"]],
+    }
+    return Reference(**fields)
 
 
-_COUNTS = ("partial", "complete", "success", "total")
-_RATES = ("pass_pct", "partial_pct", "complete_pct")
-_OURS = {"pytorch": "torch"}
-
-
-def _rows(name: str) -> Iterator[dict[str, str]]:
+def _rows(name: str) -> Iterator[Row]:
     with (DATA / name).open(encoding="utf-8") as stream:
-        for row in csv.DictReader(stream):
-            if "framework" in row:
-                row["framework"] = _OURS.get(row["framework"], row["framework"])
-            yield row
+        yield from map(_named, csv.DictReader(stream))
 
 
-def _functions() -> Iterator[PublishedFunction]:
-    for row in _rows("functions.csv"):
-        strata = tuple(row["stratum"].split(";"))
-        yield PublishedFunction(row["framework"], row["function"], strata, int(row["paper_subtests"]))
+def _named(row: Mapping[str, Any]) -> Row:
+    """The row with its framework under our name."""
+    return {name: _OURS.get(value, value) if name == "framework" else value for name, value in row.items()}
 
 
-def _latencies(functions: tuple[PublishedFunction, ...]) -> Iterator[PublishedLatency]:
-    """In the order in which they were printed; then what was tested and not published."""
-    published = {(row["framework"], row["function"]): row for row in _rows("latency.csv")}
-    for (framework, function), row in published.items():
+def _latencies(functions: list[Row]) -> Iterator[Row]:
+    """In the order in which they were printed; then without a figure those that were tested and not published."""
+    published = list(_rows("latency.csv"))
+    printed = {(row["framework"], row["function"]) for row in published}
+    for row in (*published, *(row for row in functions if (row["framework"], row["function"]) not in printed)):
         for column, device in MEASURED.items():
-            yield PublishedLatency(framework, function, device, float(row[column]))
-    for each in functions:
-        if (each.framework, each.function) not in published:
-            for device in MEASURED.values():
-                yield PublishedLatency(each.framework, each.function, device, None)
+            yield {**row, "device": device, "milliseconds": row.get(column)}
 
 
-def _failures() -> Iterator[PublishedFailures]:
+def _failures() -> Iterator[Row]:
     for row in _rows("failure_rate_top20.csv"):
         for framework, column in (("tensorflow", "tensorflow_pct"), ("torch", "pytorch_pct"), ("jax", "jax_pct")):
-            yield PublishedFailures(framework, row["device"], row["stratum"], float(row[column]))
+            yield {**row, "framework": framework, "failed_pct": row[column]}

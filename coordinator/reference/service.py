@@ -1,4 +1,4 @@
-"""Loading what comes with Portolan, and finding a reference by its name."""
+"""References: the one that comes with Portolan is loaded, and any is found by its name."""
 
 from __future__ import annotations
 

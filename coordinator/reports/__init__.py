@@ -1,1 +1,1 @@
-"""Statistics over outcomes: verdicts and latencies of functions, compared across targets."""
+"""The study's tables and charts of any campaign, and the report that holds them all."""

@@ -1,25 +1,35 @@
-"""What every table of a campaign says beside its figures: of which target, how counted, and what holds of it. Pure."""
+"""The parts that every table of a campaign has beside its figures: targets, counting rule, notes and query. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.reports.table import Cell, Column, Table
-from coordinator.results.report_data import ReportData
+from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
 
+Row = tuple[Cell, ...]
+Basis = Literal["verdicts", "latencies", "placements", "first_calls"]
+"""The rows that a table is made of: each kind comes from one query and is counted by one rule."""
+RULES: dict[Basis, str] = {
+    "verdicts": "Counted by verdict, a fallback to the host passes, as in the study; counted by verdict_on_device, it "
+    "fails with the cause placement, a case that passed without proof of where is in no denominator, and functions "
+    "that never touch a device are left out. A function is a success if none of its cases failed, a complete failure "
+    "if all did, partial between. Cases that were skipped (removed, not applicable) or incomplete (environment, "
+    "infrastructure) are in no denominator; a function without any other case is unknown, and in no rate.",
+    "latencies": "Only runs that passed count, and of those only the ones proven on the device; measured is {measure}. "
+    "A function's ratio is the geometric mean over the cases that both targets measured, and its latencies are medians "
+    "over the same cases; functions that never touch a device have none. The study's ratio is one mean divided by the "
+    "other, over all it measured.",
+    "placements": "Cases of which a run passed. A case fell back if any of its passed runs did; it ran on the device "
+    "if all are proven to have. Cases of functions that never touch a device are in no share.",
+    "first_calls": "Only runs that passed on the device count. Both latencies are medians over a function's cases of "
+    "the medians over their runs; the first call holds compilation. The mean over all functions is geometric.",
+}
 COUNTED_BY = ("verdict", "verdict_on_device")
-COUNTING_RULE = (
-    "Counted by verdict, a fallback to the host passes, as in the study; counted by verdict_on_device, it fails with "
-    "the cause placement, a case that passed without proof of where is in no denominator, and functions that never "
-    "touch a device are left out. A function is a success if none of "
-    "its cases failed, a complete failure if all did, partial between. Cases that were skipped (removed, not "
-    "applicable) or incomplete (environment, infrastructure) are in no denominator; a function without any other "
-    "case is unknown, and in no rate."
-)
-
 IDENTITY = (
     Column("source", "source"),
     Column("target", "target"),
@@ -29,69 +39,57 @@ IDENTITY = (
 )
 
 
-def identity(charted: ReportData, target: Target, counted_by: str) -> tuple[Cell, ...]:
-    return (charted.name, charted.labels[target.id], target.hardware, target.device_class, counted_by)
+def identity(data: ReportData, target: Target, counted_by: str) -> Row:
+    return (data.name, data.labels[target.id], target.hardware, target.device_class, counted_by)
 
 
-def published_identity(reference: Reference, target: PublishedTarget) -> tuple[Cell, ...]:
+def published_identity(reference: Reference, target: PublishedTarget) -> Row:
     """The study knew one way of counting."""
     return (reference.name, spelled(target), target.hardware, target.device_class, "verdict")
 
 
-def aligned(rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """What can be set beside each other stands together: by framework, then by class; the order stays otherwise."""
-    return sorted(rows, key=lambda row: (str(row[_TARGET]).partition("@")[0], str(row[_CLASS])))
-
-
-_TARGET, _CLASS = (
-    next(n for n, each in enumerate(IDENTITY) if each.name == name) for name in ("target", "device_class")
-)
-
-
-def tabled(
-    charted: ReportData,
+def report_table(
+    data: ReportData,
+    basis: Basis,
     id: str,
     title: str,
     columns: Sequence[Column],
-    rows: Sequence[tuple[Cell, ...]],
-    *,
-    rule: str,
-    query: str,
-    remade_from: tuple[str, ...],
+    rows: Sequence[Row],
+    remade_from: tuple[str, ...] = (),
     notes: Sequence[str] = (),
 ) -> Table:
     """The table with all that must stand beside figures of these targets and this reference."""
-    targets = (f"{charted.labels[each.id]}: {said}" for each in charted.targets for said in each.sentences)
     return Table(
         id=id,
         title=title,
         columns=tuple(columns),
         rows=tuple(rows),
-        notes=tuple(dict.fromkeys((*notes, *targets, *_of_the_reference(charted, remade_from)))),
-        counting_rule=rule,
+        notes=tuple(dict.fromkeys((*notes, *_notes_on_targets(data), *_notes_on_reference(data, remade_from)))),
+        counting_rule=RULES[basis].format(measure=MEASURES[data.measure]),
         revisions=tuple(
             dict.fromkeys(
-                f"suite {each.suite} of {each.framework}, revision {each.suite_revision}" for each in charted.targets
+                f"suite {target.suite} of {target.framework}, revision {target.suite_revision}"
+                for target in data.targets
             )
         ),
-        query=query,
+        query=getattr(data.queries, basis),
         remade_from=remade_from,
     )
 
 
-def _of_the_reference(charted: ReportData, figures: tuple[str, ...]) -> tuple[str, ...]:
-    if charted.reference is None:
-        return ()
-    return (
-        f"{charted.reference.name} is {charted.reference.citation}: other versions, other hardware, other tests of the "
-        "same functions.",
-        *_of_no_common_class(charted),
-        *charted.reference.sentences(frozenset(figures), frozenset(charted.frameworks)),
+def _notes_on_targets(data: ReportData) -> Iterator[str]:
+    return (f"{data.labels[target.id]}: {sentence}" for target in data.targets for sentence in target.sentences)
+
+
+def _notes_on_reference(data: ReportData, figures: tuple[str, ...]) -> Iterator[str]:
+    if data.reference is None:
+        return
+    yield (
+        f"{data.reference.name} is {data.reference.citation}: other versions, other hardware, other tests of the same "
+        "functions."
     )
-
-
-def _of_no_common_class(charted: ReportData) -> tuple[str, ...]:
-    classes = {each.device_class for each in charted.published()}
-    if not charted.targets or classes & {each.device_class for each in charted.targets}:
-        return ()
-    return (f"No target here is of a class that it charted ({', '.join(sorted(classes))}): its figures are of others.",)
+    classes = {target.device_class for target in data.published()}
+    if data.targets and not classes & {target.device_class for target in data.targets}:
+        listed = ", ".join(sorted(classes))
+        yield f"No target here is of a class that it charted ({listed}): its figures are of others."
+    yield from data.reference.sentences(frozenset(figures), frozenset(data.frameworks))

@@ -1,83 +1,60 @@
-"""Past the study: what really ran on the device, and how much of a first call is the first. Pure."""
+"""Tables that the study does not have: where cases really ran, and how long first calls take. Pure."""
 
 from __future__ import annotations
 
-from coordinator.reports.identity import tabled
-from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.reports.identity import Row, report_table
+from coordinator.reports.table import Column, Missing, Table
 from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Estimate, Rate, geometric_mean
 
-Row = tuple[Cell, ...]
 PLACEMENTS = ("on_device", "fell_back", "unknown")
 """Of cases that could run on a device; those of functions that never touch one are counted apart."""
+_TARGET = (Column("source", "source"), Column("target", "target"))
 
 
-def placements(charted: ReportData) -> Table:
-    found = {(each.target_id, each.placement): each.cases for each in charted.placements}
+def placements(data: ReportData) -> Table:
+    found = {(row.target_id, row.placement): row.cases for row in data.placements}
     rows: list[Row] = []
-    for target in charted.targets:
+    for target in data.targets:
         cases = [found.get((target.id, placement), 0) for placement in PLACEMENTS]
         total = sum(cases)
         rates: Row = tuple(Rate(count, total) if total else Missing.none_counted for count in cases)
         host_only = found.get((target.id, "host_only"), 0)
-        rows.append((charted.name, charted.labels[target.id], target.hardware, *rates, host_only))
+        rows.append((data.name, data.labels[target.id], target.hardware, *rates, host_only))
     columns = (
-        Column("source", "source"),
-        Column("target", "target"),
+        *_TARGET,
         Column("hardware", "hardware"),
         Column("on_device", "ran on the device", "rate"),
         Column("fell_back", "fell back to the host", "rate"),
         Column("unknown", "not proven", "rate"),
         Column("host_only", "of functions that never touch a device", "number", "cases"),
     )
-    return tabled(
-        charted,
-        "placement",
-        "Placement: where the cases that passed really ran",
-        columns,
-        rows,
-        rule="Cases of which a run passed. A case fell back if any of its passed runs did; it ran on the device if all "
-        "are proven to have. Cases of functions that never touch a device are in no share.",
-        query=charted.queries.placements,
-        remade_from=(),
-        notes=_silent(charted),
-    )
+    title = "Placement: where the cases that passed really ran"
+    return report_table(data, "placements", "placement", title, columns, rows, (), _not_in_study(data))
 
 
-def first_calls(charted: ReportData) -> Table:
+def first_calls(data: ReportData) -> Table:
     rows: list[Row] = []
-    for target in charted.targets:
-        of_it = [each for each in charted.first_calls if each.target_id == target.id]
-        of_it.sort(key=lambda each: (-each.cold_ms / each.steady_ms, each.function))
-        label = charted.labels[target.id]
-        ratios = [each.cold_ms / each.steady_ms for each in of_it]
-        if ratios:
-            rows.append((charted.name, label, "all functions", None, None, geometric_mean(ratios)))
+    for target in data.targets:
+        calls = [(call.cold_ms / call.steady_ms, call) for call in data.first_calls if call.target_id == target.id]
+        calls.sort(key=lambda ratio_and_call: (-ratio_and_call[0], ratio_and_call[1].function))
+        label = data.labels[target.id]
+        if calls:
+            rows.append((data.name, label, "all functions", None, None, geometric_mean([ratio for ratio, _ in calls])))
         rows += [
-            (charted.name, label, each.function, each.cold_ms, each.steady_ms, Estimate(ratio, None, 1))
-            for each, ratio in zip(of_it, ratios, strict=True)
+            (data.name, label, call.function, call.cold_ms, call.steady_ms, Estimate(ratio, None, 1))
+            for ratio, call in calls
         ]
     columns = (
-        Column("source", "source"),
-        Column("target", "target"),
+        *_TARGET,
         Column("function", "function"),
         Column("cold_ms", "first call", "milliseconds", "ms"),
         Column("steady_ms", "after warm-up", "milliseconds", "ms"),
         Column("ratio", "times slower the first time", "ratio"),
     )
-    return tabled(
-        charted,
-        "first_calls",
-        "First calls against calls after warm-up",
-        columns,
-        rows,
-        rule="Only runs that passed on the device count. Both latencies are medians over a function's cases of the "
-        "medians over their runs; the first call holds compilation. The mean over all functions is geometric.",
-        query=charted.queries.first_calls,
-        remade_from=(),
-        notes=_silent(charted),
-    )
+    title = "First calls against calls after warm-up"
+    return report_table(data, "first_calls", "first_calls", title, columns, rows, (), _not_in_study(data))
 
 
-def _silent(charted: ReportData) -> tuple[str, ...]:
-    return (f"{charted.reference.name} did not publish this.",) if charted.reference else ()
+def _not_in_study(data: ReportData) -> tuple[str, ...]:
+    return (f"{data.reference.name} did not publish this.",) if data.reference else ()

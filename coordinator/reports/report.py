@@ -14,13 +14,10 @@ from markupsafe import Markup
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.causes.rules import readable
-from coordinator.reports.chapters import CHAPTERS, Chapter
-from coordinator.reports.charts.figure import Figure
-from coordinator.reports.table import Table
-from coordinator.reports.table_renderer import shown
+from coordinator.reports.contents import ReportContents
+from coordinator.reports.table_renderer import cell_text
 from coordinator.results.outcomes.repeat import repeat_command
-from coordinator.results.ratios import TargetRatios
-from coordinator.results.report_data import Failure, Fingerprint, ReportData
+from coordinator.results.report_data import Failure, Fingerprint
 from coordinator.results.summary import Section, summary
 
 FAILURES_LISTED = 500
@@ -29,7 +26,7 @@ ROWS = 1500
 """Of one table in the file; it says where the others are."""
 TEMPLATE = "report.html"
 SAID = 240
-"""Letters of what a failure said."""
+"""Letters of a failure's message."""
 
 _templates = Environment(
     loader=PackageLoader("coordinator.reports"),
@@ -38,12 +35,12 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters["shown"] = shown
+_templates.filters["cell_text"] = cell_text
 
 
 @dataclass(frozen=True)
-class Repeated:
-    """A failure, and how to see it again."""
+class FailureCommand:
+    """A failure, and the command that shows it again."""
 
     target: str
     function: str
@@ -65,46 +62,38 @@ class Machine:
 
 @dataclass(frozen=True)
 class Report:
-    """All that is said, as data."""
-
     campaign: CampaignDetail
-    charted: ReportData
-    tables: tuple[Table, ...]
-    figures: tuple[Figure, ...]
+    contents: ReportContents
     pictures: Mapping[str, str]
     """Drawn figures by id, as SVG that fits both a light and a dark page."""
-    compared: tuple[TargetRatios, ...]
     tolerable: float
     failures: tuple[Failure, ...]
     fingerprints: tuple[Fingerprint, ...]
 
     @cached_property
     def summary(self) -> tuple[Section, ...]:
-        return summary(self.campaign, self.charted, self.compared, self.tolerable)
+        return summary(self.campaign, self.contents.data, self.contents.comparisons, self.tolerable)
 
     @cached_property
-    def commands(self) -> tuple[Repeated, ...]:
-        return tuple(self._repeated())
+    def commands(self) -> tuple[FailureCommand, ...]:
+        return tuple(self._commands())
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
+        labels = self.contents.data.labels
         return tuple(
-            Machine(self.charted.labels.get(each.target_id, ""), each.outcomes, each.id, tuple(_facts(each.body)))
-            for each in self.fingerprints
+            Machine(labels.get(machine.target_id, ""), machine.outcomes, machine.id, tuple(_facts(machine.body)))
+            for machine in self.fingerprints
         )
-
-    @cached_property
-    def chapters(self) -> tuple[Chapter, ...]:
-        return tuple(each.filled(self.tables, self.figures) for each in CHAPTERS)
 
     @property
     def rules(self) -> dict[str, list[str]]:
         """Each counting rule with the titles of the tables that it holds for."""
-        return _grouped((each.counting_rule, each.title) for each in self.tables)
+        return _grouped((table.counting_rule, table.title) for table in self.contents.tables)
 
     @property
     def queries(self) -> dict[str, list[str]]:
-        return _grouped((each.query, each.title) for each in self.tables if each.query)
+        return _grouped((table.query, table.title) for table in self.contents.tables if table.query)
 
     @cached_property
     def drawn(self) -> dict[str, Markup]:
@@ -113,32 +102,32 @@ class Report:
 
     @property
     def caveats(self) -> list[str]:
-        return list(dict.fromkeys(note for each in self.tables for note in each.notes))
+        return list(dict.fromkeys(note for table in self.contents.tables for note in table.notes))
 
-    def _repeated(self) -> Iterator[Repeated]:
-        targets = {each.id: each for each in self.charted.targets}
+    def _commands(self) -> Iterator[FailureCommand]:
+        targets = {target.id: target for target in self.contents.data.targets}
         # Of each target the fingerprint with the most outcomes, which is the first.
         bodies = {fingerprint.target_id: fingerprint.body for fingerprint in reversed(self.fingerprints)}
-        for each in self.failures[:FAILURES_LISTED]:
-            target = targets[each.target_id]
-            said = " ".join(readable(each.said or "").split())
-            yield Repeated(
-                self.charted.labels[target.id],
-                each.function,
-                each.case,
-                each.cause,
-                f"{said[:SAID]}…" if len(said) > SAID else said,
-                repeat_command(target.framework, target.device, each.case, each.run, bodies.get(target.id)),
+        for failure in self.failures[:FAILURES_LISTED]:
+            target = targets[failure.target_id]
+            message = " ".join(readable(failure.said or "").split())
+            yield FailureCommand(
+                self.contents.data.labels[target.id],
+                failure.function,
+                failure.case,
+                failure.cause,
+                f"{message[:SAID]}…" if len(message) > SAID else message,
+                repeat_command(target.framework, target.device, failure.case, failure.run, bodies.get(target.id)),
             )
 
 
 def html(report: Report) -> str:
     """The file. Everything but our own pictures and style is escaped."""
-    return _templates.get_template(TEMPLATE).render(made=lambda: report, **frame(report.campaign))
+    return _templates.get_template(TEMPLATE).render(make_report=lambda: report, **frame(report.campaign))
 
 
 def frame(campaign: CampaignDetail) -> dict[str, object]:
-    """What the template needs besides ``made``, which makes the report where the template comes to it."""
+    """The values that the template needs besides ``make_report``, which it calls where it comes to the report."""
     style = (files("coordinator.web") / "static" / "portolan.css").read_text(encoding="utf-8")
     return {
         "campaign": campaign,
@@ -153,13 +142,13 @@ def _facts(body: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """A fingerprint's fields, one below the other; lists of libraries in one line."""
     for name, value in sorted(body.items()):
         if isinstance(value, Mapping):
-            yield name, ", ".join(f"{key} {each}" for key, each in sorted(value.items()))
+            yield name, ", ".join(f"{library} {version}" for library, version in sorted(value.items()))
         elif value not in (None, "", []):
             yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _grouped(pairs: Iterator[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    titles: dict[str, list[str]] = {}
     for key, title in pairs:
-        found.setdefault(key, []).append(title)
-    return found
+        titles.setdefault(key, []).append(title)
+    return titles

@@ -1,4 +1,4 @@
-"""A report's table: columns, rows, and all that must stand with them. Pure; drawing it is ``table_renderer.py``'s.
+"""A report's table: columns, rows, and all that must stand with them. Pure; ``table_renderer.py`` writes it out.
 
 A cell is text, a number, a figure with its n and interval (``Rate``, ``Estimate``), or one of the
 words that say why there is none (``Missing``). A figure's data are a table like any other.
@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """What is shown in a terminal, written to a file or drawn as a figure."""
+    """A table to be shown in a terminal, written to a file or drawn as a figure."""
 
     id: str
     """Stable: ``portability``."""
@@ -68,7 +68,7 @@ class Table:
             raise ValueError(f"{self.id}: a row of {len(wrong)} cells under {len(self.columns)} columns: {wrong}")
 
     def column(self, name: str) -> tuple[Cell, ...]:
-        place = next(index for index, each in enumerate(self.columns) if each.name == name)
+        place = [column.name for column in self.columns].index(name)
         return tuple(row[place] for row in self.rows)
 
     def records(self) -> list[dict[str, Cell]]:

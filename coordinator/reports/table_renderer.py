@@ -1,4 +1,4 @@
-"""A table as text for the terminal, as CSV and as JSON. What a file holds is exact; what people see is rounded."""
+"""A table as text for the terminal, as CSV and as JSON. A file holds exact figures; people see rounded ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table as Drawn
+from rich.table import Table as TerminalTable
 from rich.text import Text
 
 from coordinator.csv_text import csv_text
@@ -14,77 +14,66 @@ from coordinator.formats import significant
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
 from coordinator.results.statistics import Estimate, Rate
 
+_MORE = {"rate": ("low", "high", "count", "n"), "ratio": ("low", "high", "n")}
+"""Further columns of a file, by the kind of the column that they belong to."""
+
 
 def to_terminal(table: Table) -> RenderableType:
     """The table with its title above, and its notes, counting rule and revisions below."""
-    drawn = Drawn(title=Text(table.title, style="bold"), title_justify="left", pad_edge=False, show_edge=False)
+    grid = TerminalTable(title=Text(table.title, style="bold"), title_justify="left", pad_edge=False, show_edge=False)
     for column in table.columns:
         unit = f", {column.unit}" if column.unit else ""
-        drawn.add_column(Text(f"{column.label}{unit}"), justify="left" if column.kind == "text" else "right")
+        grid.add_column(Text(f"{column.label}{unit}"), justify="left" if column.kind == "text" else "right")
     for row in table.rows:
-        drawn.add_row(*(Text(shown(cell, column.kind)) for cell, column in zip(row, table.columns, strict=True)))
+        grid.add_row(*(Text(cell_text(cell, column.kind)) for cell, column in zip(row, table.columns, strict=True)))
     below = [*table.notes, table.counting_rule, *table.revisions]
     nothing = [] if table.rows else [Text("no figures")]
-    return Group(drawn, *nothing, *(Text(each, style="dim") for each in below))
+    return Group(grid, *nothing, *(Text(sentence, style="dim") for sentence in below))
 
 
 def to_csv(table: Table) -> str:
     """By RFC 4180 with a header; a figure has columns of its own for its interval and n."""
     header = [name for column in table.columns for name in _names(column)]
     rows = (
-        [v for cell, column in zip(row, table.columns, strict=True) for v in _flat(cell, column)] for row in table.rows
+        [value for cell, column in zip(row, table.columns, strict=True) for value in _values(cell, column)]
+        for row in table.rows
     )
     return csv_text([header, *rows])
 
 
 def to_json(table: Table) -> dict[str, Any]:
     """Rows as objects; a figure is an object, and a word stands where there is none."""
-    return {
-        "id": table.id,
-        "title": table.title,
-        "columns": [
-            {"name": each.name, "label": each.label, "kind": each.kind, "unit": each.unit} for each in table.columns
-        ],
-        "rows": [{name: _value(cell) for name, cell in record.items()} for record in table.records()],
-        "notes": list(table.notes),
-        "counting_rule": table.counting_rule,
-        "revisions": list(table.revisions),
-        "query": table.query,
-        "remade_from": list(table.remade_from),
-    }
+    rows = [{name: _as_json(cell) for name, cell in record.items()} for record in table.records()]
+    return {**vars(table), "columns": [{**vars(column)} for column in table.columns], "rows": rows}
 
 
-def from_json(said: Mapping[str, Any]) -> Table:
-    """What ``to_json`` wrote."""
-    columns = tuple(Column(**each) for each in said["columns"])
-    return Table(
-        id=said["id"],
-        title=said["title"],
-        columns=columns,
-        rows=tuple(tuple(_cell(row[each.name]) for each in columns) for row in said["rows"]),
-        notes=tuple(said["notes"]),
-        counting_rule=said["counting_rule"],
-        revisions=tuple(said["revisions"]),
-        query=said["query"],
-        remade_from=tuple(said["remade_from"]),
-    )
+def from_json(body: Mapping[str, Any]) -> Table:
+    """The table of which ``to_json`` made this."""
+    columns = tuple(Column(**column) for column in body["columns"])
+    rows = tuple(tuple(_from_json(row[column.name]) for column in columns) for row in body["rows"])
+    sentences = {name: tuple(body[name]) for name in ("notes", "revisions", "remade_from")}
+    return Table(**{**body, **sentences, "columns": columns, "rows": rows})
 
 
-def shown(cell: Cell, kind: Kind) -> str:
+def cell_text(cell: Cell, kind: Kind) -> str:
     """A cell as people read it."""
-    if cell is None:
-        return ""
-    if isinstance(cell, Rate):
-        return _rate(cell)
-    if isinstance(cell, Estimate):
-        return _estimate(cell, kind)
-    return cell if isinstance(cell, str) else _number(cell, kind)
+    match cell:
+        case None:
+            return ""
+        case Rate():
+            return _rate(cell)
+        case Estimate():
+            return _estimate(cell, kind)
+        case str():
+            return cell
+        case _:
+            return _number(cell, kind)
 
 
 def _rate(rate: Rate) -> str:
     if rate.share is None or rate.interval is None:
         return Missing.none_counted
-    low, high = (100 * each for each in rate.interval)
+    low, high = (100 * bound for bound in rate.interval)
     return f"{100 * rate.share:.1f} % ({rate.count}/{rate.n}; {low:.0f} to {high:.0f})"
 
 
@@ -93,7 +82,7 @@ def _estimate(estimate: Estimate, kind: Kind) -> str:
         return Missing.not_measured
     if estimate.interval is None:
         return f"{_number(estimate.value, kind)} (n {estimate.n})"
-    low, high = (_number(each, kind) for each in estimate.interval)
+    low, high = (_number(bound, kind) for bound in estimate.interval)
     return f"{_number(estimate.value, kind)} ({low} to {high}; n {estimate.n})"
 
 
@@ -106,36 +95,25 @@ def _number(value: float, kind: Kind) -> str:
 
 
 def _names(column: Column) -> list[str]:
-    if column.kind == "rate":
-        return [column.name, *(f"{column.name}_{each}" for each in ("low", "high", "count", "n"))]
-    if column.kind == "ratio":
-        return [column.name, *(f"{column.name}_{each}" for each in ("low", "high", "n"))]
-    return [column.name]
+    return [column.name, *(f"{column.name}_{more}" for more in _MORE.get(column.kind, ()))]
 
 
-def _flat(cell: Cell, column: Column) -> Iterator[Any]:
+def _values(cell: Cell, column: Column) -> Iterator[Any]:
     """As many values as the column has names."""
-    match cell:
-        case Rate(count, n):
-            yield from (_percent(cell.share), *map(_percent, cell.interval or (None, None)), count, n)
-        case Estimate(value, interval, n):
-            yield from (value, *(interval or (None, None)), n)
-        case _:
-            yield cell
-            yield from [None] * (len(_names(column)) - 1)
+    value = _as_json(cell)
+    if isinstance(value, dict):
+        yield from value.values()
+    else:
+        yield value
+        yield from [None] * (len(_names(column)) - 1)
 
 
-def _value(cell: Cell) -> Any:
+def _as_json(cell: Cell) -> Any:
     match cell:
         case Rate(count, n):
             low, high = cell.interval or (None, None)
-            return {
-                "percent": _percent(cell.share),
-                "low": _percent(low),
-                "high": _percent(high),
-                "count": count,
-                "n": n,
-            }
+            shares = {"percent": _percent(cell.share), "low": _percent(low), "high": _percent(high)}
+            return {**shares, "count": count, "n": n}
         case Estimate(value, interval, n):
             low, high = interval or (None, None)
             return {"value": value, "low": low, "high": high, "n": n}
@@ -143,7 +121,7 @@ def _value(cell: Cell) -> Any:
             return cell
 
 
-def _cell(value: Any) -> Cell:
+def _from_json(value: Any) -> Cell:
     match value:
         case {"count": count, "n": n}:
             return Rate(count, n)
@@ -152,8 +130,8 @@ def _cell(value: Any) -> Cell:
         case str() if value in tuple(Missing):
             return Missing(value)
         case _:
-            found: Cell = value
-            return found
+            cell: Cell = value
+            return cell
 
 
 def _percent(share: float | None) -> float | None:

@@ -1,6 +1,6 @@
 """The pages: HTML for people, served beside the REST API, from the same services.
 
-Each module is one kind of page: its routes, and the pure functions that turn a service's answer
-into what the template shows. ``site.py`` puts them together; ``pages.py`` is what all share.
-Everything works offline and, but for what moves by itself, without scripts.
+Each module is one kind of page: its routes, and the pure functions that prepare a service's answer
+for the template. ``site.py`` puts them together; ``pages.py`` has the parts that all share.
+Everything works offline and, but for live progress and interactive figures, without scripts.
 """

@@ -1,4 +1,4 @@
-"""Filters of the templates: what people read, with spaces at which a browser does not break the line. Pure."""
+"""Filters of the templates: figures for people, with spaces at which a browser does not break the line. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NARROW_SPACE = "\u202f"
 
 
 def milliseconds(value: float | None) -> str:
-    return _unbroken(formats.latency(value))
+    return formats.latency(value).replace(" ", NARROW_SPACE)
 
 
 def duration(seconds: float | None) -> str:
-    return _unbroken(formats.duration(seconds))
+    return formats.duration(seconds).replace(" ", NARROW_SPACE)
 
 
 def moment(value: datetime | None) -> str:
@@ -28,7 +28,3 @@ def moment(value: datetime | None) -> str:
 def pretty(value: Any) -> str:
     """JSON to be read."""
     return json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" ", NARROW_SPACE)

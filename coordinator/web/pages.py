@@ -1,13 +1,12 @@
-"""What all pages share: templates, the same data as json and csv, and problems as pages."""
+"""The parts that all pages share: templates, the same data as json and csv, and problems as pages."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import urlencode, urlsplit
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import Request, Response
 from fastapi.encoders import jsonable_encoder
@@ -18,7 +17,7 @@ from coordinator import formats
 from coordinator.csv_text import csv_text
 from coordinator.errors import ForbiddenError
 from coordinator.logs import get_logger
-from coordinator.reports.table_renderer import shown
+from coordinator.reports.table_renderer import cell_text
 from coordinator.web import filters
 from protocol.problems import Problem
 
@@ -26,8 +25,6 @@ log = get_logger(__name__)
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
-As = Literal["html", "json", "csv"]
-"""``?as=json`` and ``?as=csv`` of any page give its data."""
 
 SECURITY = {
     # Nothing is fetched from elsewhere, and no text of a runner or a case can become a script.
@@ -51,9 +48,16 @@ templates.filters |= {
     "milliseconds": filters.milliseconds,
     "moment": filters.moment,
     "ratio": formats.ratio,
-    "shown": shown,
+    "cell_text": cell_text,
     "pretty": filters.pretty,
 }
+
+
+def function_address(campaign_id: int, framework: str, function: str) -> str:
+    return f"/campaigns/{campaign_id}/functions/{quote(framework)}/{quote(function)}"
+
+
+templates.globals["function_address"] = function_address
 _streaming = templates.overlay(enable_async=True)
 PIECE = 500
 """Words of a template sent at once."""
@@ -69,55 +73,50 @@ def page(
     status: int = 200,
     **more: Any,
 ) -> Response:
-    """The page as html, or as ``?as=`` wants it: ``data`` as json, ``rows`` as csv (else 404 is the caller's).
+    """The page as html, with ``?as=json`` its ``data`` as json, with ``?as=csv`` its ``rows``, if it has any.
 
     The template gets ``data``, ``more`` and ``link``, which makes the present address with another query.
     """
-    wanted = request.query_params.get("as", "html")
-    if wanted == "json":
+    form = request.query_params.get("as")
+    if form == "json":
         return JSONResponse(jsonable_encoder(data), status, headers=SECURITY)
-    if wanted == "csv" and rows is not None:
-        return Response(as_csv(rows), status, SECURITY, "text/csv; charset=utf-8")
-    body = templates.get_template(template).render(
-        request=request, data=data, has_csv=rows is not None, link=_link(request), now=datetime.now(UTC), **more
-    )
-    return HTMLResponse(body, status, SECURITY)
+    if form == "csv" and rows is not None:
+        # All rows have the same names.
+        text = csv_text([[*row] for row in rows[:1]] + [[*row.values()] for row in rows])
+        return Response(text, status, SECURITY, "text/csv")
+    values = {"request": request, "data": data, "has_csv": rows is not None, "link": _link(request)}
+    return HTMLResponse(templates.get_template(template).render(values, **more), status, SECURITY)
 
 
 def streamed(request: Request, template: str, data: Any, **more: Any) -> Response:
-    """A page that begins at once. What is called in it may be a coroutine, and is awaited where it stands."""
-    body = _streaming.get_template(template).generate_async(
-        request=request, data=data, has_csv=False, link=_link(request), now=datetime.now(UTC), **more
-    )
-    return StreamingResponse(_in_pieces(body), 200, SECURITY, "text/html; charset=utf-8")
+    """A page that begins at once. A coroutine function that is called in it is awaited where it stands."""
+    values = {"request": request, "data": data, "has_csv": False, "link": _link(request)}
+    body = _streaming.get_template(template).generate_async(values, **more)
+    return StreamingResponse(_in_pieces(body), 200, SECURITY, "text/html")
 
 
 async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Not each word by itself: large pieces, and whatever there is when the next word lets wait for itself."""
+    """Large pieces instead of single words; and all that is ready when the next word is not."""
     waiting: list[str] = []
-    step = asyncio.ensure_future(_next(body))
+    step = asyncio.ensure_future(anext(body, None))
     try:
         while True:
             ready, _ = await asyncio.wait([step], timeout=SOON_S if waiting else None)
             text = step.result() if ready else None
             if text is not None:
                 waiting.append(text)
-                step = asyncio.ensure_future(_next(body))
+                step = asyncio.ensure_future(anext(body, None))
             if waiting and (not ready or text is None or len(waiting) >= PIECE):
                 yield "".join(waiting)
                 waiting = []
             if ready and text is None:
                 return
     except Exception:
-        # The status is sent: what is left is to say it.
+        # The status went out with the first piece, so the page itself must say it.
         log.exception("a page could not be finished")
         yield f'{"".join(waiting)}<p class="error">This page could not be finished: load it again in a moment.</p>'
     finally:
         step.cancel()
-
-
-async def _next(body: AsyncIterator[str]) -> str | None:
-    return await anext(body, None)
 
 
 def problem_page(request: Request, problem: Problem) -> Response | None:
@@ -129,19 +128,13 @@ def problem_page(request: Request, problem: Problem) -> Response | None:
 
 def same_site(request: Request) -> None:
     """Refuse a form that another site sent: a dependency of every route that changes something."""
-    told = request.headers.get("sec-fetch-site")
+    site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
-    foreign = told not in (None, "same-origin", "none")
-    if told is None and origin is not None:
+    foreign = site not in (None, "same-origin", "none")
+    if site is None and origin is not None:
         foreign = urlsplit(origin).netloc != request.headers.get("host")
     if foreign:
         raise ForbiddenError("this form was sent by another site: open the page here and send it from there")
-
-
-def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The rows under the names of their values, which all rows share."""
-    kept = list(rows)
-    return csv_text([list(row) for row in kept[:1]] + [list(row.values()) for row in kept])
 
 
 def _link(request: Request) -> Any:

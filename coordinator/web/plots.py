@@ -12,7 +12,7 @@ from coordinator.results.statistics import middle
 from coordinator.web.filters import milliseconds
 
 MOST_DOTS = 80
-"""Of one run; of more samples every so manieth is drawn, and the extremes."""
+"""Of one run; of more samples every n-th is drawn, and the extremes."""
 ROW = 14
 EDGE = 6
 
@@ -43,13 +43,19 @@ def scale_of(runs: Iterable[Sequence[float]]) -> Scale | None:
 
 def strips(runs: Sequence[Sequence[float]], scale: Scale | None, width: int = 220) -> Markup | None:
     """One row of dots a run, its median a line; None if nothing was measured."""
-    if scale is None or not any(value > 0 for run in runs for value in run):
+    measured = {number: [value for value in run if value > 0] for number, run in enumerate(runs, 1)}
+    measured = {number: values for number, values in measured.items() if values}
+    if scale is None or not measured:
         return None
     height = ROW * len(runs)
-    drawn = "".join(_strip(run, scale, width, number * ROW + ROW / 2) for number, run in enumerate(runs))
+    label = "; ".join(
+        f"run {number}: {len(values)} sample{'' if len(values) == 1 else 's'}, median {milliseconds(middle(values))}"
+        for number, values in measured.items()
+    )
+    dots = "".join(_strip(values, scale, width, (number - 0.5) * ROW) for number, values in measured.items())
     return Markup(
-        '<svg class="strips" role="img" width="{}" height="{}" viewBox="0 0 {} {}" aria-label="{}">{}</svg>'
-    ).format(width, height, width, height, _said(runs), Markup(drawn))
+        '<svg class="strips" role="img" width="{0}" height="{1}" viewBox="0 0 {0} {1}" aria-label="{2}">{3}</svg>'
+    ).format(width, height, label, Markup(dots))
 
 
 def dot(value: float | None, scale: Scale | None, width: int = 120) -> Markup | None:
@@ -62,33 +68,15 @@ def dot(value: float | None, scale: Scale | None, width: int = 120) -> Markup | 
     ).format(width, ROW, milliseconds(value), EDGE, width - EDGE, ROW / 2, scale.place(value, width))
 
 
-def thinned(values: Sequence[float], most: int = MOST_DOTS) -> list[float]:
+def thin(values: Sequence[float], most: int = MOST_DOTS) -> list[float]:
     """In order of size; never more than ``most``, the least and the greatest among them."""
-    ordered = sorted(value for value in values if value > 0)
+    ordered = sorted(values)
     if len(ordered) <= most:
         return ordered
     return [ordered[round(step * (len(ordered) - 1) / (most - 1))] for step in range(most)]
 
 
-def _strip(run: Sequence[float], scale: Scale, width: int, y: float) -> str:
-    dots = thinned(run)
-    if not dots:
-        return ""
-    circles = "".join(f'<circle cx="{scale.place(each, width):.1f}" cy="{y:g}" r="2.2"/>' for each in dots)
-    middle = scale.place(_middle(run), width)
-    return f'{circles}<line x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 5:g}" y2="{y + 5:g}"/>'
-
-
-def _said(runs: Sequence[Sequence[float]]) -> str:
-    told = [
-        f"run {number}: {len(run)} sample{'' if len(run) == 1 else 's'}, median {milliseconds(_middle(run))}"
-        for number, run in enumerate(runs, 1)
-        if any(value > 0 for value in run)
-    ]
-    return "; ".join(told)
-
-
-def _middle(run: Sequence[float]) -> float:
-    found = middle(value for value in run if value > 0)
-    assert found is not None
-    return found
+def _strip(values: Sequence[float], scale: Scale, width: int, y: float) -> str:
+    circles = "".join(f'<circle cx="{scale.place(value, width):.1f}" cy="{y:g}" r="2.2"/>' for value in thin(values))
+    median = scale.place(middle(values) or scale.low, width)
+    return f'{circles}<line x1="{median:.1f}" x2="{median:.1f}" y1="{y - 5:g}" y2="{y + 5:g}"/>'

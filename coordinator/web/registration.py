@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Request, Response, status
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from coordinator.conformance import Finding, Report, Result
+from coordinator.conformance import Finding, Report
 from coordinator.context import Context, Shared
 from coordinator.errors import RunnerError, RunnerRefusedError
 from coordinator.registry import admission, service
@@ -21,58 +21,51 @@ from coordinator.web.pages import page, same_site, streamed
 router = APIRouter()
 
 
-@dataclass(frozen=True)
-class Conclusion:
-    """How a check ended: with the runner on the chart, or why it is not."""
+@dataclass
+class RunningCheck:
+    """A check whose findings are read as they come; it ends with the runner registered, or a reason why not."""
 
+    context: Shared
+    registration: RunnerRegistration
+    anyway: bool
+    first: Finding | Report
+    others: AsyncIterator[Finding | Report]
     report: Report | None = None
     admission: Admission | None = None
     runner: Runner | None = None
     error: str | None = None
 
-    @property
-    def failed(self) -> int:
-        return self.report.count(Result.failed) if self.report else 0
-
-
-@dataclass
-class Checking:
-    """One check, heard as it goes on; after it, the runner is registered if it may be."""
-
-    context: Shared
-    registration: RunnerRegistration
-    anyway: bool
-    heard: AsyncIterator[Finding | Report]
-    report: Report | None = field(default=None, init=False)
-    broken: str | None = field(default=None, init=False)
-
     async def findings(self) -> AsyncIterator[Finding]:
+        part: Finding | Report | None = self.first
         try:
-            async for each in self.heard:
-                if isinstance(each, Finding):
-                    yield each
+            while part is not None:
+                if isinstance(part, Finding):
+                    yield part
                 else:
-                    self.report = each
+                    self.report = part
+                part = await anext(self.others, None)
         except RunnerError as error:
-            self.broken = str(error)
+            self.error = str(error)
 
-    async def conclude(self) -> Conclusion:
+    async def conclude(self) -> RunningCheck:
         if self.report is None:
-            return Conclusion(error=self.broken or "the check did not come to its end")
-        judged = admission.judge(self.report)
-        if judged is Admission.unusable or (judged is Admission.faulty and not self.anyway):
-            return Conclusion(self.report, judged)
+            self.error = self.error or "the check did not come to its end"
+            return self
+        self.error = None
+        self.admission = admission.judge(self.report)
+        if self.admission is Admission.unusable or (self.admission is Admission.faulty and not self.anyway):
+            return self
         try:
-            runner = await service.register(self.context.engine, self.registration)
+            self.runner = await service.register(self.context.engine, self.registration)
+            await self.context.announce("runners")
         except RunnerError as error:
-            return Conclusion(self.report, judged, error=str(error))
-        await self.context.announce("runners")
-        return Conclusion(self.report, judged, runner)
+            self.error = str(error)
+        return self
 
 
 @router.get("/runners/new")
 async def form(request: Request, url: str = "") -> Response:
-    return _page(request, url, anyway=False)
+    return _page(request, url, anyway=False, errors={})
 
 
 @router.post("/runners/new", dependencies=[Depends(same_site)])
@@ -83,56 +76,46 @@ async def send(
     secret: Annotated[str, Form()] = "",
     anyway: Annotated[str, Form()] = "",
 ) -> Response:
-    """What is wrong at once stands beside its field; the rest is a page that goes on while the check does."""
-    given = bool(anyway)
+    """A mistake that shows at once stands beside its field; the rest is a page that goes on while the check does."""
     try:
         registration = RunnerRegistration(url=url.strip(), secret=secret.strip())
         known = await admission.known(context.engine, registration)
         if known is not None:
-            return await _updated(context, registration, known)
-        heard = aiter(admission.check(registration))
-        begun = await anext(heard)
+            return await _update(context, registration, known)
+        findings = aiter(admission.check(registration))
+        check = RunningCheck(context, registration, bool(anyway), await anext(findings), findings)
     except (ValidationError, RunnerError, UnicodeError) as error:
-        return _page(request, url, anyway=given, errors=problems(error))
-    checking = Checking(context, registration, given, _from(begun, heard))
+        return _page(request, url, anyway=bool(anyway), errors=problems(error))
     return streamed(
         request,
         "checking.html",
         {"url": registration.url},
-        findings=checking.findings,
-        conclude=checking.conclude,
+        findings=check.findings,
+        conclude=check.conclude,
         essential=admission.ESSENTIAL,
     )
 
 
-async def _updated(context: Shared, registration: RunnerRegistration, known: int) -> Response:
+async def _update(context: Shared, registration: RunnerRegistration, known: int) -> Response:
     """It is served already: nothing may take its events, so it is brought up to date without a check."""
     runner = await service.get(context.engine, known)
+    where = "elsewhere"
     if runner.url == registration.url:
         await service.register(context.engine, registration)
         await context.announce("runners")
-        return RedirectResponse(f"/runners/{known}?registered=again", status.HTTP_303_SEE_OTHER)
-    return RedirectResponse(f"/runners/{known}?registered=elsewhere", status.HTTP_303_SEE_OTHER)
-
-
-async def _from(first: Finding | Report, rest: AsyncIterator[Finding | Report]) -> AsyncIterator[Finding | Report]:
-    yield first
-    async for each in rest:
-        yield each
+        where = "again"
+    return RedirectResponse(f"/runners/{known}?registered={where}", status.HTTP_303_SEE_OTHER)
 
 
 def problems(error: ValidationError | RunnerError | UnicodeError) -> dict[str, str]:
-    """What is wrong, by the field beside which it is said."""
+    """The sentence beside each field that is wrong."""
     if isinstance(error, UnicodeError):
         return {"secret": "a runner can be checked with a secret of ASCII letters only: start it with such a one"}
-    if isinstance(error, RunnerRefusedError):
-        return {"secret": str(error)}
     if isinstance(error, RunnerError):
-        return {"url": str(error)}
-    return {str(each["loc"][0]): each["msg"].removeprefix("Value error, ") for each in error.errors()}
+        return {"secret" if isinstance(error, RunnerRefusedError) else "url": str(error)}
+    return {str(problem["loc"][0]): problem["msg"].removeprefix("Value error, ") for problem in error.errors()}
 
 
-def _page(request: Request, url: str, *, anyway: bool, errors: Mapping[str, str] | None = None) -> Response:
-    data: dict[str, Any] = {"url": url, "errors": errors or {}}
+def _page(request: Request, url: str, *, anyway: bool, errors: Mapping[str, str]) -> Response:
     code = status.HTTP_422_UNPROCESSABLE_CONTENT if errors else status.HTTP_200_OK
-    return page(request, "registration.html", data, status=code, anyway=anyway)
+    return page(request, "registration.html", {"url": url, "errors": errors}, status=code, anyway=anyway)

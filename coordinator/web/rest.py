@@ -1,4 +1,4 @@
-"""What the coordinator can be asked over REST, as a page that needs nothing from elsewhere."""
+"""The calls of the REST API, as a page that needs nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -36,45 +36,39 @@ class Call:
         return f"{self.method}{self.path}".replace("/", "-").replace("{", "").replace("}", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    tag: str
-    calls: tuple[Call, ...]
-
-
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     return page(request, "rest.html", groups(request.app.openapi()))
 
 
-def groups(described: Mapping[str, Any]) -> list[Group]:
+def groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The calls of an OpenAPI description, by what they are about."""
-    found = sorted(_calls(described), key=lambda each: each.tag)
-    return [Group(tag, tuple(calls)) for tag, calls in groupby(found, key=lambda each: each.tag)]
+    calls = sorted(_calls(document), key=lambda call: call.tag)
+    return [{"tag": tag, "calls": list(of_it)} for tag, of_it in groupby(calls, key=lambda call: call.tag)]
 
 
-def _calls(described: Mapping[str, Any]) -> Iterator[Call]:
-    for path, methods in described["paths"].items():
+def _calls(document: Mapping[str, Any]) -> Iterator[Call]:
+    for path, methods in document["paths"].items():
         for method, call in methods.items():
             yield Call(
                 tag=(call.get("tags") or ["other"])[0],
                 method=method.upper(),
                 path=path,
                 said=call.get("description") or call.get("summary") or "",
-                parameters=(*_parameters(call), *_body(described, call)),
+                parameters=(*_parameters(call), *_body(document, call)),
             )
 
 
 def _parameters(call: Mapping[str, Any]) -> Iterator[Parameter]:
-    for each in call.get("parameters", ()):
-        said = each.get("description") or each["schema"].get("description") or ""
-        yield Parameter(each["name"], each["in"], bool(each.get("required")), said)
+    for parameter in call.get("parameters", ()):
+        meaning = parameter.get("description") or parameter["schema"].get("description") or ""
+        yield Parameter(parameter["name"], parameter["in"], bool(parameter.get("required")), meaning)
 
 
-def _body(described: Mapping[str, Any], call: Mapping[str, Any]) -> Iterator[Parameter]:
+def _body(document: Mapping[str, Any], call: Mapping[str, Any]) -> Iterator[Parameter]:
     """The members of a JSON body that has a model of its own."""
     content = call.get("requestBody", {}).get("content", {})
     reference = content.get("application/json", {}).get("schema", {}).get("$ref", "")
-    model = described.get("components", {}).get("schemas", {}).get(reference.rpartition("/")[2], {})
+    model = document.get("components", {}).get("schemas", {}).get(reference.rpartition("/")[2], {})
     for name, member in model.get("properties", {}).items():
         yield Parameter(name, "body", name in model.get("required", ()), member.get("description", ""))

@@ -7,39 +7,29 @@ from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
 from coordinator.web import (
-    campaigns,
-    comparison,
-    figures,
-    functions,
-    history,
-    matrix,
-    outcomes,
+    campaign_pages,
+    comparison_page,
+    figure_pages,
+    function_page,
+    history_page,
+    matrix_page,
+    outcome_pages,
     registration,
-    report,
     rest,
-    runners,
+    runner_pages,
     submission,
 )
 from coordinator.web.pages import STATIC
 
+# A page that is called new has no campaign's or runner's id: addresses with words come before those with numbers.
+FORMS = (submission, registration)
+OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, outcome_pages)
+OTHERS = (comparison_page, history_page, rest, runner_pages)
+
 
 def install(app: FastAPI) -> None:
     site = APIRouter(include_in_schema=False)
-    # What is called new is no campaign's or runner's id: those with words before those with numbers.
-    for module in (
-        submission,
-        registration,
-        campaigns,
-        figures,
-        report,
-        matrix,
-        functions,
-        outcomes,
-        comparison,
-        history,
-        rest,
-        runners,
-    ):
+    for module in (*FORMS, *OF_CAMPAIGNS, *OTHERS):
         site.include_router(module.router)
 
     @site.get("/")

@@ -1,17 +1,16 @@
-"""Submitting a campaign: a form, what it would plan, and the submission itself."""
+"""Submitting a campaign: a form, a preview of its plan, and the submission itself."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Request, Response, status
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignRequest, DryRun
@@ -35,46 +34,51 @@ TIMINGS = {
 FIELDS = ("name", "suite", "targets", "functions", "runs", "timing", "timeout_s")
 
 
+Typed = Annotated[str, Form()]
+
+
 @dataclass(frozen=True)
 class Filled:
-    """The form as it was typed: every value still a text."""
+    """The form as it was typed: every value still a text. An empty one has its default over REST."""
 
-    name: str = ""
-    suite: str = DEFAULT_SUITE
-    targets: tuple[str, ...] = ()
+    name: Typed = ""
+    suite: Typed = DEFAULT_SUITE
+    targets: Annotated[tuple[str, ...], Form()] = ()
     """Of the checkboxes."""
-    other: str = ""
+    other: Typed = ""
     """Further selectors, one a line."""
-    functions: str = ""
-    runs: str = "3"
-    timing: str = TimingPolicy.steady
-    timeout_s: str = f"{DEFAULT_TIMEOUT_S:g}"
-    rerun: str = ""
+    functions: Typed = ""
+    runs: Typed = "3"
+    timing: Typed = TimingPolicy.steady
+    timeout_s: Typed = f"{DEFAULT_TIMEOUT_S:g}"
+    rerun: Typed = ""
     """The campaign of which a part is run again."""
-    which: str = ""
+    which: Typed = ""
 
     @property
     def selectors(self) -> list[str]:
         return list(dict.fromkeys([*self.targets, *words(self.other)]))
 
-    def asked(self) -> dict[str, Any]:
-        """As a request over REST has it. What was left empty has its default there."""
+    def request(self) -> CampaignRequest:
+        """The request over REST that this form stands for. Raises ``ValidationError`` or ``UnknownNameError``."""
+        if not self.selectors:
+            raise UnknownNameError("choose at least one target, or name some by a selector", "targets")
         values = {
-            "name": self.name.strip() or None,
+            "name": self.name.strip(),
             "suite": self.suite.strip(),
             "targets": self.selectors,
-            "functions": words(self.functions) or ["*"],
+            "functions": words(self.functions),
             "runs": self.runs.strip(),
             "timing": self.timing,
             "timeout_s": self.timeout_s.strip(),
             "rerun": {"campaign": self.rerun, "which": self.which} if self.rerun else None,
         }
-        return {name: value for name, value in values.items() if value not in (None, "")}
+        return CampaignRequest.model_validate({name: value for name, value in values.items() if value})
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A target that somebody serves now, as a checkbox."""
+    """A target that a runner serves now, as a checkbox."""
 
     target: str
     hardware: tuple[str, ...]
@@ -84,26 +88,11 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Offered:
-    """What can be chosen."""
+class Choices:
+    """The targets and suites to choose from."""
 
     targets: tuple[Choice, ...]
     suites: tuple[str, ...]
-
-
-def _filled(
-    name: Annotated[str, Form()] = "",
-    suite: Annotated[str, Form()] = "",
-    targets: Annotated[list[str] | None, Form()] = None,
-    other: Annotated[str, Form()] = "",
-    functions: Annotated[str, Form()] = "",
-    runs: Annotated[str, Form()] = "",
-    timing: Annotated[str, Form()] = "",
-    timeout_s: Annotated[str, Form()] = "",
-    rerun: Annotated[str, Form()] = "",
-    which: Annotated[str, Form()] = "",
-) -> Filled:
-    return Filled(name, suite, tuple(targets or ()), other, functions, runs, timing, timeout_s, rerun, which)
 
 
 @router.get("/campaigns/new")
@@ -117,9 +106,10 @@ async def form(
     """Empty, or filled in from a campaign, or from the query: its address can be sent to somebody."""
     offered = offer(await registry.listed(context.engine))
     earlier = rerun or like
-    filled = first(offered)
-    if earlier is not None:
-        filled = of_campaign(await service.detail(context.engine, earlier), offered, which if rerun else None)
+    if earlier is None:
+        filled = first(offered)
+    else:
+        filled = of_campaign(await service.detail(context.engine, earlier), which if rerun else None)
     return _page(request, offered, from_query(filled, request.query_params.multi_items()))
 
 
@@ -127,98 +117,86 @@ async def form(
 async def send(
     request: Request,
     context: Context,
-    filled: Annotated[Filled, Depends(_filled)],
+    filled: Annotated[Filled, Depends()],
     do: Annotated[Literal["preview", "submit"], Form()] = "preview",
 ) -> Response:
+    plan, errors = None, {}
     try:
-        asked = check(filled)
+        wanted = filled.request()
         if do == "submit":
-            campaign = await service.submit(context.engine, asked)
+            campaign = await service.submit(context.engine, wanted)
             await context.announce("jobs")
             return RedirectResponse(f"/campaigns/{campaign.id}", status.HTTP_303_SEE_OTHER)
-        plan = await service.dry_run(context.engine, asked)
+        plan = await service.dry_run(context.engine, wanted)
     except (ValidationError, RequestError) as error:
-        return await _wrong(request, context.engine, filled, problems(error))
-    return _page(request, offer(await registry.listed(context.engine)), filled, plan=plan)
-
-
-def check(filled: Filled) -> CampaignRequest:
-    if not filled.selectors:
-        raise UnknownNameError("choose at least one target, or name some by a selector", "targets")
-    return CampaignRequest.model_validate(filled.asked())
+        errors = problems(error)
+    return _page(request, offer(await registry.listed(context.engine)), filled, plan=plan, errors=errors)
 
 
 def problems(error: ValidationError | RequestError) -> dict[str, str]:
-    """What is wrong, by the field beside which it is said; under ``form`` what is no single field's."""
-    if isinstance(error, ValidationError):
-        found: dict[str, str] = {}
-        for each in error.errors():
-            field = str(each["loc"][0]) if each["loc"] else "form"
-            found.setdefault(
-                field if field in FIELDS else "form",
-                _said(field, each["msg"].removeprefix("Value error, "), each.get("input")),
-            )
-        return found
-    of = error.field if isinstance(error, UnknownNameError) else None
-    return {of or "form": str(error)}
-
-
-def _said(field: str, message: str, given: object) -> str:
-    shown = f" (it is {given[:80]!r})" if isinstance(given, str) else ""
-    return f"{message}{shown}" if field in FIELDS else f"{field}: {message}{shown}"
+    """The sentence beside each field that is wrong; under ``form`` the first about no single field."""
+    if isinstance(error, RequestError):
+        return {(error.field if isinstance(error, UnknownNameError) else None) or "form": str(error)}
+    found: dict[str, str] = {}
+    for problem in error.errors():
+        field = str(problem["loc"][0]) if problem["loc"] else "form"
+        given = problem.get("input")
+        sentence = problem["msg"].removeprefix("Value error, ")
+        sentence += f" (it is {given[:80]!r})" if isinstance(given, str) else ""
+        if field in FIELDS:
+            found.setdefault(field, sentence)
+        else:
+            found.setdefault("form", f"{field}: {sentence}")
+    return found
 
 
 def words(text: str) -> list[str]:
     return [word for word in re.split(r"[\s,]+", text) if word]
 
 
-def offer(runners: Sequence[Runner]) -> Offered:
+def offer(runners: Sequence[Runner]) -> Choices:
     """Targets and suites of the runners that can be given jobs now. One selector names all its hardware."""
     live = [runner for runner in runners if runner.state == "online"]
     by_target: dict[str, list[Runner]] = {}
     for runner in live:
         by_target.setdefault(runner.target, []).append(runner)
-    return Offered(
+    # By name; the suite that checks runners is nobody's first choice.
+    suites = sorted(
+        {suite for runner in live for suite in runner.suites}, key=lambda name: (name == CONFORMANCE_SUITE, name)
+    )
+    return Choices(
         targets=tuple(
             Choice(
                 target=target,
-                hardware=_each(runner.hardware for runner in serving),
-                suites=_each(suite for runner in serving for suite in runner.suites),
-                notes=_each(str(note) for runner in serving for note in runner.fingerprint.get("notes", ())),
+                hardware=_sorted(runner.hardware for runner in serving),
+                suites=_sorted(suite for runner in serving for suite in runner.suites),
+                notes=_sorted(str(note) for runner in serving for note in runner.fingerprint.get("notes", ())),
                 simulated=any(runner.simulated for runner in serving),
             )
             for target, serving in sorted(by_target.items())
         ),
-        suites=tuple(sorted({suite for runner in live for suite in runner.suites}, key=_rank)),
+        suites=tuple(suites),
     )
 
 
-def _rank(suite: str) -> tuple[bool, str]:
-    """By name; what runners are checked by is nobody's first choice."""
-    return suite == CONFORMANCE_SUITE, suite
-
-
-def _each(values: Any) -> tuple[str, ...]:
+def _sorted(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(values)))
 
 
-def first(offered: Offered) -> Filled:
-    """What is most likely wanted: the study's suite, else another, on all targets that have it."""
+def first(offered: Choices) -> Filled:
+    """The likeliest choice: the study's suite, else another, on all targets that have it."""
     suite = DEFAULT_SUITE
     if offered.suites and suite not in offered.suites:
         suite = offered.suites[0]
-    return Filled(suite=suite, targets=tuple(each.target for each in offered.targets if suite in each.suites))
+    return Filled(suite=suite, targets=tuple(choice.target for choice in offered.targets if suite in choice.suites))
 
 
-def of_campaign(campaign: CampaignDetail, offered: Offered, which: Which | None) -> Filled:
-    """As that campaign was asked for, or what it left failed or incomplete."""
-    wanted = [each.target for each in campaign.by_target]
-    there = {each.target for each in offered.targets}
+def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
+    """The form that submits this campaign again, or only the part that it left failed or incomplete."""
     return Filled(
         name=f"{campaign.name}, what was {which}"[:200] if which else campaign.name,
         suite=campaign.suite,
-        targets=tuple(dict.fromkeys(each for each in wanted if each in there)),
-        other="\n".join(dict.fromkeys(each for each in wanted if each not in there)),
+        targets=tuple(dict.fromkeys(target.target for target in campaign.by_target)),
         functions="" if campaign.functions == ["*"] else "\n".join(campaign.functions),
         runs=str(campaign.runs),
         timing=str(campaign.timing),
@@ -230,44 +208,32 @@ def of_campaign(campaign: CampaignDetail, offered: Offered, which: Which | None)
 
 def from_query(filled: Filled, query: Sequence[tuple[str, str]]) -> Filled:
     """The query's fields before the others. ``targets`` may come several times."""
-    given: dict[str, Any] = {name: value for name, value in query if name in FIELDS and name != "targets"}
-    targets = tuple(value for name, value in query if name == "targets")
-    if targets:
-        given["targets"] = targets
-    if "other" in dict(query):
-        given["other"] = dict(query)["other"]
+    given: dict[str, Any] = {name: value for name, value in query if name in (*FIELDS, "other")}
+    if "targets" in given:
+        given["targets"] = tuple(value for name, value in query if name == "targets")
     return replace(filled, **given)
 
 
 def address(filled: Filled) -> str:
-    """Of the form filled in like this."""
-    values: Mapping[str, Any] = {
-        "rerun": filled.rerun,
-        "which": filled.which if filled.rerun else "",
-        **{name: getattr(filled, name) for name in FIELDS},
-        "other": filled.other,
-    }
+    """The address of the form, filled in like this."""
+    values = asdict(filled) | {"which": filled.which if filled.rerun else ""}
     return f"/campaigns/new?{urlencode({name: value for name, value in values.items() if value}, doseq=True)}"
 
 
-def apart(filled: Filled, offered: Offered) -> Filled:
+def apart(filled: Filled, offered: Choices) -> Filled:
     """Selectors that have no checkbox stand among the others."""
-    there = {each.target for each in offered.targets}
-    gone = [each for each in filled.targets if each not in there]
+    there = {choice.target for choice in offered.targets}
+    gone = [target for target in filled.targets if target not in there]
     return replace(
         filled,
-        targets=tuple(each for each in filled.targets if each in there),
+        targets=tuple(target for target in filled.targets if target in there),
         other="\n".join([*filter(None, [filled.other.strip()]), *gone]),
     )
 
 
-async def _wrong(request: Request, engine: AsyncEngine, filled: Filled, errors: Mapping[str, str]) -> Response:
-    return _page(request, offer(await registry.listed(engine)), filled, errors=errors)
-
-
 def _page(
     request: Request,
-    offered: Offered,
+    offered: Choices,
     filled: Filled,
     *,
     plan: DryRun | None = None,

@@ -1,1 +1,1 @@
-"""Figures: what is drawn of a report's tables, and the renderer that draws it."""
+"""Figures of a report's tables, and the renderer that draws them."""

@@ -1,45 +1,41 @@
-"""How latencies lie: a line for each target, in a panel for each framework. Pure."""
+"""Densities of latency: a line for each target, in a panel for each framework. Pure."""
 
 from __future__ import annotations
 
 import altair as alt
 
-from coordinator.reports.charts.figure import Figure, Rows, Spec, figure, label
+from coordinator.reports.charts.figure import Figure, Rows, figure, label
 from coordinator.reports.charts.specification import (
     AnyChart,
-    categories,
+    by_name,
+    chart_of_rows,
     logarithmic_ms,
     panels,
-    specified,
-    with_rows,
+    tooltips,
 )
 from coordinator.reports.charts.theme import DASHES, SERIES
 from coordinator.reports.table import Table
 from coordinator.results.report_data import MEASURES, ReportData
 
 
-def densities(charted: ReportData, table: Table) -> Figure:
+def densities(data: ReportData, table: Table) -> Figure:
     """Figures 2 and 8 to 10."""
     rows = [
         {
-            "framework": record["framework"],
-            "published": record["source"] != charted.name,
-            "target": label(charted, str(record["target"]))
-            if record["source"] == charted.name
-            else f"{record['source']}: {record['target']}",
-            "milliseconds": record["milliseconds"],
-            "density": record["density"],
-            "functions": record["functions"],
+            "published": record["source"] != data.name,
+            "target": label(data, record),
+            **{name: record[name] for name in ("framework", "milliseconds", "density", "functions")},
         }
         for record in table.records()
     ]
     sizes = {str(row["target"]): row["functions"] for row in rows}
+    places = [float(str(row["milliseconds"])) for row in rows] or [1.0]
     return figure(
-        charted,
+        data,
         table,
         "densities",
-        drawing=_drawn_lines(rows, tuple(sizes)),
-        counted=f"Kernel densities over functions, measured is {MEASURES[charted.measure]}; "
+        drawing=_line_panels(rows, tuple(sizes), min(places), max(places)),
+        counted=f"Kernel densities over functions, measured is {MEASURES[data.measure]}; "
         + ", ".join(f"{target} n {size}" for target, size in sizes.items())
         + ".",
         alternative="How latencies lie; most functions take about: "
@@ -50,14 +46,7 @@ def densities(charted: ReportData, table: Table) -> Figure:
     )
 
 
-def _drawn_lines(rows: Rows, targets: tuple[str, ...]) -> Spec | None:
-    if not rows:
-        return None
-    latencies = [float(row["milliseconds"]) for row in rows]
-    return with_rows(_line_panels(targets, min(latencies), max(latencies)), rows)
-
-
-@specified
+@chart_of_rows
 def _line_panels(targets: tuple[str, ...], low: float, high: float) -> AnyChart:
     places = range(len(targets))
     colours = tuple(SERIES[place % len(SERIES)] for place in places)
@@ -70,10 +59,10 @@ def _line_panels(targets: tuple[str, ...], low: float, high: float) -> AnyChart:
         .encode(
             x=alt.X("milliseconds:Q", **logarithmic_ms("latency", low, high)),
             y=alt.Y("density:Q", title="functions per decade (share)"),
-            color=alt.Color("target:N", title=None, legend=legend, scale=categories(targets, colours)),
-            strokeDash=alt.StrokeDash("target:N", title=None, legend=legend, scale=categories(targets, dashes)),
+            color=by_name(alt.Color, "target:N", targets, colours, legend=legend),
+            strokeDash=by_name(alt.StrokeDash, "target:N", targets, dashes, legend=legend),
             tooltip=[
-                alt.Tooltip("target:N"),
+                *tooltips(target="target"),
                 alt.Tooltip("milliseconds:Q", title="latency (ms)", format=".3g"),
                 alt.Tooltip("functions:Q", title="n"),
             ],

@@ -9,7 +9,7 @@ from coordinator.exec_with_parent_death_signal import die_with
 
 PNG_SCALE = 2
 SCRIPTS = "window.vegaEmbed = vegaEmbed;"
-"""A page's own script finds of the bundle what is named here."""
+"""The names in the bundle that a page's own script can use."""
 
 Form = Literal["svg", "png", "js"]
 """A picture, or the scripts that make figures interactive."""
@@ -22,7 +22,7 @@ def prepare(parent: int) -> None:
 
 
 def draw(spec: dict[str, Any] | None, form: Form) -> bytes:
-    """Data stand in the specification, so that no address may be asked for any. Raises ``ValueError``."""
+    """Data stand in the specification, so that no address need be fetched. Raises ``ValueError``."""
     # It holds a hundred megabytes, and the renderer imports this module.
     import vl_convert
 

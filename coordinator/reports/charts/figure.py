@@ -1,4 +1,4 @@
-"""What a figure is: a specification, or a sentence why there is none, and all that must stand with it. Pure."""
+"""A figure: a specification, or a sentence why there is none, and all that must stand with it. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from coordinator.errors import NotFoundError
 from coordinator.reports.table import Cell, Table
 from coordinator.results.report_data import ReportData
+from coordinator.results.statistics import Rate
 
 Spec = dict[str, Any]
 """A specification in Vega-Lite."""
 Rows = list[dict[str, Any]]
-"""What a chart is drawn of: one object for each mark."""
+"""The data of a chart: one object for each mark."""
+Record = Mapping[str, Cell]
+"""A row of a table by the names of its columns."""
 WIDE = 110
 """Letters of a line under a title."""
 
@@ -24,15 +28,13 @@ class Figure:
     """Stable: ``scatter``."""
     title: str
     subtitle: tuple[str, ...]
-    """What is counted, over how many, and what must be said of the targets."""
+    """Over what it counts, over how many, and what must be known of the targets."""
     alternative: str
-    """One sentence for who cannot see it."""
-    table: str
+    """One sentence for a reader who cannot see it."""
+    table: Table
     """The table that holds its numbers."""
-    remade_from: tuple[str, ...]
-    notes: tuple[str, ...]
     bare: Spec | None
-    """Without its title, for a page that says it; None where there is nothing to draw."""
+    """Without its title, for a page that has it already; None where there is nothing to draw."""
     silent: str = ""
     """Why there is nothing to draw, and what would change that."""
 
@@ -41,12 +43,19 @@ class Figure:
         """The whole figure, as it goes out alone."""
         if self.bare is None:
             return None
-        subtitle = [line for said in self.subtitle for line in textwrap.wrap(said, WIDE)]
+        subtitle = [line for sentence in self.subtitle for line in textwrap.wrap(sentence, WIDE)]
         return {**self.bare, "title": {"text": self.title, "subtitle": subtitle}, "description": self.alternative}
+
+    def drawing(self, *, titled: bool) -> Spec:
+        """The specification with or without the title; raises ``NotFoundError`` where there is nothing to draw."""
+        spec = self.spec if titled else self.bare
+        if spec is None:
+            raise NotFoundError(f"the figure {self.id!r} cannot be drawn: {self.silent}")
+        return spec
 
 
 def figure(
-    charted: ReportData,
+    data: ReportData,
     table: Table,
     id: str,
     *,
@@ -56,21 +65,35 @@ def figure(
     silent: str = "",
     title: str | None = None,
 ) -> Figure:
-    """``drawing`` is a specification without a title, whose rows say which of them were published.
+    """Put a figure together from ``drawing``, a specification without a title.
 
-    ``counted`` says over what, and how, in a sentence.
+    ``counted`` says over what, and how, in a sentence. Rows of the drawing that are not the campaign's own are marked
+    as published.
     """
     return Figure(
         id=id,
         title=title or table.title,
-        subtitle=(*_nothing_own(charted, drawing), f"{_whose(charted)}{counted}", *_of_targets(charted)),
+        subtitle=(*_nothing_own(data, drawing), f"{_source(data)}{counted}", *_of_targets(data)),
         alternative=silent if drawing is None else alternative,
-        table=table.id,
-        remade_from=table.remade_from,
-        notes=table.notes,
+        table=table,
         bare=drawing,
         silent=silent if drawing is None else "",
     )
+
+
+def share_of(cell: Cell, unpublished: str = "") -> dict[str, Any]:
+    """A share as a mark shows it, in percent, with n and interval as far as they are known; empty where there is none.
+
+    Its text ends in ``unpublished`` where n is not known.
+    """
+    if isinstance(cell, Rate) and cell.share is not None and cell.interval is not None:
+        low, high = (100 * bound for bound in cell.interval)
+        percent = 100 * cell.share
+        shown = f"{percent:.1f} % ({cell.count} of {cell.n})"
+        return {"percent": percent, "shown": shown, "n": cell.n, "low": low, "high": high}
+    if isinstance(cell, int | float):
+        return {"percent": float(cell), "shown": f"{cell:g} %{unpublished}", "n": None}
+    return {}
 
 
 def distinct(rows: Rows, column: str) -> tuple[str, ...]:
@@ -78,36 +101,39 @@ def distinct(rows: Rows, column: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row[column]) for row in rows))
 
 
-def label(charted: ReportData, name: str) -> str:
-    """A target's name in a figure: a simulated one says so wherever it stands."""
-    simulated = {charted.labels[each.id] for each in charted.targets if each.simulated}
+def label(data: ReportData, record: Record) -> str:
+    """The target of a row in a figure: a published one with its source, a simulated one marked wherever it stands."""
+    name = str(record["target"])
+    if record["source"] != data.name:
+        return f"{record['source']}: {name}"
+    simulated = {data.labels[target.id] for target in data.targets if target.simulated}
     return f"{name} (simulated)" if name in simulated else name
 
 
-def label_of_pair(charted: ReportData, record: Mapping[str, Cell]) -> str:
+def label_of_pair(data: ReportData, record: Record) -> str:
     """``torch@2.9.0/cpu → xla``; of two versions or machines both are named."""
     base, other = str(record["base"]), str(record["other"])
     framework = "" if base.startswith(f"{record['framework']}@") else f"{record['framework']} "
-    source = "" if record["source"] == charted.name else f"{record['source']}: "
+    source = "" if record["source"] == data.name else f"{record['source']}: "
     return f"{source}{framework}{base} → {other.removeprefix(base.partition('/')[0] + '/')}"
 
 
-def _nothing_own(charted: ReportData, drawing: Spec | None) -> tuple[str, ...]:
+def _nothing_own(data: ReportData, drawing: Spec | None) -> tuple[str, ...]:
     """A picture of the study must not be taken for one of the campaign."""
-    if drawing is None or not charted.targets or not all(row.get("published") for row in drawing["data"]["values"]):
+    if drawing is None or not data.targets or not all(row.get("published") for row in drawing["data"]["values"]):
         return ()
-    return (f"Of {charted.name} itself there is nothing to draw yet: all that is shown was published.",)
+    return (f"Of {data.name} itself there is nothing to draw yet: all that is shown was published.",)
 
 
-def _whose(charted: ReportData) -> str:
-    beside = f", beside {charted.reference.name}" if charted.reference else ""
-    if not charted.targets:
-        return f"{charted.reference.name}. " if charted.reference else ""
-    revisions = sorted({f"{each.suite} {each.suite_revision[:12]}" for each in charted.targets})
-    return f"{charted.name.capitalize()}{beside}; suite {', '.join(revisions)}. "
+def _source(data: ReportData) -> str:
+    beside = f", beside {data.reference.name}" if data.reference else ""
+    if not data.targets:
+        return f"{data.reference.name}. " if data.reference else ""
+    revisions = sorted({f"{target.suite} {target.suite_revision[:12]}" for target in data.targets})
+    return f"{data.name.capitalize()}{beside}; suite {', '.join(revisions)}. "
 
 
-def _of_targets(charted: ReportData) -> tuple[str, ...]:
+def _of_targets(data: ReportData) -> tuple[str, ...]:
     return tuple(
-        f"{charted.labels[each.id]}: {'; '.join(each.sentences)}." for each in charted.targets if each.sentences
+        f"{data.labels[target.id]}: {'; '.join(target.sentences)}." for target in data.targets if target.sentences
     )

@@ -1,4 +1,4 @@
-"""What the other device costs on the whole: a dot with its interval for each pair of devices. Pure."""
+"""The cost of the other device on the whole: a dot with its interval for each pair of devices. Pure."""
 
 from __future__ import annotations
 
@@ -6,25 +6,34 @@ from typing import Any
 
 import altair as alt
 
-from coordinator.reports.charts.cells import interval_of, percent_of, text_of
-from coordinator.reports.charts.figure import Figure, Rows, Spec, distinct, figure, label_of_pair
+from coordinator.reports.charts.figure import Figure, Rows, distinct, figure, label_of_pair, share_of
 from coordinator.reports.charts.latency_scatter import NOTHING_COMPARED
-from coordinator.reports.charts.specification import ROWS, AnyChart, categories, percent, specified, with_rows
+from coordinator.reports.charts.specification import (
+    ROWS,
+    AnyChart,
+    by_name,
+    chart_of_rows,
+    dots,
+    interval,
+    logarithmic,
+    percent,
+    tooltips,
+)
 from coordinator.reports.charts.theme import COMPLETE, FAINT, INK, SERIES, SHAPES
 from coordinator.reports.table import Table
 from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Estimate
 
 
-def faster(charted: ReportData, table: Table) -> Figure:
+def faster(data: ReportData, table: Table) -> Figure:
     """Figures 3 and 7."""
     parts = {"faster": "faster", "faster_by_half": "at least 1.5 times faster"}
-    rows = _shares(charted, table, parts)
+    rows = _shares(data, table, parts)
     return figure(
-        charted,
+        data,
         table,
         "faster",
-        drawing=_drawn_shares(rows, parts, "functions that are faster there"),
+        drawing=_share_dots(rows, distinct(rows, "pair"), tuple(parts.values()), "functions that are faster there"),
         counted="Of the functions that passed on both devices. Lines are Wilson intervals of 95 %; what was published "
         "without n has none.",
         alternative=f"Functions that are faster on the second device: {_in_words(rows, 'faster')}.",
@@ -32,29 +41,28 @@ def faster(charted: ReportData, table: Table) -> Figure:
     )
 
 
-def intolerable(charted: ReportData, table: Table, tolerable: float) -> Figure:
+def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
     """The study's third kind of failure."""
-    parts = {"intolerable": f"more than {tolerable:g} times slower"}
-    rows = _shares(charted, table, parts)
+    slower = f"more than {tolerable:g} times slower"
+    rows = _shares(data, table, {"intolerable": slower})
     return figure(
-        charted,
+        data,
         table,
         "intolerable",
-        drawing=_drawn_shares(rows, parts, f"functions more than {tolerable:g} times slower"),
+        drawing=_share_dots(rows, distinct(rows, "pair"), (slower,), f"functions {slower}"),
         counted="Of the functions that passed on both devices: they run, and are too slow to be used. Lines are Wilson "
         "intervals of 95 %.",
-        alternative=f"Functions that run more than {tolerable:g} times slower: "
-        f"{_in_words(rows, parts['intolerable'])}.",
+        alternative=f"Functions that run {slower}: {_in_words(rows, slower)}.",
         silent=NOTHING_COMPARED,
     )
 
 
-def slowdown(charted: ReportData, table: Table) -> Figure:
+def slowdown(data: ReportData, table: Table) -> Figure:
     """The one number a pair of devices comes down to."""
     rows: Rows = [
         {
-            "pair": label_of_pair(charted, record),
-            "published": record["source"] != charted.name,
+            "pair": label_of_pair(data, record),
+            "published": record["source"] != data.name,
             "ratio": mean.value,
             "low": mean.interval[0] if mean.interval else None,
             "high": mean.interval[1] if mean.interval else None,
@@ -63,12 +71,14 @@ def slowdown(charted: ReportData, table: Table) -> Figure:
         for record in table.records()
         if isinstance(mean := record["geometric_mean"], Estimate) and mean.value is not None
     ]
+    ratios = [float(ratio) for row in rows for ratio in (row["ratio"], row["low"], row["high"]) if ratio] or [1.0]
+    low, high = min(0.5, min(ratios) / 1.3), max(2.0, max(ratios) * 1.3)
     return figure(
-        charted,
+        data,
         table,
         "slowdown",
         title="How many times slower, on the whole",
-        drawing=_drawn_ratios(rows),
+        drawing=_ratio_dots(rows, distinct(rows, "pair"), low, high),
         counted="Geometric mean over functions of how many times as long the second device takes; lines are bootstrap "
         "intervals of 95 %, of five functions and more.",
         alternative="On the whole the second device takes: "
@@ -78,107 +88,58 @@ def slowdown(charted: ReportData, table: Table) -> Figure:
     )
 
 
-def _drawn_shares(rows: Rows, parts: dict[str, str], counted: str) -> Spec | None:
-    return with_rows(_share_dots(distinct(rows, "pair"), tuple(parts.values()), counted), rows) if rows else None
-
-
-@specified
+@chart_of_rows
 def _share_dots(pairs: tuple[str, ...], parts: tuple[str, ...], counted: str) -> AnyChart:
     """Of several parts each has a colour, a shape and a line of its own."""
     several = len(parts) > 1
     legend = alt.Undefined if several else None
     axis = percent(counted)
-    encoding: dict[str, Any] = {
+    place: dict[str, Any] = {
         "y": alt.Y("pair:N", title=None, sort=list(pairs)),
         "yOffset": alt.YOffset("part:N", sort=list(parts)),
-        "color": alt.Color(
-            "part:N",
-            title=None,
-            legend=legend,
-            scale=categories(parts, SERIES[: len(parts)] if several else (COMPLETE,)),
-        ),
+        "color": by_name(alt.Color, "part:N", parts, SERIES if several else (COMPLETE,), legend=legend),
     }
-    lines = (
-        alt.Chart()
-        .mark_rule(strokeWidth=2)
-        .transform_filter("isValid(datum.low)")
-        .encode(**encoding, x=alt.X("low:Q", **axis), x2="high")
+    shares = dots(
+        alt.X("percent:Q", **axis),
+        tooltips(pair="from → to", part="which", shown="functions"),
+        shape=by_name(alt.Shape, "part:N", parts, SHAPES, legend=legend),
+        **place,
     )
-    dots = (
-        alt.Chart()
-        .mark_point(filled=True, size=90, opacity=1)
-        .encode(
-            **encoding,
-            x=alt.X("percent:Q", **axis),
-            shape=alt.Shape("part:N", title=None, legend=legend, scale=categories(parts, SHAPES[: len(parts)])),
-            tooltip=[
-                alt.Tooltip("pair:N", title="from → to"),
-                alt.Tooltip("part:N", title="which"),
-                alt.Tooltip("shown:N", title="functions"),
-            ],
-        )
-    )
-    return alt.layer(lines, dots, data=ROWS).properties(width=520, height=alt.Step(18 if several else 26))
+    height = alt.Step(18 if several else 26)
+    return alt.layer(interval(axis, **place), shares, data=ROWS).properties(width=520, height=height)
 
 
-def _drawn_ratios(rows: Rows) -> Spec | None:
-    if not rows:
-        return None
-    ratios = [float(ratio) for row in rows for ratio in (row["ratio"], row["low"], row["high"]) if ratio]
-    return with_rows(
-        _ratio_dots(distinct(rows, "pair"), min(0.5, min(ratios) / 1.3), max(2.0, max(ratios) * 1.3)), rows
-    )
-
-
-@specified
+@chart_of_rows
 def _ratio_dots(pairs: tuple[str, ...], low: float, high: float) -> AnyChart:
     """The dashed line is where both devices take as long."""
-    axis: dict[str, Any] = {
-        "title": "times as long (geometric mean, logarithmic)",
-        "scale": alt.Scale(type="log", domain=[low, high], nice=False),
-        "axis": alt.Axis(format="~g", tickCount=6),
-    }
+    axis = logarithmic("times as long (geometric mean", low, high, tickCount=6)
     y = alt.Y("pair:N", title=None, sort=list(pairs))
     equal = (
         alt.Chart(alt.InlineData(values=[{"one": 1}]))
         .mark_rule(color=FAINT, strokeDash=[5, 4])
         .encode(x=alt.X("one:Q", **axis))
     )
-    lines = (
-        alt.Chart()
-        .mark_rule(color=INK, strokeWidth=2)
-        .transform_filter("isValid(datum.low)")
-        .encode(y=y, x=alt.X("low:Q", **axis), x2="high")
-    )
-    dots = (
-        alt.Chart()
-        .mark_point(filled=True, size=90, color=SERIES[0], opacity=1)
-        .encode(
-            y=y,
-            x=alt.X("ratio:Q", **axis),
-            tooltip=[
-                alt.Tooltip("pair:N", title="from → to"),
-                alt.Tooltip("ratio:Q", title="times as long", format=".3g"),
-                alt.Tooltip("n:Q", title="functions"),
-            ],
-        )
-    )
-    return alt.layer(equal, lines, dots, data=ROWS).properties(width=520, height=alt.Step(26))
+    tooltip = [
+        *tooltips(pair="from → to"),
+        alt.Tooltip("ratio:Q", title="times as long", format=".3g"),
+        alt.Tooltip("n:Q", title="functions"),
+    ]
+    means = dots(alt.X("ratio:Q", **axis), tooltip, colour=SERIES[0], y=y)
+    lines = interval(axis, colour=INK, y=y)
+    return alt.layer(equal, lines, means, data=ROWS).properties(width=520, height=alt.Step(26))
 
 
-def _shares(charted: ReportData, table: Table, parts: dict[str, str]) -> Rows:
+def _shares(data: ReportData, table: Table, parts: dict[str, str]) -> Rows:
     return [
         {
-            "pair": label_of_pair(charted, record),
-            "published": record["source"] != charted.name,
+            "pair": label_of_pair(data, record),
+            "published": record["source"] != data.name,
             "part": words,
-            "shown": text_of(record[name], " (n not published)"),
-            "percent": percent_of(record[name]),
-            **interval_of(record[name]),
+            **share,
         }
         for record in table.records()
         for name, words in parts.items()
-        if percent_of(record[name]) is not None
+        if (share := share_of(record[name], " (n not published)"))
     ]
 
 

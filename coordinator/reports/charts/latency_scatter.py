@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import altair as alt
 
-from coordinator.reports.charts.figure import Figure, Rows, Spec, distinct, figure, label, label_of_pair
+from coordinator.reports.charts.figure import Figure, Record, Rows, distinct, figure, label, label_of_pair
 from coordinator.reports.charts.specification import (
     AnyChart,
-    categories,
+    by_name,
+    chart_of_rows,
     logarithmic_ms,
     panels,
-    specified,
-    with_rows,
+    tooltips,
 )
 from coordinator.reports.charts.theme import FAINT, SERIES, SHAPES
-from coordinator.reports.table import Cell, Table
+from coordinator.reports.table import Table
 from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.results.statistics import Estimate
 
@@ -32,27 +33,16 @@ NOTHING_COMPARED = (
 )
 
 
-def scatter(charted: ReportData, table: Table, tolerable: float) -> Figure:
+def scatter(data: ReportData, table: Table, tolerable: float) -> Figure:
     """Figure 1: from one device to the other."""
-    rows, thinned = _panels(
-        [
-            {
-                "pair": label_of_pair(charted, record),
-                "function": record["function"],
-                "x": record["base_ms"],
-                "y": record["other_ms"],
-                "published": record["source"] != charted.name,
-            }
-            for record in table.records()
-            if _positive(record["base_ms"]) and _positive(record["other_ms"])
-        ]
-    )
+    rows, thinned = _points(data, table, "base_ms", "other_ms", label_of_pair)
+    axes = ("latency on the first device", "latency on the second device")
     return figure(
-        charted,
+        data,
         table,
         "scatter",
-        drawing=_drawn_points(rows, "latency on the first device", "latency on the second device", tolerable),
-        counted=f"Each point is a function; measured is {MEASURES[charted.measure]}. Functions that passed on both, "
+        drawing=_point_panels(rows, distinct(rows, "pair"), axes, _decades(rows), tolerable),
+        counted=f"Each point is a function; measured is {MEASURES[data.measure]}. Functions that passed on both, "
         f"proven on the device. On the line both take as long; above the dashed one the second takes more than "
         f"{tolerable:g} times as long.{thinned}",
         alternative="Latency of each function on two devices: "
@@ -62,26 +52,15 @@ def scatter(charted: ReportData, table: Table, tolerable: float) -> Figure:
     )
 
 
-def first_calls(charted: ReportData, table: Table) -> Figure:
+def first_calls(data: ReportData, table: Table) -> Figure:
     """First calls, which hold the compilation, against calls after warm-up."""
-    rows, thinned = _panels(
-        [
-            {
-                "pair": label(charted, str(record["target"])),
-                "function": record["function"],
-                "x": record["steady_ms"],
-                "y": record["cold_ms"],
-                "published": False,
-            }
-            for record in table.records()
-            if _positive(record["steady_ms"]) and _positive(record["cold_ms"])
-        ]
-    )
+    rows, thinned = _points(data, table, "steady_ms", "cold_ms", label)
+    axes = ("latency after warm-up", "latency of the first call")
     return figure(
-        charted,
+        data,
         table,
         "first_calls",
-        drawing=_drawn_points(rows, "latency after warm-up", "latency of the first call", LONG_FIRST_CALL),
+        drawing=_point_panels(rows, distinct(rows, "pair"), axes, _decades(rows), LONG_FIRST_CALL),
         counted=f"Each point is a function that passed on the device; the first call holds compilation. Above the "
         f"dashed line it takes more than {LONG_FIRST_CALL} times as long.{thinned}",
         alternative="First calls against calls after warm-up, the geometric mean of how many times as long the first "
@@ -97,18 +76,12 @@ def first_calls(charted: ReportData, table: Table) -> Figure:
     )
 
 
-def _drawn_points(rows: Rows, across: str, up: str, factor: float) -> Spec | None:
-    if not rows:
-        return None
-    latencies = [float(row[axis]) for row in rows for axis in ("x", "y")]
-    low = 10 ** math.floor(math.log10(min(latencies)))
-    high = 10 ** math.ceil(math.log10(max(latencies) * 1.0001))
-    return with_rows(_point_panels(distinct(rows, "pair"), across, up, low, high, factor), rows)
-
-
-@specified
-def _point_panels(pairs: tuple[str, ...], across: str, up: str, low: float, high: float, factor: float) -> AnyChart:
-    """A panel for each pair; above the dashed line ``up`` takes more than ``factor`` times as long."""
+@chart_of_rows
+def _point_panels(
+    pairs: tuple[str, ...], axes: tuple[str, str], limits: tuple[float, float], factor: float
+) -> AnyChart:
+    """A panel for each pair; above the dashed line the upward axis has more than ``factor`` times as long."""
+    (across, up), (low, high) = axes, limits
     x, y = logarithmic_ms(across, low, high), logarithmic_ms(up, low, high)
 
     def diagonal(times: float, dash: list[int]) -> alt.Chart:
@@ -127,10 +100,10 @@ def _point_panels(pairs: tuple[str, ...], across: str, up: str, low: float, high
         .encode(
             x=alt.X("x:Q", **x),
             y=alt.Y("y:Q", **y),
-            color=alt.Color("published:N", legend=None, scale=categories((False, True), SERIES[:2])),
-            shape=alt.Shape("published:N", legend=None, scale=categories((False, True), SHAPES[:2])),
+            color=by_name(alt.Color, "published:N", (False, True), SERIES, legend=None),
+            shape=by_name(alt.Shape, "published:N", (False, True), SHAPES, legend=None),
             tooltip=[
-                alt.Tooltip("function:N"),
+                *tooltips(function="function"),
                 alt.Tooltip("x:Q", title=f"{across} (ms)", format=".3g"),
                 alt.Tooltip("y:Q", title=f"{up} (ms)", format=".3g"),
             ],
@@ -140,18 +113,32 @@ def _point_panels(pairs: tuple[str, ...], across: str, up: str, low: float, high
     return panels(panel, "pair:N", pairs)
 
 
-def _panels(rows: Rows) -> tuple[Rows, str]:
+def _points(
+    data: ReportData, table: Table, x: str, y: str, name: Callable[[ReportData, Record], str]
+) -> tuple[Rows, str]:
     """Only panels that show something, each of no more points than can be seen; and a sentence about that."""
+    by_pair: dict[str, Rows] = {}
+    for record in table.records():
+        across, up = record[x], record[y]
+        if isinstance(across, int | float) and isinstance(up, int | float) and across > 0 and up > 0:
+            pair = name(data, record)
+            point = {"pair": pair, "function": record["function"], "x": across, "y": up}
+            by_pair.setdefault(pair, []).append({**point, "published": record["source"] != data.name})
     kept: Rows = []
     thinned = ""
-    for pair in distinct(rows, "pair"):
-        points = [row for row in rows if row["pair"] == pair]
+    for points in by_pair.values():
         if len(points) > MOST:
             thinned = f" Of panels with more than {MOST:,} functions, evenly drawn ones are shown; the table has all."
             points = [points[math.floor(place * len(points) / MOST)] for place in range(MOST)]
         if len(points) >= FEWEST:
             kept += points
     return kept, thinned
+
+
+def _decades(rows: Rows) -> tuple[float, float]:
+    """The powers of ten between which all points lie."""
+    latencies = [float(row[axis]) for row in rows for axis in ("x", "y")] or [1.0]
+    return 10 ** math.floor(math.log10(min(latencies))), 10 ** math.ceil(math.log10(max(latencies) * 1.0001))
 
 
 def _slower(rows: Rows, pair: str) -> str:
@@ -163,7 +150,3 @@ def _too_few(table: Table) -> str:
     functions = len({row["function"] for row in table.records()})
     noun = "one function was" if functions == 1 else f"{functions} functions were"
     return f"Only {noun} measured on both of two targets: too few to draw. The table has what there is."
-
-
-def _positive(cell: Cell) -> bool:
-    return isinstance(cell, int | float) and cell > 0

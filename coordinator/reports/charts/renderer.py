@@ -1,4 +1,4 @@
-"""Figures become pictures in one pool process, and are kept on disk by what they show."""
+"""Figures become pictures in one pool process, and are kept on disk by a digest of their content."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ IDLE_S = 60.0
 DRAWINGS = 500
 """Of one process, which is renewed then, whatever the drawing library has not given back."""
 KEPT = 1000
-"""Files in the folder; the ones that were not asked for longest go first."""
+"""Files in the folder; the least recently used go first."""
 LIBRARY = f"vl-convert {version('vl-convert-python')}"
 """Another version of the drawing library draws other pictures."""
 
 
 def key(spec: Spec | None, form: Form | Literal["json"]) -> str:
-    """The name of the file that holds a figure in one form: a digest of what is shown and what draws it."""
+    """The name of the file that holds a figure in one form: a digest of the figure and of the library that draws it."""
     shown = json.dumps([LIBRARY, form, spec], sort_keys=True, ensure_ascii=False)
     return f"{hashlib.sha256(shown.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{form}"
 
@@ -66,7 +66,7 @@ class Renderer:
         return await self._file(None, "js")
 
     def remember(self, spec: Spec) -> str:
-        """Keep a specification, so that a picture of it can be asked for by the key that is returned."""
+        """Keep a specification, so that a request can name it by the key that is returned."""
         path = self._place() / key(spec, "json")
         if not path.exists():
             _write(path, json.dumps(spec).encode())

@@ -1,4 +1,4 @@
-"""What figures look like: colours that are those of the pages' sheet, their counterparts in the dark, fonts. Pure.
+"""The look of figures: colours that are those of the pages' sheet, their counterparts in the dark, fonts. Pure.
 
 Specifications are drawn in light colours; ``dark`` trades each for its counterpart. No figure tells
 things apart by colour alone.
@@ -86,9 +86,9 @@ def dark(spec: Any) -> Any:
         return DARK.get(spec, spec)
     if isinstance(spec, Mapping):
         # What was measured is not a colour, whatever it is called.
-        return {name: each if name == "values" else dark(each) for name, each in spec.items()}
+        return {name: value if name == "values" else dark(value) for name, value in spec.items()}
     if isinstance(spec, Sequence):
-        return [dark(each) for each in spec]
+        return [dark(member) for member in spec]
     return spec
 
 

@@ -1,29 +1,26 @@
-"""Which functions port, and where their cases ran: bars that add up, a bar for each target. Pure."""
+"""Verdicts of functions and placements of cases: bars that add up, a bar for each target. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import altair as alt
 
-from coordinator.reports.charts.cells import interval_of, percent_of, size_of, text_of
-from coordinator.reports.charts.figure import Figure, Rows, Spec, distinct, figure, label
+from coordinator.reports.charts.figure import Figure, Record, Rows, distinct, figure, label, share_of
 from coordinator.reports.charts.specification import (
     ROWS,
     AnyChart,
-    categories,
-    intervals,
+    by_name,
+    chart_of_rows,
+    intervals_on_bars,
     panels,
     percent,
-    specified,
-    with_rows,
+    tooltips,
 )
 from coordinator.reports.charts.theme import COMPLETE, FAINT, PARTIAL, QUIET, SUCCESS
 from coordinator.reports.placements import PLACEMENTS
-from coordinator.reports.table import Cell, Table
+from coordinator.reports.table import Table
 from coordinator.results.report_data import ReportData
-from coordinator.results.statistics import Rate
 
 VERDICTS = {"success": SUCCESS, "partial": PARTIAL, "complete": COMPLETE}
 FAILURES = {verdict: VERDICTS[verdict] for verdict in ("partial", "complete")}
@@ -40,29 +37,15 @@ NOTHING_COUNTED = (
 )
 
 
-def portability(charted: ReportData, table: Table) -> Figure:
+def portability(data: ReportData, table: Table) -> Figure:
     """Tables 1 and 3 as bars."""
-    rows = [
-        {
-            "who": _target_of(charted, record),
-            "published": record["source"] != charted.name,
-            "verdict": verdict,
-            "percent": percent_of(record[verdict]),
-            "shown": text_of(record[verdict]),
-            "order": place,
-            "n": size_of(record["success"]),
-            **(interval_of(record["success"]) if verdict == "success" else {}),
-        }
-        for record in table.records()
-        if percent_of(record["success"]) is not None
-        for place, verdict in enumerate(VERDICTS)
-    ]
+    rows = _parts(data, table, dict.fromkeys(VERDICTS), interval_of="success")
     successes = [row for row in rows if row["verdict"] == "success"]
     return figure(
-        charted,
+        data,
         table,
         "portability",
-        drawing=_drawn_bars(rows, VERDICTS, "functions"),
+        drawing=_bars(rows, VERDICTS, "functions"),
         counted=f"{COUNTED} {WILSON}",
         alternative="Functions that succeed: "
         + "; ".join(f"{row['who']} {row['percent']:.0f} % of {row['n'] or 'unpublished n'}" for row in successes)
@@ -71,16 +54,16 @@ def portability(charted: ReportData, table: Table) -> Figure:
     )
 
 
-def failures_by_decile(charted: ReportData, table: Table) -> Figure:
+def failures_by_decile(data: ReportData, table: Table) -> Figure:
     """Figure 4."""
-    rows = list(_failures(charted, table, "decile"))
+    rows = _parts(data, table, dict.fromkeys(FAILURES), also=("decile",))
     for row in rows:
         row["decile"] = int(str(row["decile"]).removeprefix("decile"))
     return figure(
-        charted,
+        data,
         table,
         "failures_by_decile",
-        drawing=with_rows(_decile_panels(distinct(rows, "who")), rows) if rows else None,
+        drawing=_decile_panels(rows, distinct(rows, "who")),
         counted=f"{COUNTED} Over each bar stands n, the functions of that decile in the study's sample.",
         alternative="Functions that fail in part or completely, by how often they are used: " + _worst(rows, "decile"),
         silent="No function of this campaign is in the study's sample with a case that passed or failed, so there "
@@ -88,14 +71,14 @@ def failures_by_decile(charted: ReportData, table: Table) -> Figure:
     )
 
 
-def failures_in_top20(charted: ReportData, table: Table) -> Figure:
+def failures_in_top20(data: ReportData, table: Table) -> Figure:
     """Figure 5."""
-    rows = list(_failures(charted, table))
+    rows = _parts(data, table, dict.fromkeys(FAILURES))
     return figure(
-        charted,
+        data,
         table,
         "failures_in_top20",
-        drawing=_drawn_bars(rows, FAILURES, "functions"),
+        drawing=_bars(rows, FAILURES, "functions"),
         counted=COUNTED,
         alternative="Functions among the 20 most used that fail in part or completely: " + _worst(rows, None),
         silent="None of the 20 functions that the study found most used has a case here that passed or failed: submit "
@@ -103,27 +86,15 @@ def failures_in_top20(charted: ReportData, table: Table) -> Figure:
     )
 
 
-def placement(charted: ReportData, table: Table) -> Figure:
-    """What of that which passed was proven to run on the device."""
-    rows = [
-        {
-            "who": label(charted, str(record["target"])),
-            "verdict": words,
-            "percent": percent_of(record[name]),
-            "shown": text_of(record[name]),
-            "n": size_of(record[name]),
-            "order": place,
-        }
-        for record in table.records()
-        if isinstance(record["on_device"], Rate)
-        for place, (name, words) in enumerate(zip(PLACEMENTS, PLACED, strict=True))
-    ]
+def placement(data: ReportData, table: Table) -> Figure:
+    """Which of the cases that passed were proven to run on the device."""
+    rows = _parts(data, table, dict(zip(PLACEMENTS, PLACED, strict=True)))
     fallbacks = [row for row in rows if row["verdict"] == "fell back to the host"]
     return figure(
-        charted,
+        data,
         table,
         "placement",
-        drawing=_drawn_bars(rows, PLACED, "cases that passed"),
+        drawing=_bars(rows, PLACED, "cases that passed"),
         counted="A case fell back if any of its passed runs did. Functions that never touch a device are left out.",
         alternative="Cases that passed by falling back to the host: "
         + "; ".join(f"{row['who']} {row['shown']}" for row in fallbacks)
@@ -132,14 +103,11 @@ def placement(charted: ReportData, table: Table) -> Figure:
     )
 
 
-def _drawn_bars(rows: Rows, colours: Mapping[str, str], counted: str) -> Spec | None:
-    if not rows:
-        return None
-    sized = [{**row, "size": f"n {row['n']}"} if row["n"] else row for row in rows]
-    return with_rows(_stacked_bars(distinct(rows, "who"), tuple(colours), tuple(colours.values()), counted), sized)
+def _bars(rows: Rows, colours: Mapping[str, str], counted: str) -> dict[str, object] | None:
+    return _stacked_bars(rows, distinct(rows, "who"), tuple(colours), tuple(colours.values()), counted)
 
 
-@specified
+@chart_of_rows
 def _stacked_bars(targets: tuple[str, ...], parts: tuple[str, ...], colours: tuple[str, ...], counted: str) -> AnyChart:
     """The parts of a bar lie in their order, the interval of the first over it, n at its end."""
     y = alt.Y("who:N", title=None, sort=list(targets))
@@ -151,24 +119,22 @@ def _stacked_bars(targets: tuple[str, ...], parts: tuple[str, ...], colours: tup
             y=y,
             x=alt.X("percent:Q", stack="zero", **axis),
             order=alt.Order("order:O"),
-            color=alt.Color("verdict:N", title=None, scale=categories(parts, colours), legend=alt.Legend(columns=3)),
-            tooltip=[
-                alt.Tooltip("who:N", title="target"),
-                alt.Tooltip("verdict:N", title="part"),
-                alt.Tooltip("shown:N", title=counted),
-            ],
+            color=by_name(alt.Color, "verdict:N", parts, colours, legend=alt.Legend(columns=3)),
+            tooltip=tooltips(who="target", verdict="part", shown=counted),
         )
     )
     sizes = (
         alt.Chart()
         .mark_text(align="left", dx=6, color=FAINT)
-        .transform_filter("datum.order == 0 && isValid(datum.size)")
+        .transform_filter("datum.order == 0 && isValid(datum.n)")
+        .transform_calculate(size="'n ' + datum.n")
         .encode(y=y, x=alt.X(datum=100, type="quantitative", **axis), text="size:N")
     )
-    return alt.layer(bars, *intervals(axis, light=5, y=y), sizes, data=ROWS).properties(width=520, height=alt.Step(24))
+    layers = [bars, *intervals_on_bars(axis, light=5, y=y), sizes]
+    return alt.layer(*layers, data=ROWS).properties(width=520, height=alt.Step(24))
 
 
-@specified
+@chart_of_rows
 def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
     """A panel for each target, with a bar for each decile of use and n over it."""
     x = alt.X("decile:O", title="decile of use (10: rarest, 100: most used)", axis=alt.Axis(labelAngle=0))
@@ -180,13 +146,8 @@ def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
             x=x,
             y=alt.Y("percent:Q", stack="zero", **axis),
             order=alt.Order("order:O"),
-            color=alt.Color("verdict:N", title=None, scale=categories(tuple(FAILURES), tuple(FAILURES.values()))),
-            tooltip=[
-                alt.Tooltip("who:N", title="target"),
-                alt.Tooltip("decile:O", title="decile"),
-                alt.Tooltip("verdict:N", title="verdict"),
-                alt.Tooltip("shown:N", title="functions"),
-            ],
+            color=by_name(alt.Color, "verdict:N", tuple(FAILURES), tuple(FAILURES.values())),
+            tooltip=tooltips(who="target", decile="decile", verdict="verdict", shown="functions"),
         )
     )
     sizes = (
@@ -199,24 +160,28 @@ def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
     return panels(panel, "who:N", targets)
 
 
-def _failures(charted: ReportData, table: Table, *more: str) -> Iterator[dict[str, Any]]:
+def _parts(
+    data: ReportData,
+    table: Table,
+    columns: Mapping[str, str | None],
+    *,
+    interval_of: str | None = None,
+    also: Iterable[str] = (),
+) -> Rows:
+    """The parts of each bar that has all of them, by the columns that hold them and the words for these."""
+    rows = []
     for record in table.records():
-        rates = [record[verdict] for verdict in FAILURES]
-        if not all(isinstance(rate, Rate) and rate.n for rate in rates):
+        shares = {column: share_of(record[column]) for column in columns}
+        if not all(shares.values()):
             continue
-        failed = sum(percent_of(rate) or 0.0 for rate in rates)
-        for place, verdict in enumerate(FAILURES):
-            yield {
-                "who": _target_of(charted, record),
-                "published": record["source"] != charted.name,
-                "verdict": verdict,
-                "percent": percent_of(record[verdict]),
-                "shown": text_of(record[verdict]),
-                "n": size_of(record[verdict]),
-                "failed": failed,
-                "order": place,
-                **{name: record[name] for name in more},
-            }
+        failed = sum(shares[column]["percent"] for column in FAILURES if column in shares)
+        for order, (column, share) in enumerate(shares.items()):
+            if column != interval_of:
+                share = {name: value for name, value in share.items() if name not in ("low", "high")}
+            part = {"who": _bar_label(data, record), "published": record["source"] != data.name, **share}
+            part |= {"verdict": columns[column] or column, "failed": failed, "order": order}
+            rows.append(part | {name: record[name] for name in also})
+    return rows
 
 
 def _worst(rows: Rows, where: str | None) -> str:
@@ -229,9 +194,7 @@ def _worst(rows: Rows, where: str | None) -> str:
     return "; ".join(sentences) + "."
 
 
-def _target_of(charted: ReportData, record: Mapping[str, Cell]) -> str:
-    """A target and the way of counting; a published one with its source."""
-    name = str(record["target"])
-    if record["source"] != charted.name:
-        return f"{record['source']}: {name}"
-    return f"{label(charted, name)} by {record['counted_by']}"
+def _bar_label(data: ReportData, record: Record) -> str:
+    """A target, and the way of counting where there are two."""
+    two_ways = "counted_by" in record and record["source"] == data.name
+    return f"{label(data, record)} by {record['counted_by']}" if two_ways else label(data, record)

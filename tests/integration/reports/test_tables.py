@@ -13,13 +13,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.errors import NotFoundError, RequestError, UnknownNameError
 from coordinator.reports import service
 from coordinator.reports.charts.renderer import Renderer
+from coordinator.reports.options import ReportOptions
 from coordinator.reports.report import html
-from coordinator.reports.service import ReportOptions, report_tables
 from coordinator.reports.table import Missing, Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.report_data import MEASURES
 from coordinator.results.statistics import Estimate, Rate
-from coordinator.web.campaigns import overview
+from coordinator.web.campaign_pages import overview
 
 # Of each case and run: verdict, placement, steady_ms, cold_ms; by target, function and case.
 Stored = tuple[str, str, float | None, float | None]
@@ -89,8 +89,9 @@ def rows(table: Table, **given: str) -> list[dict[str, Any]]:
     return [each for each in table.records() if all(each[name] == value for name, value in given.items())]
 
 
-async def tables(engine: AsyncEngine, number: int, **asked: Any) -> dict[str, Table]:
-    return {each.id: each for each in await report_tables(engine, number, **asked)}
+async def tables(engine: AsyncEngine, number: int, **options: Any) -> dict[str, Table]:
+    contents = await service.contents(engine, number, ReportOptions(**options))
+    return {table.id: table for table in contents.tables}
 
 
 async def test_verdicts_in_both_ways_of_counting(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
@@ -137,12 +138,12 @@ async def test_the_query_beside_a_table_gives_the_rows_that_it_was_made_of(
 ) -> None:
     number = await campaign(connection)
     for measure in MEASURES:
-        read = await service.read(engine, number, measure=measure)
+        read = await service.read(engine, number, ReportOptions(measure=measure))
         for query, made_of in ((read.queries.verdicts, read.verdicts), (read.queries.latencies, read.latencies)):
             told = [tuple(each) for each in await connection.fetch(query)]
             assert told == [tuple(vars(each).values()) for each in made_of]
             assert told
-    for table in await report_tables(engine, number):
+    for table in (await tables(engine, number)).values():
         assert await connection.fetch(table.query)
 
 
@@ -160,7 +161,7 @@ async def test_a_campaign_without_outcomes_has_tables_that_say_so(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
     number = await campaign(connection, stored={})
-    found = await tables(engine, number, reference=None)
+    found = await tables(engine, number, reference="none")
     assert {each["success"] for each in found["portability"].records()} == {Missing.none_counted}
     assert found["latencies"].rows == found["densities"].rows == found["causes"].rows == ()
     assert (await tables(engine, number))["portability"].rows
@@ -171,7 +172,7 @@ async def test_a_campaign_of_which_every_job_failed_has_rates_and_causes_and_no_
 ) -> None:
     failed: list[Stored] = [("failed", "unknown", None, None)] * 2
     number = await campaign(connection, stored=dict.fromkeys(OUTCOMES, failed))
-    found = await tables(engine, number, reference=None)
+    found = await tables(engine, number, reference="none")
     counts = rows(found["counts"], source="campaign 1", counted_by="verdict")
     assert {(each["success"], each["partial"], each["failed"].share) for each in counts} == {(0, 0, 1.0)}
     assert {each["cause"] for each in found["causes"].records()} == {"type"}
@@ -194,7 +195,7 @@ async def test_functions_of_one_outcome_have_no_interval_that_nobody_could_know(
         ("xla", "torch.cat", "one"): [("passed", "on_device", 4.0, 400.0)],
     }
     number = await campaign(connection, stored=once)
-    found = await tables(engine, number, reference=None)
+    found = await tables(engine, number, reference="none")
     (one,) = rows(found["latencies"], function="torch.cat")
     assert one["ratio"] == Estimate(pytest.approx(4), None, 1)
     rates = [each["success"] for each in rows(found["portability"], counted_by="verdict")]
@@ -213,10 +214,10 @@ async def sent(engine: AsyncEngine, number: int, folder: Path) -> str:
 
 async def test_a_reference_belongs_to_its_suite(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
     number = await campaign(connection)
-    assert any("paper-2023" in to_csv(table) for table in await report_tables(engine, number))
+    assert any("paper-2023" in to_csv(table) for table in (await tables(engine, number)).values())
     await connection.execute("update campaigns set suite = 'docs'")
-    assert (await service.read(engine, number)).reference is None
-    assert not any("paper-2023" in to_csv(table) for table in await report_tables(engine, number))
+    assert (await service.read(engine, number, ReportOptions())).reference is None
+    assert not any("paper-2023" in to_csv(table) for table in (await tables(engine, number)).values())
     refused = "'paper-2023' is of the suite 'paper', and campaign [0-9]+ ran 'docs': leave the reference out"
     for reading in (service.contents, service.check):
         with pytest.raises(RequestError, match=refused):
@@ -226,7 +227,7 @@ async def test_a_reference_belongs_to_its_suite(engine: AsyncEngine, connection:
 async def test_another_device_to_set_the_others_against(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
-    found = await tables(engine, await campaign(connection), base="xla", reference=None)
+    found = await tables(engine, await campaign(connection), reference_device="xla", reference="none")
     ((one),) = rows(found["latencies"], function="torch.cat")
     assert one["ratio"] == Estimate(pytest.approx(0.5), None, 1)
 
@@ -234,11 +235,15 @@ async def test_another_device_to_set_the_others_against(
 @pytest.mark.parametrize(
     ("asked", "error", "says"),
     [
-        ({"base": "tpu"}, UnknownNameError, "no target of this campaign is on the device 'tpu'; there are: cpu, xla"),
+        (
+            {"reference_device": "tpu"},
+            UnknownNameError,
+            "no target of this campaign is on the device 'tpu'; there are: cpu, xla",
+        ),
         ({"reference": "paper-1999"}, UnknownNameError, "no reference is called 'paper-1999'; there is: paper-2023"),
         ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: steady, cold, paper"),
-        ({"factor": 1.0}, RequestError, "more than 1 time slower, not from 1"),
-        ({"factor": float("nan")}, RequestError, "not from nan"),
+        ({"tolerable": 1.0}, RequestError, "more than 1 time slower, not from 1"),
+        ({"tolerable": float("nan")}, RequestError, "not from nan"),
     ],
 )
 async def test_what_cannot_be_made_is_refused_in_a_line_that_helps(
@@ -246,9 +251,9 @@ async def test_what_cannot_be_made_is_refused_in_a_line_that_helps(
 ) -> None:
     number = await campaign(connection)
     with pytest.raises(error, match=says):
-        await report_tables(engine, number, **asked)
+        await tables(engine, number, **asked)
 
 
 async def test_an_unknown_campaign(engine: AsyncEngine) -> None:
     with pytest.raises(NotFoundError):
-        await report_tables(engine, 99)
+        await tables(engine, 99)

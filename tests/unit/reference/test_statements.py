@@ -9,7 +9,8 @@ import pytest
 
 from coordinator.reference import reader
 from coordinator.reference.models import TOP, PublishedFunction
-from coordinator.reports.service import ReportOptions, contents_of
+from coordinator.reports.contents import contents_of
+from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Missing, Table
 from coordinator.results.report_data import Queries, ReportData
 from coordinator.results.statistics import Rate

@@ -16,10 +16,10 @@ import vl_convert
 from coordinator.errors import NotFoundError
 from coordinator.reference.models import Reference
 from coordinator.reference.reader import read
-from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.theme import CONFIG, DARK, SHEET, dark, of_both
-from coordinator.reports.service import ReportOptions, contents_of
+from coordinator.reports.contents import CHAPTERS, contents_of
+from coordinator.reports.options import ReportOptions
 from coordinator.results.report_data import FirstCall, PlacementCount, ReportData
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
@@ -29,7 +29,7 @@ MARKUP = "torch.<img src=x onerror=alert(1)>"
 
 
 def drawn(of: ReportData, tolerable: float = 10) -> dict[str, Figure]:
-    return {each.id: each for each in contents_of(of, ReportOptions(factor=tolerable)).figures}
+    return {each.id: each for each in contents_of(of, ReportOptions(tolerable=tolerable)).figures}
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
@@ -266,8 +266,8 @@ def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
 def test_every_figure_and_table_has_its_chapter() -> None:
     of = fleet(STUDY)
     made = contents_of(of, ReportOptions())
-    assert sorted(id for each in CHAPTERS for id in each.shown) == sorted(drawn(of))
-    assert {id for each in CHAPTERS for id in each.held} == {each.id for each in made.tables}
+    assert sorted(id for each in CHAPTERS for id in each.figure_ids) == sorted(drawn(of))
+    assert {id for each in CHAPTERS for id in each.table_ids} == {each.id for each in made.tables}
 
 
 def contrast(one: str, other: str) -> float:

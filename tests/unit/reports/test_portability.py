@@ -8,7 +8,8 @@ import pytest
 
 from coordinator.reference import reader
 from coordinator.reports import portability
-from coordinator.reports.service import ReportOptions, contents_of
+from coordinator.reports.contents import contents_of
+from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Missing, Table
 from coordinator.results.statistics import Rate
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, target, verdict

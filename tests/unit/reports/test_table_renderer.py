@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from coordinator.reference.reader import read
-from coordinator.reports.service import ReportOptions, contents_of
+from coordinator.reports.contents import contents_of
+from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Cell, Column, Kind, Missing, Table
-from coordinator.reports.table_renderer import from_json, shown, to_csv, to_json, to_terminal
+from coordinator.reports.table_renderer import cell_text, from_json, to_csv, to_json, to_terminal
 from coordinator.results.statistics import Estimate, Rate
 from tests.unit.reports.charting import CPU, XLA, charted
 
@@ -103,7 +104,7 @@ def test_an_empty_table_says_so() -> None:
     ],
 )
 def test_what_people_see_is_rounded_to_what_it_can_say(cell: Cell, kind: Kind, text: str) -> None:
-    assert shown(cell, kind) == text
+    assert cell_text(cell, kind) == text
 
 
 def test_a_row_that_does_not_fit_its_columns_is_a_mistake_found_at_once() -> None:

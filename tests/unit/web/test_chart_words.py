@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from coordinator.results.comparison.models import SideVerdict, VerdictChange
 from coordinator.results.models import Cell, FunctionKey, HistoryCell
 from coordinator.results.service import mark_changes, modules
-from coordinator.web.comparison import buckets
+from coordinator.web.comparison_page import by_heading
 from coordinator.web.filters import milliseconds
-from coordinator.web.matrix import function_address, shown
-from coordinator.web.outcomes import MOST_TEXT, cut
-from coordinator.web.plots import MOST_DOTS, Scale, dot, scale_of, strips, thinned
+from coordinator.web.matrix_page import judge
+from coordinator.web.outcome_pages import MOST_TEXT, cut
+from coordinator.web.pages import function_address
+from coordinator.web.plots import MOST_DOTS, Scale, dot, scale_of, strips, thin
 
 CELL: dict[str, Any] = {
     "campaign_id": 1,
@@ -56,25 +57,24 @@ samples = st.lists(st.floats(1e-6, 1e6), max_size=200)
 
 def test_both_verdicts_are_shown_where_they_differ() -> None:
     cell = Cell.model_validate({**CELL, **FELL_BACK})
-    plain = shown(cell, "anywhere")
-    assert (plain.main.verdict, plain.main.passed, plain.main.cause) == ("success", 3, None)
-    assert plain.other is not None
-    assert (plain.other.verdict, plain.other.passed, plain.other.cause) == ("partial", 1, "placement")
-    assert plain.remarks == ("2 cases fell back to the host",)
-    strict = shown(cell, "on_device")
-    assert (strict.main, strict.other) == (plain.other, plain.main)
+    first, second = judge(cell, "anywhere")
+    assert (first.verdict, first.passed, first.cause) == ("success", 3, None)
+    assert second is not None
+    assert (second.verdict, second.passed, second.cause) == ("partial", 1, "placement")
+    assert cell.remarks == ("2 cases fell back to the host",)
+    assert judge(cell, "on_device") == (second, first)
 
 
-def test_a_cell_whose_verdicts_agree_says_so_once_and_unknown_is_no_zero() -> None:
-    told = shown(Cell.model_validate(CELL), "anywhere")
-    assert (told.other, told.steady, told.ratio, told.remarks) == (None, None, None, ())
+def test_a_cell_whose_verdicts_agree_says_so_once() -> None:
+    cell = Cell.model_validate(CELL)
+    assert (judge(cell, "anywhere")[1], cell.remarks) == (None, ())
 
 
 def test_a_function_that_never_touches_a_device_keeps_its_verdict_when_counted_by_device() -> None:
     host = Cell.model_validate(
         {**CELL, "host_only": True, "verdict_on_device": None, "passed_on_device": None, "total_on_device": None}
     )
-    assert shown(host, "on_device").main.verdict == "success"
+    assert judge(host, "on_device")[0].verdict == "success"
 
 
 def test_without_a_counted_case_the_cell_says_why() -> None:
@@ -86,8 +86,9 @@ def test_without_a_counted_case_the_cell_says_why() -> None:
         "total_on_device": 0,
         "total": 0,
     }
-    told = shown(Cell.model_validate({**CELL, **gone, "skipped": 1, "not_counted_cause": "removed"}), "anywhere")
-    assert (told.main.description, told.main.cause, told.remarks) == ("no counted case", "removed", ("1 skipped",))
+    cell = Cell.model_validate({**CELL, **gone, "skipped": 1, "not_counted_cause": "removed"})
+    first, _ = judge(cell, "anywhere")
+    assert (first.description, first.cause, cell.remarks) == ("no counted case", "removed", ("1 skipped",))
 
 
 def test_an_address_holds_any_name() -> None:
@@ -103,7 +104,7 @@ def test_modules_say_where_their_first_function_stands() -> None:
         FunctionKey(framework="torch", module="torch", function="torch.cat"),
         FunctionKey(framework="torch", module="torch.nn", function="torch.nn.Linear"),
     ]
-    assert [(each.name, each.functions, each.first) for each in modules(keys)] == [
+    assert [(module.name, module.functions, module.first) for module in modules(keys)] == [
         ("jax.numpy", 1, 0),
         ("torch", 2, 1),
         ("torch.nn", 1, 3),
@@ -116,7 +117,7 @@ def half(passed: int, total: int = 3) -> SideVerdict:
 
 
 def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
-    found = buckets(
+    found = by_heading(
         [
             VerdictChange(function="unsure", kind="insufficient data", a=None, b=half(3), why="no outcome on A"),
             VerdictChange(function="fixed", kind="fix", a=half(0), b=half(3), why=None),
@@ -125,7 +126,7 @@ def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
             VerdictChange(function="broken", kind="regression", a=half(3), b=half(2), why=None),
         ]
     )
-    assert [[each.function for each in bucket.changes] for bucket in found] == [
+    assert [[change.function for change in changes] for changes in found.values()] == [
         ["broken"],
         ["worse"],
         ["fixed"],
@@ -166,7 +167,7 @@ def test_a_history_never_compares_two_suites_whatever_their_revisions() -> None:
 @settings(deadline=None)
 @given(samples)
 def test_thinned_samples_keep_the_extremes(values: list[float]) -> None:
-    kept = thinned(values)
+    kept = thin(values)
     assert len(kept) == min(len(values), MOST_DOTS)
     if values:
         assert (kept[0], kept[-1]) == (min(values), max(values))
@@ -183,9 +184,9 @@ def test_every_dot_is_within_its_drawing(runs: list[list[float]]) -> None:
     width, height = float(tree.get("width", "0")), float(tree.get("height", "0"))
     dots = list(tree.iter("circle"))
     assert len(dots) == sum(min(len(run), MOST_DOTS) for run in runs)
-    for each in dots:
-        assert 0 <= float(each.get("cx", "-1")) <= width
-        assert 0 <= float(each.get("cy", "-1")) <= height
+    for circle in dots:
+        assert 0 <= float(circle.get("cx", "-1")) <= width
+        assert 0 <= float(circle.get("cy", "-1")) <= height
 
 
 def test_the_end_of_a_long_log_is_kept() -> None:
@@ -200,7 +201,7 @@ def test_values_of_one_history_stand_in_order_and_small_differences_stay_small(v
     assert scale is not None
     wide = scale.at_least(10)
     assert wide.high / wide.low >= 10 * (1 - 1e-9)
-    places = [wide.place(each, 120) for each in sorted(values)]
+    places = [wide.place(value, 120) for value in sorted(values)]
     assert places == sorted(places)
     assert 0 <= places[0] <= places[-1] <= 120
     if max(values) / min(values) < 1.01:

@@ -9,10 +9,10 @@ from coordinator.web.rest import Parameter, groups
 
 def test_every_call_is_on_the_page_with_what_it_takes() -> None:
     described = create_app(Settings("postgresql://nobody@127.0.0.1:1/none")).openapi()
-    calls = {(call.method, call.path): call for group in groups(described) for call in group.calls}
+    calls = {(call.method, call.path): call for group in groups(described) for call in group["calls"]}
     assert {(method.upper(), path) for path, methods in described["paths"].items() for method in methods} == set(calls)
 
-    submitted = {each.name: each for each in calls["POST", "/api/v1/campaigns"].parameters}
+    submitted = {parameter.name: parameter for parameter in calls["POST", "/api/v1/campaigns"].parameters}
     assert submitted["suite"].where == "body"
     matrix = calls["GET", "/api/v1/campaigns/{campaign_id}/matrix"]
     assert Parameter("q", "query", False, "such as `torch.* fails:xla passes:cpu cause:type`") in matrix.parameters

@@ -9,35 +9,31 @@ import pytest
 from fastapi import Request
 from structlog.testing import capture_logs
 
-from coordinator.reports.service import ReportOptions
-from coordinator.web.figures import query_of
+from coordinator.reports.options import ReportOptions
 from coordinator.web.pages import streamed
 
 
-async def written(chapters: Any) -> str:
+async def written(contents: Any) -> str:
     """The page of figures of a campaign."""
     request = Request({"type": "http", "path": "/campaigns/3/figures", "query_string": b"", "headers": []})
     counters = SimpleNamespace(done=1, total=2)
     answer = streamed(
         request,
         "figures.html",
-        SimpleNamespace(id=3, name="<b>November</b>", state="running", counters=counters),
-        chapters=chapters,
-        asked=ReportOptions(),
+        SimpleNamespace(id=3, name="<b>November</b>", state="running", counters=counters, by_target=[]),
+        contents=contents,
+        remember=None,
+        options=ReportOptions(),
         reference="paper-2023",
         measures={"steady": "a call after warm-up"},
-        devices=["cpu"],
-        query="",
         rows=10,
-        pictures="/p",
-        tables="/t",
     )
     return "".join([piece async for piece in answer.body_iterator])  # type: ignore[misc]
 
 
 async def test_what_is_awaited_in_a_page_stands_where_it_was_asked_for() -> None:
-    async def nothing() -> list[Any]:
-        return []
+    async def nothing() -> SimpleNamespace:
+        return SimpleNamespace(chapters=[])
 
     page = await written(nothing)
     assert page.rstrip().endswith("</html>")
@@ -46,7 +42,7 @@ async def test_what_is_awaited_in_a_page_stands_where_it_was_asked_for() -> None
 
 
 async def test_a_page_that_cannot_be_finished_says_so() -> None:
-    async def broken() -> list[Any]:
+    async def broken() -> SimpleNamespace:
         raise ConnectionError("the database went away")
 
     with capture_logs() as lines:
@@ -58,12 +54,12 @@ async def test_a_page_that_cannot_be_finished_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "query"),
+    ("options", "query"),
     [
         (ReportOptions(), ""),
-        (ReportOptions(reference=None, base="xla"), "reference=none&reference_device=xla"),
-        (ReportOptions(factor=2.5, measure="cold"), "tolerable=2.5&measure=cold"),
+        (ReportOptions(reference="none", reference_device="xla"), "reference=none&reference_device=xla"),
+        (ReportOptions(tolerable=2.5, measure="cold"), "tolerable=2.5&measure=cold"),
     ],
 )
-def test_links_ask_what_the_page_was_asked(asked: ReportOptions, query: str) -> None:
-    assert query_of(asked) == query
+def test_links_keep_the_options_of_the_page(options: ReportOptions, query: str) -> None:
+    assert options.query == query

@@ -1,4 +1,4 @@
-"""What is typed into the form of a submission, and what is asked for by it."""
+"""What is typed into the form of a submission, and what is request for by it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.registry.models import Runner
-from coordinator.web.submission import Filled, address, apart, check, first, from_query, offer, problems
+from coordinator.web.submission import Filled, address, apart, first, from_query, offer, problems
 
 
 def runner(target: str, *suites: str, state: str = "online", hardware: str = "a CPU", **more: object) -> Runner:
@@ -70,8 +70,8 @@ def test_only_targets_that_have_the_suite_are_chosen_beforehand() -> None:
 
 
 def test_what_is_left_empty_has_the_default_of_rest() -> None:
-    asked = check(Filled(targets=(CPU,), runs="", timing="", timeout_s=" ", suite=""))
-    assert (asked.suite, asked.functions, asked.runs, asked.timing, asked.timeout_s) == (
+    request = Filled(targets=(CPU,), runs="", timing="", timeout_s=" ", suite="").request()
+    assert (request.suite, request.functions, request.runs, request.timing, request.timeout_s) == (
         "paper",
         ["*"],
         3,
@@ -81,14 +81,15 @@ def test_what_is_left_empty_has_the_default_of_rest() -> None:
 
 
 def test_names_are_parted_by_blanks_lines_and_commas() -> None:
-    asked = check(Filled(targets=(CPU,), other=f" */xla,{CPU}\n", functions="torch.add\r\n torch.nn.*,torch.sub"))
-    assert asked.targets == [CPU, "*/xla"]
-    assert asked.functions == ["torch.add", "torch.nn.*", "torch.sub"]
+    filled = Filled(targets=(CPU,), other=f" */xla,{CPU}\n", functions="torch.add\r\n torch.nn.*,torch.sub")
+    request = filled.request()
+    assert request.targets == [CPU, "*/xla"]
+    assert request.functions == ["torch.add", "torch.nn.*", "torch.sub"]
 
 
-def test_without_any_target_nothing_is_asked_for() -> None:
+def test_without_any_target_nothing_is_request_for() -> None:
     with pytest.raises(UnknownNameError, match="choose at least one target"):
-        check(Filled())
+        Filled().request()
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_without_any_target_nothing_is_asked_for() -> None:
 )
 def test_each_mistake_is_said_once_beside_its_field(filled: Filled, field: str) -> None:
     with pytest.raises(ValidationError) as raised:
-        check(filled)
+        filled.request()
     assert list(problems(raised.value)) == [field]
 
 

@@ -1,8 +1,8 @@
-"""One outcome with everything that is known of it, and a form to say why it did not pass."""
+"""One outcome with everything that is known of it, and a form to name the cause of a failure."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
@@ -29,8 +29,8 @@ MOST_TYPED = 4000
 Typed = Annotated[str, Form(max_length=MOST_TYPED)]
 
 
-class Word(BaseModel):
-    """What a person says of an outcome."""
+class Override(BaseModel):
+    """The cause of a failure as a person names it."""
 
     cause: Cause
     by: Name
@@ -61,11 +61,11 @@ async def override(
 ) -> Response:
     typed = {"cause": cause, "by": by, "why": why}
     try:
-        word = Word.model_validate(typed)
-        await review.override_outcome(context.engine, campaign_id, job_id, word.cause, word.by, word.why)
+        override = Override.model_validate(typed)
+        await review.override_outcome(context.engine, campaign_id, job_id, override.cause, override.by, override.why)
     except (ValidationError, ConflictError) as error:
         found = await details.outcome(context.engine, campaign_id, job_id)
-        return _page(request, found, typed=typed, errors=complaints(error), status=422)
+        return _page(request, found, typed=typed, errors=problems(error))
     return _back(campaign_id, job_id)
 
 
@@ -75,14 +75,14 @@ async def undo(campaign_id: CampaignId, job_id: JobId, context: Context) -> Resp
     return _back(campaign_id, job_id)
 
 
-def complaints(error: ValidationError | ConflictError) -> dict[str, str]:
-    """What to say beside which field; of the form as a whole under ``form``."""
+def problems(error: ValidationError | ConflictError) -> dict[str, str]:
+    """The sentence beside each field that is wrong; under ``form`` the one about the form as a whole."""
     if isinstance(error, ConflictError):
         return {"form": str(error)}
-    return {str(each["loc"][0]): _ASKED[str(each["loc"][0])] for each in error.errors()}
+    return {str(problem["loc"][0]): _PROBLEMS[str(problem["loc"][0])] for problem in error.errors()}
 
 
-_ASKED = {
+_PROBLEMS = {
     "cause": "choose a cause",
     "by": "say who you are, in at most 200 characters",
     "why": "say why, in at most 2,000 characters",
@@ -95,33 +95,27 @@ def cut(text: str) -> tuple[str, int]:
 
 
 def _page(
-    request: Request,
-    found: OutcomeDetail,
-    *,
-    typed: dict[str, str] | None = None,
-    errors: dict[str, str] | None = None,
-    status: int = 200,
+    request: Request, found: OutcomeDetail, *, typed: dict[str, str] | None = None, errors: dict[str, str] | None = None
 ) -> Response:
     row = found.row
     log, left_out = cut(found.log)
     message = readable((found.evidence and found.evidence.message) or "")
-    more: dict[str, Any] = {
-        "row": row,
-        "log": log,
-        "left_out": left_out,
-        "message": message[:MOST_TEXT],
-        "drawing": strips([found.samples_ms], scale_of([found.samples_ms]), width=640),
-        "causes": [str(each) for each in Cause],
-        "typed": typed
-        or {"cause": row["cause"] or "", "by": row["overridden_by"] or "", "why": row["overridden_why"] or ""},
-        "errors": {name: (errors or {}).get(name) for name in ("form", *_ASKED)},
-        "refused": bool(errors),
-    }
-    return page(request, "outcome.html", found, rows=[_flat(row)], status=status, **more)
-
-
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "fingerprint"}
+    stored = {"cause": row["cause"] or "", "by": row["overridden_by"] or "", "why": row["overridden_why"] or ""}
+    return page(
+        request,
+        "outcome.html",
+        found,
+        rows=[{name: value for name, value in row.items() if name != "fingerprint"}],
+        status=422 if errors else 200,
+        row=row,
+        log=log,
+        left_out=left_out,
+        message=message[:MOST_TEXT],
+        drawing=strips([found.samples_ms], scale_of([found.samples_ms]), width=640),
+        causes=list(Cause),
+        typed=typed or stored,
+        errors=errors or {},
+    )
 
 
 def _back(campaign_id: int, job_id: int) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -25,13 +25,13 @@ from coordinator.web.pages import page, same_site
 router = APIRouter()
 
 FAILURES = 10
-"""Of what failed lately, on the page."""
+"""Latest failures on the page."""
 WORDS = ("success", "partial", "complete", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is, and at what rate it came there."""
+    """The part of the jobs that is done, and the rate at which they were."""
 
     percent: float
     per_second: float | None
@@ -41,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:
-    """One cause, and of how many functions on a target it is the main one, by either verdict."""
+    """A cause, and of how many functions on a target it is the main one, by either verdict."""
 
     cause: str
     functions: int
@@ -65,7 +65,7 @@ class TargetLine:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All that a campaign's page shows."""
+    """The contents of a campaign's page."""
 
     campaign: CampaignDetail
     freshness: Freshness | None
@@ -79,18 +79,18 @@ class Overview:
 @router.get("/campaigns")
 async def listed(request: Request, context: Context, before: CampaignNumber = None) -> Response:
     found = await service.listed(context.engine, before=before, limit=50)
-    rows = [each.model_dump(mode="json", exclude={"targets", "functions"}) for each in found.campaigns]
+    rows = [campaign.model_dump(mode="json", exclude={"targets", "functions"}) for campaign in found.campaigns]
     return page(request, "campaigns.html", found, rows=rows)
 
 
 @router.get("/campaigns/{campaign_id}")
 async def shown(request: Request, campaign_id: CampaignId, context: Context) -> Response:
     data = await overview(context.engine, campaign_id)
-    return page(request, "campaign.html", data, rows=[row(each) for each in data.targets])
+    return page(request, "campaign.html", data, rows=[_row(line) for line in data.targets])
 
 
 @router.get("/campaigns/{campaign_id}/cancel")
-async def ask_to_cancel(request: Request, campaign_id: CampaignId, context: Context) -> Response:
+async def confirm_cancelling(request: Request, campaign_id: CampaignId, context: Context) -> Response:
     return page(request, "cancel.html", await service.detail(context.engine, campaign_id))
 
 
@@ -107,89 +107,77 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     freshness = None if campaign.state == "running" else await matrix.refreshed(engine, campaign_id)
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []
+    elapsed_s = ((campaign.finished_at or datetime.now(UTC)) - campaign.created_at).total_seconds()
     return Overview(
         campaign=campaign,
         freshness=freshness,
-        progress=progress(campaign.counters, elapsed_s(campaign, datetime.now(UTC)), campaign.estimate.seconds),
-        targets=lines(campaign, verdicts, datetime.now(UTC)),
+        progress=progress(campaign.counters, elapsed_s, campaign.estimate.seconds),
+        targets=tuple(_line(campaign, target, verdicts, elapsed_s) for target in campaign.by_target),
         causes=causes(campaign_id, verdicts),
         failed_lately=tuple(failures),
     )
 
 
-def elapsed_s(campaign: CampaignDetail, now: datetime) -> float:
-    return ((campaign.finished_at or now) - campaign.created_at).total_seconds()
-
-
 def progress(counters: Counters, elapsed_s: float, seconds_left: float | None) -> Progress:
     left = counters.total - counters.done - counters.cancelled
+    sentence = f"{number(counters.done)} of {number(counters.total)} jobs are done"
+    if counters.cancelled:
+        sentence += f", {number(counters.cancelled)} were cancelled"
+    if left and seconds_left is not None:
+        sentence += f"; about {duration(seconds_left)} left"
     return Progress(
         percent=100 * (counters.done + counters.cancelled) / counters.total if counters.total else 0.0,
         per_second=counters.done / elapsed_s if counters.done and elapsed_s > 0 else None,
         seconds_left=seconds_left if left else None,
-        said=_said(counters, left, seconds_left),
+        said=f"{sentence}.",
     )
-
-
-def _said(counters: Counters, left: int, seconds_left: float | None) -> str:
-    done = f"{number(counters.done)} of {number(counters.total)} jobs are done"
-    if counters.cancelled:
-        done += f", {number(counters.cancelled)} were cancelled"
-    if not left:
-        return f"{done}."
-    return f"{done}; about {duration(seconds_left)} left." if seconds_left is not None else f"{done}."
-
-
-def lines(campaign: CampaignDetail, verdicts: Sequence[VerdictCount], now: datetime) -> tuple[TargetLine, ...]:
-    spent_s = elapsed_s(campaign, now)
-    return tuple(
-        TargetLine(
-            target=each,
-            progress=progress(each.counters, spent_s, each.estimate.seconds),
-            verdict=_tally((one.verdict, one.functions) for one in verdicts if one.target_id == each.id),
-            verdict_on_device=_tally(
-                (one.verdict_on_device or "unknown", one.functions) for one in verdicts if one.target_id == each.id
-            ),
-            waits=campaign.state == "running"
-            and not each.live_runners
-            and each.counters.done + each.counters.cancelled < each.counters.total,
-        )
-        for each in campaign.by_target
-    )
-
-
-def _tally(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
-    tally: Counter[str] = Counter()
-    for word, functions in counted:
-        tally[word] += functions
-    return {word: tally[word] for word in WORDS}
 
 
 def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCount, ...]:
     """The main causes of all that did not pass, the most frequent first. A function counts once a target."""
     plain: Counter[str] = Counter()
     on_device: Counter[str] = Counter()
-    for each in verdicts:
-        # What is in no count has its cause in a column of its own, as the matrix searches it.
-        uncounted = each.not_counted_cause if each.verdict == "unknown" else None
-        if cause := each.cause or uncounted:
-            plain[cause] += each.functions
-        if cause := each.cause_on_device or uncounted:
-            on_device[cause] += each.functions
-    matrix_of = f"/campaigns/{campaign_id}/matrix?q="
+    for row in verdicts:
+        # A function that is in no count has its cause in a column of its own, as the matrix searches it.
+        uncounted = row.not_counted_cause if row.verdict == "unknown" else None
+        if cause := row.cause or uncounted:
+            plain[cause] += row.functions
+        if cause := row.cause_on_device or uncounted:
+            on_device[cause] += row.functions
+    address = f"/campaigns/{campaign_id}/matrix?q="
     return tuple(
         CauseCount(
             cause=cause,
             functions=plain[cause],
             functions_on_device=on_device[cause],
-            address=f"{matrix_of}{quote(f'cause:{cause}')}",
-            address_on_device=f"{matrix_of}{quote(f'cause:{cause}')}&verdict=on_device",
+            address=f"{address}{quote(f'cause:{cause}')}",
+            address_on_device=f"{address}{quote(f'cause:{cause}')}&verdict=on_device",
         )
-        for cause in sorted(plain | on_device, key=lambda each: (-plain[each], -on_device[each], each))
+        for cause in sorted(plain | on_device, key=lambda cause: (-plain[cause], -on_device[cause], cause))
     )
 
 
-def row(line: TargetLine) -> dict[str, Any]:
+def _line(
+    campaign: CampaignDetail, target: CampaignTarget, verdicts: Iterable[VerdictCount], elapsed_s: float
+) -> TargetLine:
+    counters = target.counters
+    verdict, on_device = dict.fromkeys(WORDS, 0), dict.fromkeys(WORDS, 0)
+    for row in verdicts:
+        if row.target_id == target.id:
+            verdict[row.verdict] += row.functions
+            on_device[row.verdict_on_device or "unknown"] += row.functions
+    return TargetLine(
+        target=target,
+        progress=progress(counters, elapsed_s, target.estimate.seconds),
+        verdict=verdict,
+        verdict_on_device=on_device,
+        waits=campaign.state == "running"
+        and not target.live_runners
+        and counters.done + counters.cancelled < counters.total,
+    )
+
+
+def _row(line: TargetLine) -> dict[str, Any]:
     """The target's line of the csv."""
     target = line.target
     return {

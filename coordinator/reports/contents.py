@@ -1,0 +1,171 @@
+"""The tables and figures of a campaign, and the chapters in which they stand. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from coordinator.errors import NotFoundError
+from coordinator.reports import latencies, placements, portability
+from coordinator.reports.charts.figure import Figure
+from coordinator.reports.options import ReportOptions
+from coordinator.reports.table import Table
+from coordinator.results.ratios import TargetRatios, comparisons
+from coordinator.results.report_data import ReportData
+
+Part = TypeVar("Part", Table, Figure)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    id: str
+    title: str
+    question: str
+    figure_ids: tuple[str, ...]
+    table_ids: tuple[str, ...]
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The sentences that must stand beside its figures and tables, each once."""
+        return tuple(dict.fromkeys(note for table in self.tables for note in table.notes))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(table.counting_rule for table in self.tables))
+
+
+@dataclass(frozen=True)
+class ReportContents:
+    data: ReportData
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    comparisons: tuple[TargetRatios, ...]
+
+    def table(self, id: str) -> Table:
+        return _find("table", self.tables, id)
+
+    def figure(self, id: str) -> Figure:
+        return _find("figure", self.figures, id)
+
+    @property
+    def chapters(self) -> tuple[Chapter, ...]:
+        """The chapters that have any of their figures and tables, with those that there are."""
+        figures = {figure.id: figure for figure in self.figures}
+        tables = {table.id: table for table in self.tables}
+        chapters = (
+            replace(
+                chapter,
+                figures=tuple(figures[id] for id in chapter.figure_ids if id in figures),
+                tables=tuple(tables[id] for id in chapter.table_ids if id in tables),
+            )
+            for chapter in CHAPTERS
+        )
+        return tuple(chapter for chapter in chapters if chapter.figures or chapter.tables)
+
+
+def contents_of(data: ReportData, options: ReportOptions) -> ReportContents:
+    compared = comparisons(data, options.reference_device or None)
+    tables = _tables(data, compared, options.tolerable)
+    figures = _figures(data, {table.id: table for table in tables}, options.tolerable)
+    return ReportContents(data, tuple(tables), tuple(figures), tuple(compared))
+
+
+def _tables(data: ReportData, compared: Sequence[TargetRatios], tolerable: float) -> list[Table]:
+    """The tables in the order of a report."""
+    found = [portability.portability(data), portability.counts(data)]
+    if data.reference is not None:
+        # How often a function is used is known from the study's sample only.
+        found += [
+            portability.top20(data, data.reference),
+            portability.failures_in_top20(data, data.reference),
+            portability.failures_by_decile(data, data.reference),
+        ]
+    return [
+        *found,
+        portability.causes(data),
+        placements.placements(data),
+        latencies.extremes(data, compared),
+        latencies.latencies(data, compared),
+        latencies.faster(data, compared),
+        latencies.intolerable(data, compared, tolerable),
+        latencies.intolerable_functions(data, compared, tolerable),
+        latencies.scatter(data, compared),
+        latencies.densities(data),
+        latencies.latency_deciles(data),
+        placements.first_calls(data),
+    ]
+
+
+def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) -> list[Figure]:
+    """The figures in the order of a report. Those of the study's sample need a reference."""
+    # Altair takes a third of a second to import: no command and no start of the coordinator waits for it.
+    from coordinator.reports.charts import cause_bars, density_lines, interval_dots, latency_scatter, verdict_bars
+
+    of_the_sample = (verdict_bars.failures_by_decile, verdict_bars.failures_in_top20)
+    return [
+        verdict_bars.portability(data, tables["portability"]),
+        *(draw(data, tables[draw.__name__]) for draw in of_the_sample if draw.__name__ in tables),
+        cause_bars.causes(data, tables["causes"]),
+        verdict_bars.placement(data, tables["placement"]),
+        latency_scatter.scatter(data, tables["scatter"], tolerable),
+        interval_dots.slowdown(data, tables["faster"]),
+        interval_dots.faster(data, tables["faster"]),
+        interval_dots.intolerable(data, tables["intolerable"], tolerable),
+        density_lines.densities(data, tables["densities"]),
+        latency_scatter.first_calls(data, tables["first_calls"]),
+    ]
+
+
+def _find(kind: str, parts: Sequence[Part], id: str) -> Part:
+    found = next((part for part in parts if part.id == id), None)
+    if found is None:
+        raise NotFoundError(f"no {kind} is called {id!r}; there are: {', '.join(part.id for part in parts)}")
+    return found
+
+
+CHAPTERS = (
+    Chapter(
+        "ports", "What ports", "Which functions run there and are right?", ("portability",), ("portability", "counts")
+    ),
+    Chapter(
+        "use",
+        "What is used most",
+        "Do failures hit functions that many people use, or rare ones?",
+        ("failures_by_decile", "failures_in_top20"),
+        ("top20", "failures_by_decile", "failures_in_top20"),
+    ),
+    Chapter("why", "Why functions fail", "What would have to be mended?", ("causes",), ("causes",)),
+    Chapter(
+        "where",
+        "What really ran on the device",
+        "Did what passed run there, or silently on the host?",
+        ("placement",),
+        ("placement",),
+    ),
+    Chapter(
+        "cost",
+        "What it costs",
+        "How much slower is a call on the other device?",
+        ("scatter", "slowdown", "faster"),
+        ("extremes", "faster", "latencies", "scatter"),
+    ),
+    Chapter(
+        "intolerable",
+        "What is intolerably slow",
+        "Which functions run, and too slowly to be used?",
+        ("intolerable",),
+        ("intolerable", "intolerable_functions"),
+    ),
+    Chapter(
+        "spread",
+        "How latencies lie",
+        "What is a usual latency on each target?",
+        ("densities",),
+        ("latency_deciles", "densities"),
+    ),
+    Chapter("first", "First calls", "How much of a first call is compilation?", ("first_calls",), ("first_calls",)),
+)
+"""Every figure and every table is in one of them."""

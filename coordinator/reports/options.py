@@ -1,0 +1,55 @@
+"""The options of a campaign's tables, figures and report, as queries give them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import Query
+
+from coordinator.parameters import Text
+from coordinator.reports.latencies import INTOLERABLE
+from coordinator.results.report_data import MEASURES
+
+SUITES_OWN = ""
+"""The reference of the campaign's suite, if that has one."""
+NO_REFERENCE = "none"
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """An empty option is one that was not given: a form sends its empty fields too."""
+
+    reference: Annotated[
+        Text,
+        Query(
+            max_length=100,
+            description="what to set the campaign beside: unless it is given, the reference of its suite, if that has "
+            "one; `none` for nothing",
+        ),
+    ] = SUITES_OWN
+    reference_device: Annotated[
+        Text | None, Query(max_length=100, description="that others are set against; else a GPU, else the CPU")
+    ] = None
+    tolerable: Annotated[
+        float,
+        Query(
+            json_schema_extra={"exclusiveMinimum": 1},
+            description="how many times slower a function may be before it is intolerable",
+        ),
+    ] = INTOLERABLE
+    measure: Annotated[
+        str | None,
+        Query(
+            max_length=20,
+            json_schema_extra={"enum": [*MEASURES, "", None]},
+            description="steady, cold or paper; unless it is said, as the campaign was timed",
+        ),
+    ] = None
+
+    @property
+    def query(self) -> str:
+        """The options as a query string, without those that have their default."""
+        given = asdict(self) | {"tolerable": "" if self.tolerable == INTOLERABLE else f"{self.tolerable:g}"}
+        return urlencode({name: value for name, value in given.items() if value})

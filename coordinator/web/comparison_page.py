@@ -1,0 +1,137 @@
+"""Two campaigns, or two targets, against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from coordinator.campaigns import service as campaigns
+from coordinator.context import Context
+from coordinator.errors import RequestError
+from coordinator.parameters import Text
+from coordinator.results.api import VerdictParameter
+from coordinator.results.comparison import service
+from coordinator.results.comparison.latencies import LatencyChange
+from coordinator.results.comparison.models import (
+    Comparison,
+    LatencyComparison,
+    Pair,
+    PairComparison,
+    VerdictChange,
+    VerdictComparison,
+)
+from coordinator.results.comparison.pairs import SideSelector
+from coordinator.web.pages import page, streamed
+
+router = APIRouter()
+
+MOST = 200
+"""Functions listed under one heading; the json and csv have all."""
+Side = Annotated[Text, Query(max_length=300)]
+
+
+@router.get("/compare")
+async def compare(
+    request: Request, context: Context, verdict: VerdictParameter, a: Side = "", b: Side = ""
+) -> Response:
+    listed = (await campaigns.listed(context.engine, before=None, limit=50)).campaigns
+    form: dict[str, Any] = {"a": a, "b": b, "which": verdict, "campaigns": listed}
+    if not (a and b):
+        return page(request, "compare.html", {"campaigns": [campaign.id for campaign in listed]}, error=None, **form)
+    try:
+        sides = SideSelector.parse(a, "A"), SideSelector.parse(b, "B")
+        if request.query_params.get("as") in ("json", "csv"):
+            found = await service.compare(context.engine, *sides, verdict)
+            return page(request, "compare.html", found, rows=list(_records(found)))
+        paired = await service.paired(context.engine, *sides, verdict)
+    except RequestError as error:
+        return page(request, "compare.html", {"error": str(error)}, status=error.status, error=str(error), **form)
+
+    async def verdicts(pair: Pair) -> VerdictComparison:
+        return await service.verdicts(context.engine, paired, pair)
+
+    async def latencies(pair: Pair) -> LatencyComparison:
+        return await service.latencies(context.engine, paired, pair)
+
+    return streamed(
+        request,
+        "compared.html",
+        paired,
+        verdicts=verdicts,
+        latencies=latencies,
+        by_heading=by_heading,
+        by_speed=by_speed,
+        most=MOST,
+        **form,
+    )
+
+
+def by_heading(changes: Iterable[VerdictChange]) -> dict[str, list[VerdictChange]]:
+    """The most important changes first; headings without any are left out."""
+    found: dict[str, list[VerdictChange]] = {heading: [] for heading in _HEADINGS}
+    for change in changes:
+        found[_heading(change)].append(change)
+    return {heading: under for heading, under in found.items() if under}
+
+
+def by_speed(changes: Iterable[LatencyChange]) -> dict[str, list[LatencyChange]]:
+    """The greatest change first; then those that lack data."""
+    ordered = sorted(changes, key=lambda change: change.ratio or 0)
+    slower = [change for change in reversed(ordered) if change.change == "slower"]
+    faster = [change for change in ordered if change.change == "faster"]
+    unsure = [change for change in changes if change.change == "insufficient data"]
+    found = {"slower": slower, "faster": faster, "insufficient data": unsure}
+    return {word: under for word, under in found.items() if under}
+
+
+def _records(found: Comparison) -> Iterator[dict[str, Any]]:
+    """One record a function and pair whose verdict or latency changed, or cannot be compared."""
+    for pair in found.pairs:
+        latencies = {change.function: change for change in pair.latencies.changes}
+        verdicts = {change.function: change for change in pair.verdicts.changes}
+        for function in sorted(latencies.keys() | verdicts.keys()):
+            yield _record(found, pair, function, verdicts.get(function), latencies.get(function))
+
+
+def _record(
+    found: Comparison, pair: PairComparison, function: str, verdict: VerdictChange | None, latency: LatencyChange | None
+) -> dict[str, Any]:
+    low, high = (latency and latency.interval) or (None, None)
+    return {
+        "campaign_a": found.a.campaign,
+        "campaign_b": found.b.campaign,
+        "target_a": pair.a.target,
+        "target_b": pair.b.target,
+        "function": function,
+        "verdicts": verdict.kind if verdict else "same",
+        **{
+            f"{name}_{side}": getattr(verdict and getattr(verdict, side), name, None)
+            for side in ("a", "b")
+            for name in ("verdict", "passed", "total", "cause")
+        },
+        "why": verdict.why if verdict else None,
+        "latency": latency.change if latency else None,
+        "ratio": latency.ratio if latency else None,
+        "ratio_low": low,
+        "ratio_high": high,
+    }
+
+
+_HEADINGS = (
+    "Passes on A, fails on B",
+    "Passes in fewer cases on B",
+    "Fails on A, passes on B",
+    "Passes in more cases on B",
+    "Insufficient data",
+)
+
+
+def _heading(change: VerdictChange) -> str:
+    broke, worse, mended, better, unsure = _HEADINGS
+    if change.kind == "insufficient data" or change.a is None or change.b is None:
+        return unsure
+    if change.kind == "regression":
+        return broke if change.a.verdict == "success" else worse
+    return mended if change.b.verdict == "success" else better

@@ -1,0 +1,155 @@
+"""A campaign's figures, tables and report, beside the study; and the study's own page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import FileResponse, JSONResponse
+
+from coordinator.campaigns import service as campaigns
+from coordinator.context import Context, Shared
+from coordinator.parameters import CampaignId, PathName
+from coordinator.reference.models import PAPER, REFERENCE_OF
+from coordinator.reports import service
+from coordinator.reports.api import Options, TableForm, Theme, describe, picture_response, report_file, table_response
+from coordinator.reports.contents import ReportContents
+from coordinator.reports.report import TEMPLATE, Report, frame
+from coordinator.reports.table_renderer import to_json
+from coordinator.results.report_data import MEASURES
+from coordinator.web.pages import SECURITY, page, streamed
+
+router = APIRouter()
+
+ROWS = 60
+"""Of a table on the page; its csv has all."""
+UNCHANGING = {"Cache-Control": "public, max-age=31536000, immutable"}
+Drawn = Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="the drawing that a page has made")]
+Form = Annotated[Literal["svg", "json"], Path()]
+
+
+@router.get("/campaigns/{campaign_id}/figures")
+async def figures(request: Request, campaign_id: CampaignId, context: Context, options: Options) -> Response:
+    """The head of the page goes out before anything is computed."""
+    campaign = await campaigns.detail(context.engine, campaign_id)
+
+    async def contents() -> ReportContents:
+        return await service.contents(context.engine, campaign_id, options)
+
+    if request.query_params.get("as") == "json":
+        return page(request, "figures.html", contents_data(await contents()))
+    await service.check(context.engine, campaign_id, options)
+    return streamed(
+        request,
+        "figures.html",
+        campaign,
+        contents=contents,
+        remember=context.renderer.remember,
+        options=options,
+        reference=REFERENCE_OF.get(campaign.suite),
+        measures=MEASURES,
+        rows=ROWS,
+    )
+
+
+@router.get("/campaigns/{campaign_id}/figures/{figure}.{form}")
+async def picture(
+    campaign_id: CampaignId,
+    figure: PathName,
+    form: Form,
+    context: Context,
+    options: Options,
+    drawn: Drawn = None,
+    theme: Theme = "auto",
+) -> Response:
+    """A figure for a page that has its title already: a picture, or its specification."""
+    return await _picture(
+        context, lambda: service.contents(context.engine, campaign_id, options), figure, form, drawn, theme
+    )
+
+
+@router.get("/campaigns/{campaign_id}/report")
+async def report(
+    request: Request, campaign_id: CampaignId, context: Context, options: Options, download: bool = False
+) -> Response:
+    """The page is the file itself: one sees the same as a colleague gets."""
+    campaign = await campaigns.detail(context.engine, campaign_id)
+    await service.check(context.engine, campaign_id, options)
+
+    async def make_report() -> Report:
+        return await service.report(context.engine, context.renderer, campaign_id, options)
+
+    if request.query_params.get("as") == "json":
+        return JSONResponse(report_data(await make_report()), headers=SECURITY)
+    if download:
+        return report_file(await make_report(), SECURITY)
+    return streamed(request, TEMPLATE, campaign, make_report=make_report, **frame(campaign))
+
+
+@router.get("/reference")
+async def reference(request: Request, context: Context) -> Response:
+    """The study's published figures, and the errors in them."""
+    if request.query_params.get("as") == "json":
+        return page(request, "reference.html", contents_data(await service.study(context.engine, PAPER)))
+
+    async def contents() -> ReportContents:
+        """Without the figures that the study leaves nothing to draw of."""
+        found = await service.study(context.engine, PAPER)
+        drawn = tuple(figure for figure in found.figures if figure.bare is not None)
+        return replace(found, figures=drawn, tables=tuple(table for table in found.tables if table.rows))
+
+    return streamed(request, "reference.html", None, contents=contents, remember=context.renderer.remember, rows=1000)
+
+
+@router.get("/reference/figures/{figure}.{form}")
+async def reference_picture(
+    figure: PathName, form: Form, context: Context, drawn: Drawn = None, theme: Theme = "auto"
+) -> Response:
+    return await _picture(context, lambda: service.study(context.engine, PAPER), figure, form, drawn, theme)
+
+
+@router.get("/reference/tables/{table}")
+async def reference_table(table: PathName, context: Context, format: TableForm = "json") -> Response:
+    return table_response((await service.study(context.engine, PAPER)).table(table), format, SECURITY)
+
+
+@router.get("/figures/vega.js")
+async def scripts(context: Context) -> Response:
+    """The scripts that make figures interactive."""
+    path = await context.renderer.scripts()
+    return FileResponse(path, headers=SECURITY | {"Cache-Control": "max-age=86400"}, media_type="text/javascript")
+
+
+def report_data(report: Report) -> dict[str, object]:
+    return {
+        "campaign": report.campaign.model_dump(mode="json"),
+        "summary": [section.model_dump() for section in report.summary],
+        **contents_data(report.contents),
+        "failures": [asdict(failure) for failure in report.commands],
+        "fingerprints": [asdict(machine) for machine in report.machines],
+        "caveats": report.caveats,
+    }
+
+
+def contents_data(contents: ReportContents) -> dict[str, Any]:
+    """The figures and tables of the page, for programs."""
+    return {
+        "figures": [describe(figure) for figure in contents.figures],
+        "tables": [to_json(table) for table in contents.tables],
+    }
+
+
+async def _picture(
+    context: Shared,
+    contents: Callable[[], Awaitable[ReportContents]],
+    figure: str,
+    form: Literal["svg", "json"],
+    drawn: str | None,
+    theme: Theme,
+) -> Response:
+    """The figure that a page has drawn, if that is still there; else it is computed again."""
+    spec = context.renderer.recall(drawn) or (await contents()).figure(figure).drawing(titled=False)
+    headers = SECURITY if drawn is None else SECURITY | UNCHANGING
+    return await picture_response(context.renderer, spec, form, theme, headers)

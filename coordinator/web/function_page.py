@@ -1,0 +1,67 @@
+"""One function in one campaign: every case and run on every target, with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from coordinator.causes.rules import readable
+from coordinator.context import Context
+from coordinator.parameters import CampaignId, PathName
+from coordinator.results import service as matrix
+from coordinator.results.outcomes import details
+from coordinator.results.outcomes.models import CaseDetail, FunctionDetail, RunDetail
+from coordinator.web.pages import page
+from coordinator.web.plots import Scale, scale_of, strips
+
+router = APIRouter()
+
+SAID = 600
+"""So many characters of a failure's message; its outcome's page has all."""
+
+
+@router.get("/campaigns/{campaign_id}/functions/{framework}/{function:path}")
+async def function(
+    request: Request, campaign_id: CampaignId, framework: PathName, function: PathName, context: Context
+) -> Response:
+    found = await details.function(context.engine, campaign_id, framework, function)
+    cells = await matrix.cells_of(context.engine, campaign_id, framework, function)
+    scale = scale_of(run.samples_ms for target in found.targets for case in target.cases for run in case.runs)
+    return page(
+        request,
+        "function.html",
+        found,
+        rows=list(_records(found)),
+        cells={cell.target_id: cell for cell in cells},
+        summary_of=partial(_summary, scale),
+    )
+
+
+def _records(found: FunctionDetail) -> Iterator[dict[str, Any]]:
+    """One record a run, for csv."""
+    for target in found.targets:
+        for case in target.cases:
+            for run in case.runs:
+                values = run.model_dump(exclude={"samples_ms", "fallbacks"})
+                yield {"target": target.target, "hardware": target.hardware, "case": case.case} | values
+
+
+def _summary(scale: Scale | None, case: CaseDetail) -> dict[str, Any]:
+    """The runs of a case side by side."""
+    worst = next((run for run in case.runs if run.verdict != "passed"), case.runs[0])
+    message = readable(worst.said) if worst.said else ""
+    return {
+        "drawing": strips([run.samples_ms for run in case.runs], scale),
+        "causes": dict.fromkeys(_cause(run) for run in case.runs if run.cause),
+        "said": message if len(message) <= SAID else f"{message[:SAID]}…",
+        "fallbacks": dict.fromkeys(name for run in case.runs for name in run.fallbacks),
+        "repeat": worst.repeat,
+    }
+
+
+def _cause(run: RunDetail) -> str:
+    by = f", {run.overridden_by}" if run.overridden_by else ""
+    return f"{run.cause} ({run.rule}{by})"

@@ -1,0 +1,44 @@
+"""One function over campaigns and versions of its framework."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from fastapi import APIRouter, Request, Response
+
+from coordinator.context import Context
+from coordinator.parameters import PathName
+from coordinator.results import service
+from coordinator.results.models import HistoryCell
+from coordinator.web.pages import page
+from coordinator.web.plots import Scale, dot, scale_of
+
+router = APIRouter()
+
+Line = tuple[str, str, str]
+"""Device, hardware and suite."""
+
+
+@router.get("/history/{framework}/{function:path}")
+async def history(request: Request, framework: PathName, function: PathName, context: Context) -> Response:
+    found = await service.history(context.engine, framework, function)
+    rows = [
+        cell.model_dump(exclude={"sentences", "module"}) | {"notes": "; ".join(cell.sentences)} for cell in found.cells
+    ]
+    return page(request, "history.html", found, rows=rows, lines=lines(found.cells), scale_of_line=_scale, dot=dot)
+
+
+def lines(cells: Sequence[HistoryCell]) -> dict[Line, list[HistoryCell]]:
+    """The cells of each line, newest first."""
+    of_line = attrgetter("device", "hardware", "suite")
+    found: dict[Line, list[HistoryCell]] = {line: [] for line in sorted(set(map(of_line, cells)))}
+    for cell in cells:
+        found[of_line(cell)].append(cell)
+    return found
+
+
+def _scale(cells: Sequence[HistoryCell]) -> Scale | None:
+    """One that the steady times of all these cells fit on."""
+    found = scale_of([[cell.steady_ms for cell in cells if cell.steady_ms is not None]])
+    return found and found.at_least(10)

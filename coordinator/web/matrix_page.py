@@ -1,0 +1,96 @@
+"""The matrix of a campaign: functions down, targets across, found by a query."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from itertools import groupby
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from coordinator.context import Context
+from coordinator.csv_text import csv_text
+from coordinator.errors import QueryError
+from coordinator.parameters import CampaignId, Text
+from coordinator.results import service
+from coordinator.results.api import VerdictParameter
+from coordinator.results.models import Cell, Judgement, MatrixPage, MatrixRow, Module, WhichVerdict
+from coordinator.results.query import EXAMPLES
+from coordinator.results.service import MatrixQuery
+from coordinator.web.pages import SECURITY, page
+
+router = APIRouter()
+
+ROWS = 100
+"""Functions on a page."""
+QueryText = Annotated[Text, Query(max_length=1000)]
+
+
+@router.get("/campaigns/{campaign_id}/matrix")
+async def matrix(
+    request: Request,
+    campaign_id: CampaignId,
+    context: Context,
+    verdict: VerdictParameter,
+    q: QueryText = "",
+    offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
+) -> Response:
+    query, error = MatrixQuery(q, verdict, offset=offset, limit=ROWS), None
+    try:
+        part = await service.page(context.engine, campaign_id, query)
+    except QueryError as refused:
+        part, error = await service.page(context.engine, campaign_id, MatrixQuery("", verdict, limit=0)), refused
+    if request.query_params.get("as") == "csv" and error is None:
+        lines = _csv(service.pages(context.engine, campaign_id, query))
+        return StreamingResponse(lines, headers=SECURITY, media_type="text/csv")
+    return page(
+        request,
+        "matrix.html",
+        part,
+        status=error.status if error else 200,
+        groups=groups(part),
+        judge=judge,
+        per_page=ROWS,
+        error=error,
+        q=q,
+        examples=EXAMPLES,
+    )
+
+
+def groups(part: MatrixPage) -> list[tuple[Module, list[MatrixRow]]]:
+    """The part's rows by module."""
+    by_name = {(module.framework, module.name): module for module in part.modules}
+    return [
+        (by_name[name], list(rows)) for name, rows in groupby(part.rows, key=lambda row: (row.framework, row.module))
+    ]
+
+
+def judge(cell: Cell, which: WhichVerdict) -> tuple[Judgement, Judgement | None]:
+    """The verdict that is shown first, and the other one where it differs."""
+    anywhere, on_device = cell.judged("anywhere"), cell.judged("on_device")
+    assert anywhere is not None
+    first, second = (on_device or anywhere, anywhere) if which == "on_device" else (anywhere, on_device)
+    same = second is None or (second.verdict, second.fraction) == (first.verdict, first.fraction)
+    return first, None if same else second
+
+
+async def _csv(parts: AsyncIterator[MatrixPage]) -> AsyncIterator[str]:
+    """Everything that the query finds, not only one page of it: a line a function and target."""
+    yield csv_text([(*_OF_ROW, *_OF_TARGET, "notes", *_OF_CELL)])
+    async for part in parts:
+        yield csv_text(_lines(part))
+
+
+def _lines(part: MatrixPage) -> Iterator[list[Any]]:
+    targets = {target.id: target for target in part.targets}
+    for row in part.rows:
+        for target_id, cell in sorted(row.cells.items()):
+            target = targets[target_id]
+            values = [getattr(of, name) for of, names in ((row, _OF_ROW), (target, _OF_TARGET)) for name in names]
+            yield [*values, "; ".join(target.sentences), *(getattr(cell, name) for name in _OF_CELL)]
+
+
+_OF_ROW = ("framework", "module", "function")
+_OF_TARGET = ("target", "hardware", "environment", "suite_revision", "simulated")
+_OF_CELL = tuple(name for name in Cell.model_fields if name not in (*_OF_ROW, "campaign_id", "target_id"))

@@ -1,0 +1,71 @@
+"""Runners: all of them, the page of one, and taking one off the chart. Registering is in ``registration.py``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request, Response, status
+from fastapi.responses import RedirectResponse
+
+from coordinator.context import Context
+from coordinator.parameters import RunnerId
+from coordinator.registry import service
+from coordinator.registry.models import Runner
+from coordinator.web.pages import page, same_site
+
+router = APIRouter()
+
+RECENT = 25
+"""Jobs and outcomes on a runner's page."""
+HAS_PLACE = frozenset({"notes", "libraries", "hardware", "environment", "image"})
+"""Members of the fingerprint that stand elsewhere on the page."""
+
+
+@router.get("/runners")
+async def listed(request: Request, context: Context) -> Response:
+    waiting = await service.waiting(context.engine)
+    data: list[dict[str, Any]] = [
+        {"runner": runner, "waiting": waiting.get(runner.id, 0)} for runner in await service.listed(context.engine)
+    ]
+    return page(request, "runners.html", data, rows=[_row(**runner) for runner in data])
+
+
+@router.get("/runners/{runner_id}")
+async def shown(request: Request, runner_id: RunnerId, context: Context) -> Response:
+    runner = await service.get(context.engine, runner_id)
+    work = await service.work(context.engine, runner_id, RECENT)
+    waiting = (await service.waiting(context.engine)).get(runner_id, 0)
+    # Members of a later protocol are shown as they come.
+    facts = {
+        name: str(value)
+        for name, value in runner.fingerprint.items()
+        if name not in HAS_PLACE and value not in (None, "", [], {})
+    }
+    return page(
+        request,
+        "runner.html",
+        {"runner": runner, "waiting": waiting, "work": work},
+        rows=[outcome.model_dump(mode="json") for outcome in work.recent],
+        facts=facts,
+        registered=request.query_params.get("registered"),
+    )
+
+
+@router.get("/runners/{runner_id}/remove")
+async def confirm_removal(request: Request, runner_id: RunnerId, context: Context) -> Response:
+    return page(request, "remove.html", await service.get(context.engine, runner_id))
+
+
+@router.post("/runners/{runner_id}/remove", dependencies=[Depends(same_site)])
+async def remove(runner_id: RunnerId, context: Context) -> Response:
+    await service.remove(context.engine, runner_id)
+    await context.announce("runners")
+    return RedirectResponse("/runners", status.HTTP_303_SEE_OTHER)
+
+
+def _row(runner: Runner, waiting: int) -> dict[str, Any]:
+    """The runner's line of the csv."""
+    image = runner.fingerprint.get("image")
+    suites = "; ".join(f"{name} {revision}" for name, revision in sorted(runner.suites.items()))
+    values = runner.model_dump(mode="json", exclude={"fingerprint", "suites"})
+    return {**values, "waiting": waiting, "image": None if image is None else str(image), "suites": suites}
