@@ -73,10 +73,10 @@ class BundleWriter:
         self._require_same(first, header)
         self._digest.update(first)
         end = len(first)
-        for line, each in self._whole():
+        for line, outcome in self._whole():
             self._digest.update(line)
             end += len(line)
-            self._count(each)
+            self._count(outcome)
         self.kept = len(self.done)
         self._stream.seek(end)
         self._stream.truncate()
@@ -99,20 +99,20 @@ class BundleWriter:
         """The outcomes up to the first line that is none: the end, or what a crash cut off."""
         for line in self._stream:
             try:
-                each = BundledOutcome.model_validate_json(line)
+                outcome = BundledOutcome.model_validate_json(line)
             except ValidationError:
                 return
-            if not line.endswith(b"\n") or (each.case, each.run) in self.done:
+            if not line.endswith(b"\n") or (outcome.case, outcome.run) in self.done:
                 return
-            yield line, each
+            yield line, outcome
 
     def add(self, outcome: BundledOutcome) -> None:
         self._write(outcome.model_dump_json().encode() + b"\n")
         self._count(outcome)
 
-    def _count(self, each: BundledOutcome) -> None:
-        self.done.add((each.case, each.run))
-        self.failing += each.outcome.verdict is Verdict.failed
+    def _count(self, outcome: BundledOutcome) -> None:
+        self.done.add((outcome.case, outcome.run))
+        self.failing += outcome.outcome.verdict is Verdict.failed
 
     def complete(self) -> None:
         """Write the end, and give the file its name."""

@@ -155,7 +155,9 @@ def _size(text: str) -> int:
 
 def _joining(options: argparse.Namespace) -> Joining | None:
     if options.enrol is None:
-        given = [each for each in ("enrolment_secret_file", "name", "advertise") if getattr(options, each) is not None]
+        given = [
+            option for option in ("enrolment_secret_file", "name", "advertise") if getattr(options, option) is not None
+        ]
         if given:
             raise UsageError(f"--{given[0].replace('_', '-')} goes with --enrol URL")
         return None
@@ -294,7 +296,7 @@ async def _chart(options: argparse.Namespace) -> int:
     runs = DEFAULT_RUNS if options.runs is None else options.runs
     if not 1 <= runs <= MAX_RUNS:
         raise UsageError(f"--runs {runs}: from 1 to {MAX_RUNS}")
-    globs = [part for each in options.functions or ["*"] for part in re.split(r"[\s,]+", each) if part]
+    globs = [part for argument in options.functions or ["*"] for part in re.split(r"[\s,]+", argument) if part]
     if not globs:
         raise UsageError("--functions is empty: leave it out for all functions")
     await chart(

@@ -77,7 +77,7 @@ def _content(package: str) -> str:
     source = Path(package).expanduser()
     if not source.exists():
         return package
-    files = [source] if source.is_file() else sorted(each for each in source.rglob("*") if each.is_file())
+    files = [source] if source.is_file() else sorted(file for file in source.rglob("*") if file.is_file())
     hasher = hashlib.sha256()
     for file in files:
         within = file.relative_to(source).as_posix()
@@ -114,8 +114,8 @@ def _bringing(framework: str, device: str) -> Path | None:
     marks = []
     for mark in _folder().glob(f"{name(framework, device)}-*/{COMPLETE}"):
         with contextlib.suppress(ValueError, OSError):
-            said = json.loads(mark.read_text())
-            if said.get("plain") == plain and f"{framework}.{device}" in said["brought"]:
+            content = json.loads(mark.read_text())
+            if content.get("plain") == plain and f"{framework}.{device}" in content["brought"]:
                 marks.append(mark)
     return max(marks, key=lambda mark: mark.stat().st_mtime).parent if marks else None
 
@@ -129,7 +129,7 @@ def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequ
     _require_lock(framework)
     what = name(framework, device)
     try:
-        packages = [_requirement(each) for each in added]
+        packages = [_requirement(package) for package in added]
         target = path(framework, device, packages)
         if _is_complete(target):
             say(f"{what}: its environment is ready in {target}")
@@ -221,7 +221,7 @@ def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: 
     took = time.monotonic() - began
     mark = {"name": what, "seconds": round(took, 1), "plain": key(framework, device), "brought": brought}
     (target / COMPLETE).write_text(json.dumps(mark) + "\n")
-    devices = f" with {', '.join(each.replace('.', '/', 1) for each in brought)}" if brought else ""
+    devices = f" with {', '.join(entry.replace('.', '/', 1) for entry in brought)}" if brought else ""
     say(f"{what}: environment ready{devices} after {took:.0f} s in {target}")
 
 
@@ -247,8 +247,8 @@ def _unseen(package: Path) -> list[str]:
 
 def _brought(framework: str, environment: Path) -> list[str]:
     """The devices of the framework that packages of the environment bring, as their entry points name them."""
-    packages = [str(each) for each in environment.glob("lib/python*/site-packages")]
-    entries = [entry for each in metadata.distributions(path=packages) for entry in each.entry_points]
+    packages = [str(folder) for folder in environment.glob("lib/python*/site-packages")]
+    entries = [entry for distribution in metadata.distributions(path=packages) for entry in distribution.entry_points]
     return sorted(
         entry.name for entry in entries if entry.group == DEVICE_GROUP and entry.name.startswith(f"{framework}.")
     )
@@ -276,7 +276,7 @@ def _call(command: list[str], variables: Mapping[str, str], what: str, began: fl
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
     words: deque[str] = deque(maxlen=40)
-    said, rest = time.monotonic(), ""
+    reported, rest = time.monotonic(), ""
     doing = "making it" if "venv" in command else "resolving and downloading"
     try:
         while process.poll() is None:
@@ -285,9 +285,9 @@ def _call(command: list[str], variables: Mapping[str, str], what: str, began: fl
             rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
             if words and "venv" not in command:
                 doing = words[-1]
-            if time.monotonic() - said >= PROGRESS_EVERY_S:
-                said = time.monotonic()
-                say(f"{what}: {doing} ({said - began:.0f} s)")
+            if time.monotonic() - reported >= PROGRESS_EVERY_S:
+                reported = time.monotonic()
+                say(f"{what}: {doing} ({reported - began:.0f} s)")
         _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
     finally:
         if process.poll() is None:

@@ -194,8 +194,8 @@ def live(
             os._exit(1)
         os.setsid()
         signal.set_wakeup_fd(-1)
-        for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_DFL)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
         for output in outputs:
             os.set_inheritable(output, False)
         # What priming prints goes to the pipe that the first case does not use.
