@@ -54,7 +54,7 @@ def cut_rows(count: int, *shape: int) -> Callable[[Inputs], Any]:
 
 
 def cut(make: Callable[[Inputs], Any], lengths: Sequence[int]) -> Callable[[Inputs], Any]:
-    return lambda inputs: [make(inputs), np.make(lengths)]
+    return lambda inputs: [make(inputs), np.array(lengths)]
 
 
 ragged_batch = Function("tf.data.experimental.dense_to_ragged_batch", ragged_reference, ragged)
