@@ -4,7 +4,6 @@ An environment holds exactly the packages of a lock, by version and by hash. The
 framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
 machine, and the packages that bring further devices, are in the key too; targets with one key share one
 environment. It holds third-party packages only; the project itself is imported from where it lies.
-Standard library only: this runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -25,8 +24,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
+from runners.cli.indexes import ANY_BUILD_VARIABLE, any_build, index_variables
 from runners.errors import SetupFailedError
 from runners.frameworks import DEVICE_GROUP, OURS
+from runners.settings import cache, inherited
 
 PROJECT = Path(__file__).resolve().parents[2]
 COMPLETE = "portolan-complete.json"
@@ -34,16 +35,10 @@ COMPLETE = "portolan-complete.json"
 PROGRESS_EVERY_S = 5.0
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
 """What comes and goes in a package's folder without being a part of it."""
-ANY_BUILD_VARIABLE = "PORTOLAN_ANY_BUILD"
 ANY_BUILD = "portolan-any-build"
 """A file in an environment that may hold other builds than its lock: the environment's hash says so too."""
 
 Say = Callable[[str], None]
-
-
-def any_build(variables: Mapping[str, str]) -> bool:
-    """Whether a package may be another build of its locked version, such as one of another index."""
-    return variables.get(ANY_BUILD_VARIABLE, "") not in ("", "0")
 
 
 def name(framework: str, device: str = "") -> str:
@@ -67,7 +62,7 @@ def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
         "machine": platform.machine(),
         "lock": [line for line in lines if line and not line.startswith("#")],
         "added": sorted(map(_content, added)),
-        "any build": any_build(os.environ),
+        "any build": any_build(inherited()),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -168,7 +163,7 @@ def set_up_release(requirement: str, say: Say | None = None) -> Path:
 
 
 def _build_release(requirement: str, packages: Sequence[str], target: Path, say: Say) -> None:
-    began, uv, variables = time.monotonic(), _find_uv(), index_variables(os.environ)
+    began, uv, variables = time.monotonic(), _find_uv(), index_variables(inherited())
     shutil.rmtree(target, ignore_errors=True)
     _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, requirement, began, say)
     into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
@@ -204,12 +199,12 @@ def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: 
     if target.exists():
         say(f"{what}: an earlier set-up was interrupted; starting again")
         shutil.rmtree(target)
-    variables = index_variables(os.environ)
+    variables = index_variables(inherited())
     _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, what, began, say)
-    for command in _installing(lock(framework, device), added, any_build(os.environ)):
+    for command in _installing(lock(framework, device), added, any_build(inherited())):
         into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
         _call([uv, "pip", *command[:1], *into, *command[1:]], variables, what, began, say)
-    if any_build(os.environ):
+    if any_build(inherited()):
         (target / ANY_BUILD).touch()
     _check(framework, target, uv, variables, what, began, say)
     brought = _brought(framework, target)
@@ -312,37 +307,16 @@ def _gather(text: str, words: deque[str]) -> str:
     return rest
 
 
-def index_variables(inherited: Mapping[str, str]) -> dict[str, str]:
-    """uv's environment: what is configured for pip holds for uv, unless uv has its own word on it."""
-    variables = dict(inherited)
-    for ours, theirs in (
-        ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),
-        ("UV_INDEX", "PIP_EXTRA_INDEX_URL"),
-        ("UV_FIND_LINKS", "PIP_FIND_LINKS"),
-        ("SSL_CERT_FILE", "PIP_CERT"),
-    ):
-        if theirs in inherited and not any(name in inherited for name in (ours, f"{ours}_URL")):
-            variables[ours] = inherited[theirs]
-    # Compiled once here, or on every start of every runner.
-    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV"):
-        variables.pop(name, None)
-    variables["UV_COMPILE_BYTECODE_TIMEOUT"] = variables.get("UV_COMPILE_BYTECODE_TIMEOUT", "300")
-    return variables
-
-
 @contextlib.contextmanager
 def _lock(file: Path, what: str, say: Say) -> Iterator[None]:
-    """One set-up of an environment at a time; the kernel lets go when its process ends."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
+    """Hold an environment's lock, so that one process sets it up at a time; the kernel lets go when its holder ends."""
+    with file.open("a") as held:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say(f"{what}: another process is setting it up; waiting for it")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(held, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _find_uv() -> str:
@@ -359,11 +333,4 @@ def _require_lock(framework: str) -> None:
 
 
 def _folder() -> Path:
-    return _cache() / "portolan" / "environments"
-
-
-def _cache() -> Path:
-    for name in ("PORTOLAN_CACHE", "XDG_CACHE_HOME"):
-        if os.environ.get(name):
-            return Path(os.environ[name]).expanduser().absolute()
-    return Path.home() / ".cache"
+    return cache() / "portolan" / "environments"

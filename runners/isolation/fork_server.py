@@ -30,6 +30,7 @@ from runners.isolation import processes, scratch
 from runners.isolation.attempts import Task
 from runners.isolation.channel import Message
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
+from runners.settings import SECRET, inherited
 
 IMPORT_LIMIT_S = 300.0
 """A framework that is not imported by then never will be: cold disks took 60 s for torch."""
@@ -40,7 +41,7 @@ START_LIMIT_S = 60.0
 PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 """The script that starts the zygote."""
-NOT_INHERITED = frozenset({"PORTOLAN_RUNNER_SECRET"})
+NOT_INHERITED = frozenset({SECRET})
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ class ForkServer:
                 stdout=log_write,
                 stderr=log_write,
                 pass_fds=[theirs.fileno()],
-                env=environment(os.environ) | {scratch.VARIABLE: self._scratch.folder},
+                env=environment(inherited()) | {scratch.VARIABLE: self._scratch.folder},
                 # A Ctrl-C in the terminal is for the supervisor, which then ends us in order.
                 start_new_session=True,
             )

@@ -47,7 +47,7 @@ class Reporter:
     @contextlib.contextmanager
     def timing_lock(self) -> Iterator[float]:
         """Hold the host's timing lock; gives the milliseconds waited, which nobody is charged for."""
-        descriptor = _open_lock(Path(os.environ.get(LOCK_VARIABLE, DEFAULT_LOCK)))
+        descriptor = _open_lock(Path(os.environ.get(LOCK_VARIABLE) or DEFAULT_LOCK))
         try:
             waited = 0.0
             try:
