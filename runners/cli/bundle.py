@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from protocol.bundle import BundledOutcome, BundleEnd, BundleHeader
 from protocol.enums import Verdict
+from protocol.model import Message
 from runners.errors import BundleError
 
 Run = tuple[str, int]
@@ -68,7 +69,7 @@ class BundleWriter:
             # Empty, or killed within the header.
             self._stream.seek(0)
             self._stream.truncate()
-            self._write(header.model_dump_json().encode() + b"\n")
+            self._write(header)
             return
         self._require_same(first, header)
         self._digest.update(first)
@@ -107,7 +108,7 @@ class BundleWriter:
             yield line, outcome
 
     def add(self, outcome: BundledOutcome) -> None:
-        self._write(outcome.model_dump_json().encode() + b"\n")
+        self._write(outcome)
         self._count(outcome)
 
     def _count(self, outcome: BundledOutcome) -> None:
@@ -117,7 +118,7 @@ class BundleWriter:
     def complete(self) -> None:
         """Write the end, and give the file its name."""
         end = BundleEnd(outcomes=len(self.done), sha256=self._digest.hexdigest())
-        self._write(end.model_dump_json().encode() + b"\n")
+        self._write(end)
         os.fsync(self._stream.fileno())
         self._require_free()
         self.part.rename(self.path)
@@ -134,7 +135,8 @@ class BundleWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, message: Message) -> None:
+        line = message.model_dump_json().encode() + b"\n"
         try:
             self._stream.write(line)
             self._stream.flush()
