@@ -42,7 +42,7 @@ def locks() -> list[Lock]:
 
 def main(options: list[str]) -> int:
     sys.path.insert(0, str(ROOT))
-    from runners.cli.environments import index_variables
+    from runners.cli.indexes import index_variables
 
     # A wheel that lies on this machine may be of this machine alone, and a lock is for every machine.
     variables = {**index_variables(os.environ), "UV_FIND_LINKS": ""}

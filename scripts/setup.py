@@ -32,7 +32,7 @@ def main(stamp):
         shutil.rmtree(VENV, ignore_errors=True)
         call([sys.executable, "-m", "venv", VENV], os.environ, "on Debian and Ubuntu, install python3-venv first")
     sys.path.insert(0, ROOT)
-    from runners.cli.environments import any_build, index_variables
+    from runners.cli.indexes import any_build, index_variables
 
     again = "see above; then call make again, it goes on from here"
     say("installing uv")

@@ -18,6 +18,7 @@ import httpx
 from protocol.catalogue import Catalogue, CatalogueSuite
 from protocol.events import EVENT, Finished, Heartbeat, Started
 from protocol.jobs import JobReceipts
+from protocol.lines import LineReader
 from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
 from runners.isolation import processes
@@ -162,8 +163,7 @@ class RunnerProcess:
 
 
 def _events(answer: httpx.Response) -> Iterator[Started | Finished | Heartbeat]:
-    rest = b""
+    reader = LineReader(8 << 20)
     for chunk in answer.iter_bytes():
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
+        for line in reader.feed(chunk):
             yield EVENT.validate_json(line)

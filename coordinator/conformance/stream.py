@@ -12,10 +12,13 @@ from typing import Any
 import httpx
 
 from coordinator.errors import BrokenError
+from protocol.lines import EndlessLineError, LineReader
 
 OUTCOME_S = 60.0
 """For the outcome of a case that passes at once: a process may have to be made first."""
 KEPT_LINES = 5_000
+LONGEST_LINE = 64 << 20
+"""A line past it ends the stream for us, as it does for the coordinator."""
 
 Key = tuple[str, int]
 """A job's id and the number of its attempt."""
@@ -124,11 +127,10 @@ class Stream:
             self._reader.result()
 
     async def _read(self) -> None:
-        rest = b""
+        reader = LineReader(LONGEST_LINE)
         try:
             async for chunk in self._answer.aiter_raw():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in filter(None, lines):
+                for line in filter(None, reader.feed(chunk)):
                     if len(self._lines) < KEPT_LINES:
                         self._lines.append(line)
                     for event in lenient(line):
@@ -136,7 +138,7 @@ class Stream:
                         self._noted(seen, self._position)
                         self._position = max(self._position, seen.n)
                         self._arrived.put_nowait(seen)
-        except httpx.HTTPError:
+        except (httpx.HTTPError, EndlessLineError):
             pass  # whoever waits learns that the stream ended
         finally:
             self._arrived.put_nowait(None)

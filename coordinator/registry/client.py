@@ -31,6 +31,7 @@ from protocol.catalogue import Catalogue
 from protocol.events import Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts
 from protocol.limits import IDLE_CONNECTION_S
+from protocol.lines import EndlessLineError, LineReader
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 
@@ -120,14 +121,12 @@ class RunnerClient:
                             f"the runner at {self.url} has issued no event {after}: {_said(response)}"
                         )
                     self._raise_for(response)
-                rest = b""
+                reader = LineReader(MAX_BODY)
                 async for chunk in response.aiter_raw():
-                    # Only \n ends an event: a line splitter would also cut at U+2028 and U+0085.
-                    *lines, rest = (rest + chunk).split(b"\n")
-                    if len(rest) > MAX_BODY:
-                        raise RunnerIncompatibleError(f"the runner at {self.url} sent an event without end")
-                    if whole := [line for line in lines if line]:
-                        yield whole
+                    if lines := [line for line in reader.feed(chunk) if line]:
+                        yield lines
+        except EndlessLineError as error:
+            raise RunnerIncompatibleError(f"the runner at {self.url} sent an event without end") from error
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
 

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from protocol.bundle import BundledOutcome, BundleEnd, BundleHeader
 from protocol.enums import Verdict
+from protocol.model import Message
 from runners.errors import BundleError
 
 Run = tuple[str, int]
@@ -68,15 +69,15 @@ class BundleWriter:
             # Empty, or killed within the header.
             self._stream.seek(0)
             self._stream.truncate()
-            self._write(header.model_dump_json().encode() + b"\n")
+            self._write(header)
             return
         self._require_same(first, header)
         self._digest.update(first)
         end = len(first)
-        for line, each in self._whole():
+        for line, outcome in self._whole():
             self._digest.update(line)
             end += len(line)
-            self._count(each)
+            self._count(outcome)
         self.kept = len(self.done)
         self._stream.seek(end)
         self._stream.truncate()
@@ -99,25 +100,25 @@ class BundleWriter:
         """The outcomes up to the first line that is none: the end, or what a crash cut off."""
         for line in self._stream:
             try:
-                each = BundledOutcome.model_validate_json(line)
+                outcome = BundledOutcome.model_validate_json(line)
             except ValidationError:
                 return
-            if not line.endswith(b"\n") or (each.case, each.run) in self.done:
+            if not line.endswith(b"\n") or (outcome.case, outcome.run) in self.done:
                 return
-            yield line, each
+            yield line, outcome
 
     def add(self, outcome: BundledOutcome) -> None:
-        self._write(outcome.model_dump_json().encode() + b"\n")
+        self._write(outcome)
         self._count(outcome)
 
-    def _count(self, each: BundledOutcome) -> None:
-        self.done.add((each.case, each.run))
-        self.failing += each.outcome.verdict is Verdict.failed
+    def _count(self, outcome: BundledOutcome) -> None:
+        self.done.add((outcome.case, outcome.run))
+        self.failing += outcome.outcome.verdict is Verdict.failed
 
     def complete(self) -> None:
         """Write the end, and give the file its name."""
         end = BundleEnd(outcomes=len(self.done), sha256=self._digest.hexdigest())
-        self._write(end.model_dump_json().encode() + b"\n")
+        self._write(end)
         os.fsync(self._stream.fileno())
         self._require_free()
         self.part.rename(self.path)
@@ -134,7 +135,8 @@ class BundleWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, message: Message) -> None:
+        line = message.model_dump_json().encode() + b"\n"
         try:
             self._stream.write(line)
             self._stream.flush()

@@ -147,9 +147,9 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
 
 def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> CatalogueSuite:
     """The suite with the cases of those functions; every glob must match one."""
-    found = next((each for each in catalogue.suites if each.name == suite), None)
+    found = next((offered for offered in catalogue.suites if offered.name == suite), None)
     if found is None:
-        raise BundleError(f"no suite {suite!r}; there are: {', '.join(each.name for each in catalogue.suites)}")
+        raise BundleError(f"no suite {suite!r}; there are: {', '.join(offered.name for offered in catalogue.suites)}")
     known = sorted({case.function for case in found.cases})
     for glob in functions:
         if not any(fnmatch.fnmatchcase(name, glob) for name in known):

@@ -30,9 +30,9 @@ from runners.http.enrolment import Joining, default_name, joining
 from runners.http.service import Settings, serve
 from runners.isolation import memory
 from runners.isolation.fork_server import Interpreter
+from runners.settings import SECRET, variables
 
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
-SECRET_VARIABLE = "PORTOLAN_RUNNER_SECRET"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--secret-file",
         type=Path,
-        help=f"holds the bearer secret; else ${SECRET_VARIABLE}; else one is made and stands in the ready line",
+        help=f"holds the bearer secret; else ${SECRET}; else one is made and stands in the ready line",
     )
     serve.add_argument(
         "--memory-limit", type=_size, help="what a case's processes may hold, e.g. 2G (80 %% of what is free)"
@@ -155,16 +155,16 @@ def _size(text: str) -> int:
 
 def _joining(options: argparse.Namespace) -> Joining | None:
     if options.enrol is None:
-        given = [each for each in ("enrolment_secret_file", "name", "advertise") if getattr(options, each) is not None]
+        given = [
+            option for option in ("enrolment_secret_file", "name", "advertise") if getattr(options, option) is not None
+        ]
         if given:
             raise UsageError(f"--{given[0].replace('_', '-')} goes with --enrol URL")
         return None
     if options.enrolment_secret_file is None:
         raise UsageError("--enrol needs --enrolment-secret-file FILE: what the coordinator was started with")
-    if options.secret_file is not None or SECRET_VARIABLE in os.environ:
-        raise UsageError(
-            f"with --enrol the coordinator gives the secret: leave --secret-file and ${SECRET_VARIABLE} out"
-        )
+    if options.secret_file is not None or variables().secret is not None:
+        raise UsageError(f"with --enrol the coordinator gives the secret: leave --secret-file and ${SECRET} out")
     name = (
         options.name
         if options.name is not None
@@ -175,8 +175,8 @@ def _joining(options: argparse.Namespace) -> Joining | None:
 
 def _settings(options: argparse.Namespace) -> Settings:
     joined = _joining(options)
-    secret = os.environ.get(SECRET_VARIABLE)
-    source = f"${SECRET_VARIABLE}"
+    secret = variables().secret
+    source = f"${SECRET}"
     if options.secret_file is not None:
         source = str(options.secret_file)
         try:
@@ -294,7 +294,7 @@ async def _chart(options: argparse.Namespace) -> int:
     runs = DEFAULT_RUNS if options.runs is None else options.runs
     if not 1 <= runs <= MAX_RUNS:
         raise UsageError(f"--runs {runs}: from 1 to {MAX_RUNS}")
-    globs = [part for each in options.functions or ["*"] for part in re.split(r"[\s,]+", each) if part]
+    globs = [part for argument in options.functions or ["*"] for part in re.split(r"[\s,]+", argument) if part]
     if not globs:
         raise UsageError("--functions is empty: leave it out for all functions")
     await chart(

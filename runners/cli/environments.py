@@ -4,7 +4,6 @@ An environment holds exactly the packages of a lock, by version and by hash. The
 framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
 machine, and the packages that bring further devices, are in the key too; targets with one key share one
 environment. It holds third-party packages only; the project itself is imported from where it lies.
-Standard library only: this runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -25,8 +24,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
+from runners.cli.indexes import ANY_BUILD_VARIABLE, any_build, index_variables
 from runners.errors import SetupFailedError
 from runners.frameworks import DEVICE_GROUP, OURS
+from runners.settings import cache, inherited
 
 PROJECT = Path(__file__).resolve().parents[2]
 COMPLETE = "portolan-complete.json"
@@ -34,16 +35,10 @@ COMPLETE = "portolan-complete.json"
 PROGRESS_EVERY_S = 5.0
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
 """What comes and goes in a package's folder without being a part of it."""
-ANY_BUILD_VARIABLE = "PORTOLAN_ANY_BUILD"
 ANY_BUILD = "portolan-any-build"
 """A file in an environment that may hold other builds than its lock: the environment's hash says so too."""
 
 Say = Callable[[str], None]
-
-
-def any_build(variables: Mapping[str, str]) -> bool:
-    """Whether a package may be another build of its locked version, such as one of another index."""
-    return variables.get(ANY_BUILD_VARIABLE, "") not in ("", "0")
 
 
 def name(framework: str, device: str = "") -> str:
@@ -67,7 +62,7 @@ def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
         "machine": platform.machine(),
         "lock": [line for line in lines if line and not line.startswith("#")],
         "added": sorted(map(_content, added)),
-        "any build": any_build(os.environ),
+        "any build": any_build(inherited()),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -77,7 +72,7 @@ def _content(package: str) -> str:
     source = Path(package).expanduser()
     if not source.exists():
         return package
-    files = [source] if source.is_file() else sorted(each for each in source.rglob("*") if each.is_file())
+    files = [source] if source.is_file() else sorted(file for file in source.rglob("*") if file.is_file())
     hasher = hashlib.sha256()
     for file in files:
         within = file.relative_to(source).as_posix()
@@ -114,8 +109,8 @@ def _bringing(framework: str, device: str) -> Path | None:
     marks = []
     for mark in _folder().glob(f"{name(framework, device)}-*/{COMPLETE}"):
         with contextlib.suppress(ValueError, OSError):
-            said = json.loads(mark.read_text())
-            if said.get("plain") == plain and f"{framework}.{device}" in said["brought"]:
+            content = json.loads(mark.read_text())
+            if content.get("plain") == plain and f"{framework}.{device}" in content["brought"]:
                 marks.append(mark)
     return max(marks, key=lambda mark: mark.stat().st_mtime).parent if marks else None
 
@@ -129,7 +124,7 @@ def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequ
     _require_lock(framework)
     what = name(framework, device)
     try:
-        packages = [_requirement(each) for each in added]
+        packages = [_requirement(package) for package in added]
         target = path(framework, device, packages)
         if _is_complete(target):
             say(f"{what}: its environment is ready in {target}")
@@ -168,7 +163,7 @@ def set_up_release(requirement: str, say: Say | None = None) -> Path:
 
 
 def _build_release(requirement: str, packages: Sequence[str], target: Path, say: Say) -> None:
-    began, uv, variables = time.monotonic(), _find_uv(), index_variables(os.environ)
+    began, uv, variables = time.monotonic(), _find_uv(), index_variables(inherited())
     shutil.rmtree(target, ignore_errors=True)
     _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, requirement, began, say)
     into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
@@ -204,12 +199,12 @@ def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: 
     if target.exists():
         say(f"{what}: an earlier set-up was interrupted; starting again")
         shutil.rmtree(target)
-    variables = index_variables(os.environ)
+    variables = index_variables(inherited())
     _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, what, began, say)
-    for command in _installing(lock(framework, device), added, any_build(os.environ)):
+    for command in _installing(lock(framework, device), added, any_build(inherited())):
         into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
         _call([uv, "pip", *command[:1], *into, *command[1:]], variables, what, began, say)
-    if any_build(os.environ):
+    if any_build(inherited()):
         (target / ANY_BUILD).touch()
     _check(framework, target, uv, variables, what, began, say)
     brought = _brought(framework, target)
@@ -221,7 +216,7 @@ def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: 
     took = time.monotonic() - began
     mark = {"name": what, "seconds": round(took, 1), "plain": key(framework, device), "brought": brought}
     (target / COMPLETE).write_text(json.dumps(mark) + "\n")
-    devices = f" with {', '.join(each.replace('.', '/', 1) for each in brought)}" if brought else ""
+    devices = f" with {', '.join(entry.replace('.', '/', 1) for entry in brought)}" if brought else ""
     say(f"{what}: environment ready{devices} after {took:.0f} s in {target}")
 
 
@@ -247,8 +242,8 @@ def _unseen(package: Path) -> list[str]:
 
 def _brought(framework: str, environment: Path) -> list[str]:
     """The devices of the framework that packages of the environment bring, as their entry points name them."""
-    packages = [str(each) for each in environment.glob("lib/python*/site-packages")]
-    entries = [entry for each in metadata.distributions(path=packages) for entry in each.entry_points]
+    packages = [str(folder) for folder in environment.glob("lib/python*/site-packages")]
+    entries = [entry for distribution in metadata.distributions(path=packages) for entry in distribution.entry_points]
     return sorted(
         entry.name for entry in entries if entry.group == DEVICE_GROUP and entry.name.startswith(f"{framework}.")
     )
@@ -276,7 +271,7 @@ def _call(command: list[str], variables: Mapping[str, str], what: str, began: fl
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
     words: deque[str] = deque(maxlen=40)
-    said, rest = time.monotonic(), ""
+    reported, rest = time.monotonic(), ""
     doing = "making it" if "venv" in command else "resolving and downloading"
     try:
         while process.poll() is None:
@@ -285,9 +280,9 @@ def _call(command: list[str], variables: Mapping[str, str], what: str, began: fl
             rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
             if words and "venv" not in command:
                 doing = words[-1]
-            if time.monotonic() - said >= PROGRESS_EVERY_S:
-                said = time.monotonic()
-                say(f"{what}: {doing} ({said - began:.0f} s)")
+            if time.monotonic() - reported >= PROGRESS_EVERY_S:
+                reported = time.monotonic()
+                say(f"{what}: {doing} ({reported - began:.0f} s)")
         _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
     finally:
         if process.poll() is None:
@@ -312,37 +307,16 @@ def _gather(text: str, words: deque[str]) -> str:
     return rest
 
 
-def index_variables(inherited: Mapping[str, str]) -> dict[str, str]:
-    """uv's environment: what is configured for pip holds for uv, unless uv has its own word on it."""
-    variables = dict(inherited)
-    for ours, theirs in (
-        ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),
-        ("UV_INDEX", "PIP_EXTRA_INDEX_URL"),
-        ("UV_FIND_LINKS", "PIP_FIND_LINKS"),
-        ("SSL_CERT_FILE", "PIP_CERT"),
-    ):
-        if theirs in inherited and not any(name in inherited for name in (ours, f"{ours}_URL")):
-            variables[ours] = inherited[theirs]
-    # Compiled once here, or on every start of every runner.
-    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV"):
-        variables.pop(name, None)
-    variables["UV_COMPILE_BYTECODE_TIMEOUT"] = variables.get("UV_COMPILE_BYTECODE_TIMEOUT", "300")
-    return variables
-
-
 @contextlib.contextmanager
 def _lock(file: Path, what: str, say: Say) -> Iterator[None]:
-    """One set-up of an environment at a time; the kernel lets go when its process ends."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
+    """Hold an environment's lock, so that one process sets it up at a time; the kernel lets go when its holder ends."""
+    with file.open("a") as held:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say(f"{what}: another process is setting it up; waiting for it")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(held, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _find_uv() -> str:
@@ -359,11 +333,4 @@ def _require_lock(framework: str) -> None:
 
 
 def _folder() -> Path:
-    return _cache() / "portolan" / "environments"
-
-
-def _cache() -> Path:
-    for name in ("PORTOLAN_CACHE", "XDG_CACHE_HOME"):
-        if os.environ.get(name):
-            return Path(os.environ[name]).expanduser().absolute()
-    return Path.home() / ".cache"
+    return cache() / "portolan" / "environments"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from typing import Any
 
 from protocol.limits import MAX_LINE, MAX_NAME
 from protocol.runner import CASE_PLACE, RUN_PLACE, Fingerprint
 from runners.isolation.observations import printable
-
-IMAGE_VARIABLE = "PORTOLAN_IMAGE"
+from runners.settings import variables
 
 
 def fingerprint(framework: str, device: str, description: dict[str, Any], option: str) -> Fingerprint:
@@ -18,7 +16,7 @@ def fingerprint(framework: str, device: str, description: dict[str, Any], option
     return Fingerprint(
         hardware=printable(description["hardware"], MAX_NAME),
         environment=description["environment"],
-        image=os.environ.get(IMAGE_VARIABLE) or None,
+        image=variables().image or None,
         host=platform.node(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=printable(description["python"], MAX_LINE),

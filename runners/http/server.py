@@ -283,9 +283,9 @@ def _told(errors: Any) -> str:
 def _brief(errors: Any) -> list[dict[str, Any]]:
     """Where and why, without the input: that may be anything, and is the caller's own."""
     return [
-        {"loc": [part if isinstance(part, int) else printable(str(part), 200) for part in each["loc"]],
-         "msg": printable(str(each["msg"]), 500), "type": each["type"]}
-        for each in errors[:20]
+        {"loc": [part if isinstance(part, int) else printable(str(part), 200) for part in error["loc"]],
+         "msg": printable(str(error["msg"]), 500), "type": error["type"]}
+        for error in errors[:20]
     ]  # fmt: skip
 
 

@@ -32,7 +32,7 @@ class Task:
         return self.job.id, self.job.attempt
 
     @property
-    def asked(self) -> tuple[str, str, int]:
+    def identity(self) -> tuple[str, str, int]:
         """What an id stands for, over all its attempts."""
         return self.suite, self.job.case, self.job.run
 
@@ -72,7 +72,7 @@ class Attempts:
         """What to do with a posted attempt when ``queued`` tasks wait already."""
         newest = self._newest.get(task.job.id)
         if newest is not None:
-            if newest.asked != task.asked:
+            if newest.identity != task.identity:
                 return JobStatus.other_case
             if task.job.attempt == newest.job.attempt:
                 return JobStatus.known

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from protocol.lines import EndlessLineError, LineReader
 from runners.errors import ChannelLostError
 
 MAX_LINE = 8 << 20
@@ -38,16 +39,17 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-class Lines:
+class MessageReader:
     """Bytes in, complete messages out."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._lines = LineReader(MAX_LINE)
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MAX_LINE:
-            raise ChannelLostError(ENDLESS)
+        try:
+            lines = self._lines.feed(data)
+        except EndlessLineError as error:
+            raise ChannelLostError(ENDLESS) from error
         for line in lines:
             try:
                 message = json.loads(line, parse_constant=_refuse)
@@ -64,7 +66,7 @@ class Channel:
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(True)
         self._socket = connection
-        self._lines = Lines()
+        self._reader = MessageReader()
         self._ready: list[Message] = []
         self._descriptors: list[int] = []
         self._identity = self._look()
@@ -88,7 +90,7 @@ class Channel:
             self._descriptors.extend(descriptors)
             if not data:
                 return None
-            self._ready.extend(self._lines.feed(data))
+            self._ready.extend(self._reader.feed(data))
         return self._ready.pop(0)
 
     @property

@@ -50,8 +50,8 @@ class EventLog:
         self._append(line.encode(), None)
 
     def finished(self, id: str, attempt: int, outcome: Outcome) -> None:
-        told = outcome.model_dump_json()
-        line = f'{{"type":"finished","n":{self.last + 1},"id":"{id}","attempt":{attempt},"outcome":{told}}}\n'
+        body = outcome.model_dump_json()
+        line = f'{{"type":"finished","n":{self.last + 1},"id":"{id}","attempt":{attempt},"outcome":{body}}}\n'
         self._append(line.encode(), (id, attempt))
 
     @staticmethod

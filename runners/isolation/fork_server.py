@@ -28,8 +28,9 @@ from protocol.model import first_fault
 from runners.errors import ChannelLostError, FrameworkBrokenError
 from runners.isolation import processes, scratch
 from runners.isolation.attempts import Task
-from runners.isolation.channel import Message
+from runners.isolation.channel import UNREADABLE, Message
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
+from runners.settings import SECRET, inherited
 
 IMPORT_LIMIT_S = 300.0
 """A framework that is not imported by then never will be: cold disks took 60 s for torch."""
@@ -40,7 +41,8 @@ START_LIMIT_S = 60.0
 PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 """The script that starts the zygote."""
-NOT_INHERITED = frozenset({"PORTOLAN_RUNNER_SECRET"})
+UNEXPECTED = "a message of no known form"
+NOT_INHERITED = frozenset({SECRET})
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ class ForkServer:
                 stdout=log_write,
                 stderr=log_write,
                 pass_fds=[theirs.fileno()],
-                env=environment(os.environ) | {scratch.VARIABLE: self._scratch.folder},
+                env=environment(inherited()) | {scratch.VARIABLE: self._scratch.folder},
                 # A Ctrl-C in the terminal is for the supervisor, which then ends us in order.
                 start_new_session=True,
             )
@@ -332,23 +334,25 @@ class ForkServer:
         return processes.descendants(roots, table)
 
     def _received(self, message: Message) -> None:
-        match message["type"]:
-            case "greeting":
+        match message:
+            case {"type": "greeting"}:
                 self._greeted.set()
-            case "ready" if not self._ready.done():
-                self._receive_catalogue(message["catalogue"])
-            case "broken":
-                self._give_up(str(message["reason"]))
-            case "forked":
-                child, forked = self._waiting[message["request"]]
-                child.pid = message["pid"]
-                self._children[child.pid] = child
+            case {"type": "ready", "catalogue": offered} if not self._ready.done():
+                self._receive_catalogue(offered)
+            case {"type": "broken", "reason": reason}:
+                self._give_up(str(reason))
+            case {"type": "forked", "request": request, "pid": pid} if request in self._waiting:
+                child, forked = self._waiting[request]
+                child.pid = pid
+                self._children[pid] = child
                 if not forked.done():
                     forked.set_result(None)
-            case "exited":
-                child_gone = self._children.pop(message["pid"], None)
+            case {"type": "exited", "pid": pid, "status": status}:
+                child_gone = self._children.pop(pid, None)
                 if child_gone:
-                    child_gone.ended(message["status"])
+                    child_gone.ended(status)
+            case _:
+                self._lost(UNEXPECTED)
 
     def _receive_catalogue(self, offered: object) -> None:
         try:
@@ -360,8 +364,11 @@ class ForkServer:
     def _lost(self, reason: str) -> None:
         if not self._ready.done():
             failure = f"{self._framework} cannot be imported" if self._greeted.is_set() else "no Python starts in it"
-            tail = self.log_tail().strip().splitlines()
-            self._give_up(f"{failure}: {tail[-1] if tail else reason}")
+            if reason in (*UNREADABLE, UNEXPECTED):
+                why = f"what it writes into the channel to its runner cannot be read ({reason})"
+            else:
+                why = (self.log_tail().strip().splitlines() or [reason])[-1]
+            self._give_up(f"{failure}: {why}")
         for _, forked in self._waiting.values():
             if not forked.done():
                 forked.set_exception(ChannelLostError(reason))

@@ -65,7 +65,7 @@ def run_case(
         with device.scope(case.dtype):
             ending, evidence = attempt.run()
     except BaseException as error:  # a case may raise anything, SystemExit among it
-        ending, evidence = attempt.told(error)
+        ending, evidence = attempt.describe(error)
     lock_wait_ms = attempt.lock_wait_ms
     return Observation(
         verdict=_VERDICTS[ending],
@@ -89,7 +89,7 @@ def placement(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) 
     """Where the work ran, as far as arrays and counted fallbacks prove it: without a count, nothing does."""
     if case.host_only is not None:
         return Placement.host_only
-    if proof.fallbacks or not all(device.on_device(each.device) for each in arrays):
+    if proof.fallbacks or not all(device.on_device(array.device) for array in arrays):
         return Placement.fell_back
     if proof.counted and proof.devices and all(map(device.on_device, proof.devices)):
         return Placement.on_device
@@ -153,7 +153,7 @@ class _Attempt:
         self.stage = "check"
         observed = device.to_host(result)
         self.arrays = leaves(observed)
-        self.proof.devices |= {each.device for each in self.arrays}
+        self.proof.devices |= {array.device for array in self.arrays}
         self._check(observed, expected)
         self.stage = "placement"
         self._trace(context)
@@ -163,7 +163,7 @@ class _Attempt:
                 self.samples = clock.steady(call, device.wait)
         return Ending.returned, None
 
-    def told(self, error: BaseException) -> tuple[Ending, Evidence]:
+    def describe(self, error: BaseException) -> tuple[Ending, Evidence]:
         """What an exception means, by where it came up."""
         if isinstance(error, Mismatch):
             return Ending.mismatched, make_evidence(
@@ -313,13 +313,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def _line(case: Case, outcome: Observation) -> str:
     times = [outcome.timing.cold_ms, clock.median(outcome.timing.samples_ms or [float("nan")])]
-    shown = " ".join("-" if each is None else f"{each:.4g} ms" for each in times)
+    shown = " ".join("-" if duration is None else f"{duration:.4g} ms" for duration in times)
     text = f"{outcome.verdict:10} {outcome.ending:14} {outcome.placement:10} {shown:24} {case.id}"
     if outcome.proof.fallbacks:
         text += f"\n    fallbacks {outcome.proof.fallbacks}"
     if outcome.evidence:
-        told = as_message(outcome.evidence)
-        text += "".join(f"\n    {key}: {value}" for key, value in told.items() if key != "frames")
+        evidence = as_message(outcome.evidence)
+        text += "".join(f"\n    {key}: {value}" for key, value in evidence.items() if key != "frames")
         text += "".join(f"\n      {frame}" for frame in outcome.evidence.frames)
     return text
 

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Sequence
 
 from runners.errors import ChannelLostError
-from runners.isolation.channel import READ, Lines, Message, encode
+from runners.isolation.channel import READ, Message, MessageReader, encode
 
 
 class LoopChannel:
@@ -20,7 +20,7 @@ class LoopChannel:
     ) -> None:
         connection.setblocking(False)
         self._socket = connection
-        self._lines = Lines()
+        self._messages = MessageReader()
         self._on_message = on_message
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
@@ -56,7 +56,7 @@ class LoopChannel:
             self._end("was closed")
             return False
         try:
-            for message in self._lines.feed(data):
+            for message in self._messages.feed(data):
                 self._on_message(message)
         except ChannelLostError as error:
             self._end(str(error))

@@ -29,4 +29,4 @@ def compute_on_one_thread() -> bool:
 
 def _loaded() -> set[str]:
     files = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
-    return {each for each in files if "openblas" in each and Path(each).parent.name == FOLDER}
+    return {library for library in files if "openblas" in library and Path(library).parent.name == FOLDER}

@@ -95,7 +95,7 @@ def children(pid: int) -> set[int]:
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
-                found.update(int(each) for each in file.read().split())
+                found.update(int(child) for child in file.read().split())
     except FileNotFoundError:
         # A kernel without this file, or a process that has just ended.
         return {process.pid for process in snapshot().values() if process.parent == pid}
@@ -147,13 +147,13 @@ def kill(find: Callable[[Mapping[int, Process]], Iterable[Process]], limit_s: fl
         frozen: set[tuple[int, int]] = set()
         rounds = 0
         while time.monotonic() < end:
-            living = [each for each in find(snapshot()) if each.alive and each.pid != os.getpid()]
+            living = [process for process in find(snapshot()) if process.alive and process.pid != os.getpid()]
             if not living:
                 return True
             rounds += 1
             fresh = [process for process in living if (process.pid, process.started) not in frozen]
             if fresh and rounds <= FREEZING_ROUNDS:
-                frozen.update((each.pid, each.started) for each in fresh if send(each, signal.SIGSTOP))
+                frozen.update((process.pid, process.started) for process in fresh if send(process, signal.SIGSTOP))
                 continue
             for process in living:
                 send(process, signal.SIGKILL)
@@ -246,8 +246,8 @@ def kill_orphans() -> int:
     dead: set[tuple[int, int]] = set()
 
     def orphans(table: Mapping[int, Process]) -> list[Process]:
-        found = [each for each in table.values() if is_abandoned(marked(each.pid), table)]
-        dead.update((each.pid, each.started) for each in found)
+        found = [process for process in table.values() if is_abandoned(marked(process.pid), table)]
+        dead.update((process.pid, process.started) for process in found)
         return found
 
     kill(orphans)

@@ -233,7 +233,7 @@ class Supervisor:
         following = next(iter(self._queue), None)
         if following is None or following.group != task.group or not self._log.has_room:
             return
-        if all(each.job.timing is TimingPolicy.off for each in (task, following)):
+        if all(neighbour.job.timing is TimingPolicy.off for neighbour in (task, following)):
             child.ahead = following
             child.give(_order(following), child.turn + 1)
 

@@ -47,7 +47,7 @@ class Reporter:
     @contextlib.contextmanager
     def timing_lock(self) -> Iterator[float]:
         """Hold the host's timing lock; gives the milliseconds waited, which nobody is charged for."""
-        descriptor = _open_lock(Path(os.environ.get(LOCK_VARIABLE, DEFAULT_LOCK)))
+        descriptor = _open_lock(Path(os.environ.get(LOCK_VARIABLE) or DEFAULT_LOCK))
         try:
             waited = 0.0
             try:
@@ -194,8 +194,8 @@ def live(
             os._exit(1)
         os.setsid()
         signal.set_wakeup_fd(-1)
-        for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_DFL)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
         for output in outputs:
             os.set_inheritable(output, False)
         # What priming prints goes to the pipe that the first case does not use.

@@ -32,6 +32,8 @@ def main(arguments: list[str]) -> int:
     processes.die_with_parent(signal.SIGKILL)
     processes.become_subreaper()
     channel = Channel(socket.socket(fileno=int(descriptor)))
+    # Only this process answers: not a copy of it that a module forks while it is imported, nor the process of a case.
+    os.register_at_fork(after_in_child=channel.close)
     try:
         _require_own_process(int(supervisor))
         declared = frameworks.load(framework)
@@ -115,7 +117,6 @@ class Zygote:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._channel.close()
             os.close(self._wakeup)
             connection = socket.socket(fileno=connection_end)
             self._live(connection, output_ends, message["room"], parent, self._device, self._cases)

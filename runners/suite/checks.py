@@ -80,9 +80,11 @@ def compare(observed: Any, expected: Any, dtype: str, tolerance: Tolerance) -> N
         return
     narrower = NARROWER.get(dtype)
     right_at = None
-    if narrower and all(each.within is not None and each.within(TOLERANCES[narrower]) for each in differences):
+    if narrower and all(
+        difference.within is not None and difference.within(TOLERANCES[narrower]) for difference in differences
+    ):
         right_at = narrower
-    raise Mismatch("; ".join(each.text for each in differences[:4]), right_at)
+    raise Mismatch("; ".join(difference.text for difference in differences[:4]), right_at)
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ def leaves(tree: Any) -> list[Leaf]:
     if isinstance(tree, Leaf):
         return [tree]
     if isinstance(tree, Mapping):
-        return [leaf for each in tree.values() for leaf in leaves(each)]
+        return [leaf for member in tree.values() for leaf in leaves(member)]
     if isinstance(tree, Sequence) and not isinstance(tree, (str, bytes)):
-        return [leaf for each in tree for leaf in leaves(each)]
+        return [leaf for member in tree for leaf in leaves(member)]
     return []

@@ -45,16 +45,16 @@ def _returned_nothing(observed: Any) -> None:
     assert observed is None
 
 
-def _function(name: ConformanceTag, function: Any) -> Function:
-    made = Function(
+def _function(name: ConformanceTag, call: Any) -> Function:
+    function = Function(
         f"conformance.{name.name}",
-        given=function,
+        given=call,
         # Not compiled, where a device demands that of every call: what is tested is no computation.
         prepare=lambda context: context.function,
         host_only="it is the runner's own and touches no device",
     )
-    made.behaviour("0", lambda inputs: [], _returned_nothing, tags=[name])
-    return made
+    function.behaviour("0", lambda inputs: [], _returned_nothing, tags=[name])
+    return function
 
 
 FUNCTIONS = [

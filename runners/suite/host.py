@@ -29,9 +29,9 @@ def nvidia_driver() -> str | None:
 def libraries(*names: str) -> dict[str, str]:
     """The versions of Python and of those of these distributions that are installed."""
     found = {"python": platform.python_version()}
-    for each in names:
+    for name in names:
         try:
-            found[each] = metadata.version(each)
+            found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
     return found

@@ -20,7 +20,7 @@ def rounded(tree: Any, dtype: str) -> Any:
     if isinstance(tree, Mapping):
         return {key: rounded(value, dtype) for key, value in tree.items()}
     if isinstance(tree, (list, tuple)):
-        members = [rounded(each, dtype) for each in tree]
+        members = [rounded(member, dtype) for member in tree]
         return members if isinstance(tree, list) else tuple(members)
     return tree
 

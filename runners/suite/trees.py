@@ -15,10 +15,10 @@ def mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
         return {key: mapped(value, change, kinds) for key, value in tree.items()}
     if isinstance(tree, tuple):
         # Named ones too: torch's PackedSequence, for one, refuses to hold anything but tensors.
-        return tuple(mapped(each, change, kinds) for each in tree)
+        return tuple(mapped(member, change, kinds) for member in tree)
     if isinstance(tree, list):
-        return [mapped(each, change, kinds) for each in tree]
+        return [mapped(member, change, kinds) for member in tree]
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         fields = dataclasses.fields(tree)
-        return {each.name: mapped(getattr(tree, each.name), change, kinds) for each in fields}
+        return {field.name: mapped(getattr(tree, field.name), change, kinds) for field in fields}
     return tree

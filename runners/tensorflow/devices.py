@@ -208,7 +208,7 @@ def _host(value: Any) -> Any:
         # What a function computes with NumPy never was on a device.
         return Leaf(value, _dtype(value), "host")
     if isinstance(value, tf.RaggedTensor):
-        return {"values": _host(value.flat_values), "row_splits": [_host(each) for each in value.nested_row_splits]}
+        return {"values": _host(value.flat_values), "row_splits": [_host(splits) for splits in value.nested_row_splits]}
     if isinstance(value, tf.SparseTensor):
         return {"indices": _host(value.indices), "values": _host(value.values), "shape": _host(value.dense_shape)}
     if isinstance(value, tf.IndexedSlices):

@@ -96,11 +96,11 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         self.clear &= self._copied or not self._goes_to_host((args, kwargs), result, arrays=False)
         return result
 
-    def _goes_to_host(self, given: Any, made: Any, *, arrays: bool) -> bool:
+    def _goes_to_host(self, given: Any, results: Any, *, arrays: bool) -> bool:
         """Whether arrays (or single numbers) that were on the device come out on the host."""
         there, back = (
             [self._device.on_device(str(tensor.device)) for tensor in _tensors(tree) if (tensor.dim() > 0) is arrays]
-            for tree in (given, made)
+            for tree in (given, results)
         )
         return any(there) and not all(back)
 
@@ -114,8 +114,8 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
 
     def _is_made_there(self, kwargs: Mapping[str, Any]) -> bool:
         """Whether an operation makes an array on the device, out of numbers."""
-        made = kwargs.get("device")
-        return made is not None and torch.device(made).type == self._device.handle.type
+        device = kwargs.get("device")
+        return device is not None and torch.device(device).type == self._device.handle.type
 
     def _in_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """Call the kernel that torch would, with the watch at work in it: a mode is off while it is called."""

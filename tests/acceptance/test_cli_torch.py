@@ -1,17 +1,26 @@
 """The main job with the real framework: PyTorch on the CPU, from the command line to the matrix.
 
-The environment is the one that ``portolan-runner setup torch`` made; ``make test`` calls it first.
+The environment is the one that ``portolan-runner setup torch`` made; ``make test`` calls it first. That of another
+release is made here, once: it is kept beside the others.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.portolan_process import Portolan
+from tests.runner_process import RunnerProcess, environment
+
+NEWER = "torch==2.15.0"
+SETUP_LIMIT_S = 1_200.0
+"""A release of PyTorch is several gigabytes."""
+SECRET = "a secret of the tests"
 
 
 @pytest.fixture
@@ -23,6 +32,23 @@ def portolan(directory: Path) -> Iterator[Portolan]:
         yield portolan
     finally:
         up.stop()
+
+
+@pytest.fixture(scope="module")
+def newer() -> Path:
+    """The Python of the environment that ``setup`` makes for the newer release."""
+    done = subprocess.run(
+        [sys.executable, "-m", "runners", "setup", NEWER],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=SETUP_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    python = Path(done.stdout.strip()) / "bin" / "python"
+    assert f"choose it with --python {python}" in done.stderr
+    return python
 
 
 def test_functions_of_pytorch_are_charted_on_the_cpu(portolan: Portolan) -> None:
@@ -39,3 +65,29 @@ def test_functions_of_pytorch_are_charted_on_the_cpu(portolan: Portolan) -> None
     assert timed
     assert all(row["steady_ms"] > 0 and row["cold_ms"] > 0 for row in timed)
     assert "2 of 3 functions port" in shown
+
+
+def test_two_releases_are_two_columns_of_one_matrix(portolan: Portolan, newer: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET)
+    serve = [sys.executable, "-m", "runners", "serve", "torch", "cpu", "--port", "0", "--python", newer]
+    runner = RunnerProcess(command=serve, PORTOLAN_RUNNER_SECRET=SECRET)
+    try:
+        portolan.ask("runner", "register", runner.ready["url"], "--secret-file", str(secret))
+        submit = ("submit", "--functions", "torch.lt torch.diag", "--targets", "torch/cpu", "--runs", "1", "--wait")
+        shown = portolan.ask(*submit, "--timing", "off")
+    finally:
+        runner.stop()
+    number, *table = shown.splitlines()
+    (heading,) = [line for line in table if "torch@" in line and "┃" in line]
+    assert heading.split() == ["┃", "torch@2.9.0/cpu", "┃", "torch@2.15.0/cpu"]
+    rows = json.loads(portolan.ask("results", number, "--format", "json"))
+    assert {(row["version"], row["function"]) for row in rows if row["verdict"] == "passed"} == {
+        (version, function) for version in ("2.9.0", "2.15.0") for function in ("torch.lt", "torch.diag")
+    }
+    # One revision of the suite, or its cases could not be compared.
+    assert len({row["revision"] for row in rows}) == 1
+    assert len({row["environment"] for row in rows}) == 2
+    repeats = {row["version"]: row["repeat"] for row in rows}
+    assert f" --python {newer}" in repeats["2.15.0"]
+    assert "--python" not in repeats["2.9.0"]

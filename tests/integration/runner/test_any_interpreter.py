@@ -90,11 +90,40 @@ def test_a_runner_tells_the_installation_of_that_interpreter(bare: Path) -> None
         chosen.stop()
 
 
-def test_an_interpreter_may_print_while_it_starts(bare: Path, tmp_path: Path) -> None:
-    wrapper = script(tmp_path / "greeter", "echo Welcome; echo to the cluster >&2", f'exec {bare} "$@"')
+def test_an_interpreter_may_print_while_it_starts_and_while_it_imports(bare: Path, tmp_path: Path) -> None:
+    """The runner reads its answers from a channel of their own, so a greeting of a cluster disturbs nothing."""
+    (tmp_path / "sitecustomize.py").write_text("import sys; print('{}'); print('to the cluster', file=sys.stderr)\n")
+    searched = f'export PYTHONPATH="{tmp_path}:$PYTHONPATH"'
+    wrapper = script(tmp_path / "greeter", "echo Welcome; echo to the cluster >&2", searched, f'exec {bare} "$@"')
     done = call("run", "hazards", "cpu", "hazards.add/0", "--python", wrapper)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("passed (returned)")
+
+
+def importing(folder: Path, statement: str) -> Path:
+    """An interpreter in which NumPy does this before it is imported."""
+    (folder / "numpy.py").write_text(
+        f"import os, sys\n{statement}\nsys.path.remove({str(folder)!r})\ndel sys.modules['numpy']\nimport numpy\n"
+    )
+    return script(folder / "python", f'export PYTHONPATH="{folder}:$PYTHONPATH"', f'exec {sys.executable} "$@"')
+
+
+def starting(folder: Path, statement: str) -> Path:
+    """An interpreter that does this when it starts."""
+    (folder / "sitecustomize.py").write_text(f"import os, sys\n{statement}\n")
+    return script(folder / "python", f'export PYTHONPATH="{folder}:$PYTHONPATH"', f'exec {sys.executable} "$@"')
+
+
+@pytest.mark.parametrize("noise", ["Welcome", "[]", "{}", '{"type": "nonsense"}', '{"type": "forked"}', "{"])
+@pytest.mark.parametrize("where", ["starts", "imports"])
+def test_an_interpreter_that_prints_into_its_answer_is_refused_in_one_line(
+    tmp_path: Path, noise: str, where: str
+) -> None:
+    """As one does that prints to every descriptor that is open."""
+    written = f"{noise}\n".encode()
+    statement = f"os.write(int(sys.argv[3]), {written!r})"
+    python = (starting if where == "starts" else importing)(tmp_path, statement)
+    assert "what it writes into the channel to its runner cannot be read (" in complaint(python)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +149,31 @@ def test_a_program_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None
     (tmp_path / "noise").write_bytes(b"\x7fELF")
     (tmp_path / "noise").chmod(0o755)
     assert "cannot be run" in complaint(tmp_path / "noise")
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("raise OSError('libcudart is broken')", "hazards cannot be imported: OSError: libcudart is broken"),
+        ("raise SystemExit(0)", "hazards cannot be imported: SystemExit: 0"),
+        ("os.abort()", "hazards cannot be imported"),
+        ("os._exit(0)", "hazards cannot be imported"),
+    ],
+)
+def test_what_breaks_while_it_imports_is_said_in_one_line(tmp_path: Path, statement: str, words: str) -> None:
+    assert words in complaint(importing(tmp_path, statement))
+
+
+def test_an_interpreter_that_forks_as_it_starts_is_refused(tmp_path: Path) -> None:
+    assert "let nothing fork while it starts" in complaint(starting(tmp_path, "os.fork()"))
+
+
+def test_a_copy_that_is_forked_while_importing_answers_nothing(tmp_path: Path) -> None:
+    """Modules may fork to probe a device; of two processes that go on, the one that was started answers."""
+    python = importing(tmp_path, "os.fork()")
+    done = call("run", "hazards", "cpu", "hazards.add/0", "--python", python)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("passed (returned)")
 
 
 @pytest.mark.parametrize("version", ["2.7", "3.8"])

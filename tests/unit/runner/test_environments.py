@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from runners.cli import environments
+from runners.cli.indexes import index_variables
 from runners.isolation.installation import environment_hash
 
 LOCK = "# Made by hand.\ntorch==2.9.0 \\\n    --hash=sha256:00\n"
@@ -96,15 +97,15 @@ def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: 
 
 def test_pips_indexes_are_passed_on_unless_uv_has_its_own() -> None:
     pip = {"PIP_INDEX_URL": "https://one", "PIP_EXTRA_INDEX_URL": "https://two", "PIP_FIND_LINKS": "/wheels"}
-    passed = environments.index_variables(pip)
+    passed = index_variables(pip)
     assert passed["UV_DEFAULT_INDEX"] == "https://one"
     assert passed["UV_INDEX"] == "https://two"
     assert passed["UV_FIND_LINKS"] == "/wheels"
-    assert environments.index_variables(pip | {"UV_DEFAULT_INDEX": "https://uv"})["UV_DEFAULT_INDEX"] == "https://uv"
+    assert index_variables(pip | {"UV_DEFAULT_INDEX": "https://uv"})["UV_DEFAULT_INDEX"] == "https://uv"
 
 
 def test_bytecode_is_compiled_even_where_python_is_told_not_to() -> None:
-    assert "PYTHONDONTWRITEBYTECODE" not in environments.index_variables({"PYTHONDONTWRITEBYTECODE": "1"})
+    assert "PYTHONDONTWRITEBYTECODE" not in index_variables({"PYTHONDONTWRITEBYTECODE": "1"})
 
 
 def test_the_environment_hash_is_of_versions_and_not_of_spelling() -> None:

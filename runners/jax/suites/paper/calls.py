@@ -27,11 +27,11 @@ def jitted(context: Context, *arguments: Any, **options: Any) -> Callable[[], An
 def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
     *called, upstream = arguments
-    wanted = [index for index, each in enumerate(called) if _is_floating(each)]
+    wanted = [index for index, argument in enumerate(called) if _is_floating(argument)]
 
     def function(*floating: Any) -> Any:
         given = dict(aligned(wanted, floating))
-        return context.function(*(given.get(index, each) for index, each in enumerate(called)), **options)
+        return context.function(*(given.get(index, argument) for index, argument in enumerate(called)), **options)
 
     def forward_and_backward(floating: Any, upstream: Any) -> list[Any]:
         result, backward = jax.vjp(function, *floating)
@@ -64,7 +64,7 @@ def using(**fixed: Any) -> Prepare:
 
 
 def _arrays(arguments: Any) -> list[Any]:
-    return [each for each in arguments if isinstance(each, jax.Array)]
+    return [argument for argument in arguments if isinstance(argument, jax.Array)]
 
 
 def _is_floating(argument: Any) -> bool:
@@ -76,7 +76,7 @@ def _of_arrays(context: Context, arguments: Any, options: Any) -> Callable[..., 
 
     def function(*arrays: Any) -> Any:
         following = iter(arrays)
-        given = [next(following) if isinstance(each, jax.Array) else each for each in arguments]
+        given = [next(following) if isinstance(argument, jax.Array) else argument for argument in arguments]
         return context.function(*given, **options)
 
     return function

@@ -21,18 +21,18 @@ AXIS = "members"
 
 def along_vmap(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
     """One member for each of the first axis, all on one device."""
-    mapped = jax.vmap(lambda each: context.function(each, AXIS, **options), axis_name=AXIS)
+    mapped = jax.vmap(lambda member: context.function(member, AXIS, **options), axis_name=AXIS)
     return context.compiled(lambda: mapped(x))
 
 
 def along_jitted_vmap(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
-    mapped = jax.jit(jax.vmap(lambda each: context.function(each, AXIS, **options), axis_name=AXIS))
+    mapped = jax.jit(jax.vmap(lambda member: context.function(member, AXIS, **options), axis_name=AXIS))
     return context.compiled(lambda: mapped(x))
 
 
 def along_pmap(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
     """One device, as ``jax.pmap`` takes it."""
-    mapped = jax.pmap(lambda each: context.function(each, AXIS, **options), AXIS, devices=[context.device])
+    mapped = jax.pmap(lambda member: context.function(member, AXIS, **options), AXIS, devices=[context.device])
     return context.compiled(lambda: mapped(x))
 
 
@@ -59,7 +59,7 @@ def sharded_over(count: int) -> Prepare:
 
 
 def gradient_along_vmap(context: Context, x: Any, upstream: Any, **options: Any) -> Callable[[], Any]:
-    mapped = jax.vmap(lambda each: context.function(each, AXIS, **options), axis_name=AXIS)
+    mapped = jax.vmap(lambda member: context.function(member, AXIS, **options), axis_name=AXIS)
 
     def forward_and_backward(x: Any, upstream: Any) -> list[Any]:
         result, backward = jax.vjp(mapped, x)
@@ -147,7 +147,7 @@ pmax.value("nan-wins", lambda inputs: [np.array([[1.0, np.nan, 4.0], [2.0, 7.0, 
 pmax.value(
     "tree",
     lambda inputs: [[inputs.normal(4, 6), inputs.integers(4, 3, dtype="int32")]],
-    reference=lambda tree: [highest(each) for each in tree],
+    reference=lambda tree: [highest(leaf) for leaf in tree],
 )
 pmax.value("jitted", lambda inputs: [inputs.normal(8, 64, 16)], prepare=along_jitted_vmap)
 pmax.value("pmap", lambda inputs: [inputs.normal(1, 64, 128)], prepare=along_pmap)

@@ -36,7 +36,7 @@ infeed.value("float32-64x128", lambda inputs: [inputs.normal(64, 128)])
 infeed.value("int32", lambda inputs: [inputs.integers(40, dtype="int32")], dtype="int32")
 
 
-def asked(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
+def results_from_host(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
     """A compiled program asks the host for an array, and works on with it."""
     held = np.asarray(x)
     given = jax.ShapeDtypeStruct(x.shape, x.dtype)
@@ -79,7 +79,7 @@ def sent_back(context: Context, x: Any) -> Callable[[], Any]:
     return context.compiled(lambda: compiled(x))
 
 
-io_callback = Function("jax.experimental.io_callback", lambda x, ordered=False: [x, x * x], prepare=asked)
+io_callback = Function("jax.experimental.io_callback", lambda x, ordered=False: [x, x * x], prepare=results_from_host)
 io_callback.value("float32-64x128", lambda inputs: [inputs.normal(64, 128)])
 io_callback.value("float32-ordered", lambda inputs: [inputs.normal(16, 8)], ordered=True)
 io_callback.value("int32", lambda inputs: [inputs.integers(40, low=1, dtype="int32")], dtype="int32")

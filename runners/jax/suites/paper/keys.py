@@ -53,7 +53,7 @@ key.value(
     "vmap",
     lambda inputs: [np.arange(5, 21).astype("int32")],
     prepare=for_each,
-    reference=lambda seeds: np.stack([words(int(each)) for each in seeds]),
+    reference=lambda seeds: np.stack([words(int(seed)) for seed in seeds]),
 )
 
 
@@ -92,7 +92,7 @@ def uniform_of(*seeds: int) -> Prepare:
             key = jax.random.wrap_key_data(context.function(seed, impl=impl), impl=impl)
             return jax.random.uniform(key, (MANY,))
 
-        return context.compiled(lambda: [drawn(each) for each in seeds])
+        return context.compiled(lambda: [drawn(seed) for seed in seeds])
 
     return prepare
 

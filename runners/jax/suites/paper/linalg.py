@@ -42,10 +42,10 @@ def assert_close(observed: Any, wanted: Any, margin: float, what: str) -> None:
 def assert_same_values(observed: Any, wanted: Any, margin: float) -> None:
     """The same numbers in any order."""
     left = list(observed)
-    for each in wanted:
-        nearest = int(np.argmin([abs(other - each) for other in left]))
-        off = abs(left.pop(nearest) - each)
-        assert off <= margin * max(1.0, float(np.max(np.abs(wanted)))), f"eigenvalue {each:.6g}: off by {off:.3g}"
+    for eigenvalue in wanted:
+        nearest = int(np.argmin([abs(other - eigenvalue) for other in left]))
+        off = abs(left.pop(nearest) - eigenvalue)
+        assert off <= margin * max(1.0, float(np.max(np.abs(wanted)))), f"eigenvalue {eigenvalue:.6g}: off by {off:.3g}"
 
 
 def assert_eigen(found: Any, x: Any) -> None:
@@ -57,10 +57,10 @@ def assert_eigen(found: Any, x: Any) -> None:
     assert values.values.shape == x.shape[:-1], f"eigenvalues of shape {values.values.shape}"
     assert vectors.values.shape == x.shape, f"eigenvectors of shape {vectors.values.shape}"
     margin = slack(dtype)
-    for each in np.ndindex(x.shape[:-2]):
-        w, v = values.values[each].astype(complex), vectors.values[each].astype(complex)
-        assert_same_values(w, scipy.linalg.eigvals(x[each]), 5 * margin)
-        assert_close(x[each] @ v, v * w, margin, "x v - w v")
+    for index in np.ndindex(x.shape[:-2]):
+        w, v = values.values[index].astype(complex), vectors.values[index].astype(complex)
+        assert_same_values(w, scipy.linalg.eigvals(x[index]), 5 * margin)
+        assert_close(x[index] @ v, v * w, margin, "x v - w v")
         assert_close(np.linalg.norm(v, axis=0), np.ones(len(w)), margin, "the length of eigenvectors")
 
 
@@ -116,21 +116,23 @@ def singular_values(x: Any, **options: Any) -> Any:
 def assert_svd(found: Any, x: Any, full_matrices: bool = True, hermitian: bool = False) -> None:
     """Orthonormal on both sides, descending in the middle, and ``x`` as a product."""
     assert len(found) == 3, f"{len(found)} factors"
-    u, s, vh = (each.values for each in found)
+    u, s, vh = (factor.values for factor in found)
     wide = {"float64": "complex128"}.get(found[1].dtype, "complex64")
     wanted = wide if np.iscomplexobj(x) else found[1].dtype
     assert found[0].dtype == found[2].dtype == wanted, f"factors of {found[0].dtype} and {found[2].dtype}"
     rows, columns = x.shape[-2:]
     inner = min(rows, columns)
     outer = (rows, columns) if full_matrices else (inner, inner)
-    shapes = [each.shape[len(x.shape) - 2 :] for each in (u, s, vh)]
+    shapes = [factor.shape[len(x.shape) - 2 :] for factor in (u, s, vh)]
     assert shapes == [(rows, outer[0]), (inner,), (outer[1], columns)], f"shapes {shapes}"
     margin = slack(found[1].dtype)
-    u, s, vh = (each.astype(complex if np.iscomplexobj(x) else float) for each in (u, s, vh))
+    u, s, vh = (factor.astype(complex if np.iscomplexobj(x) else float) for factor in (u, s, vh))
     assert_close(s, np.linalg.svd(x, compute_uv=False), margin, "singular values")
     assert_close((u[..., :inner] * s[..., None, :]) @ vh[..., :inner, :], x, margin, "u s v")
-    for name, each in (("u", u.conj().swapaxes(-1, -2) @ u), ("v", vh @ vh.conj().swapaxes(-1, -2))):
-        assert_close(each, np.broadcast_to(np.eye(each.shape[-1]), each.shape), margin, f"{name} is not orthonormal")
+    for name, product in (("u", u.conj().swapaxes(-1, -2) @ u), ("v", vh @ vh.conj().swapaxes(-1, -2))):
+        assert_close(
+            product, np.broadcast_to(np.eye(product.shape[-1]), product.shape), margin, f"{name} is not orthonormal"
+        )
 
 
 def svd_of_type(dtype: str) -> Callable[..., None]:
@@ -209,10 +211,10 @@ def pivoted(inputs: Inputs, *shape: int) -> Any:
     """Rows in random order, each with one element far larger than the rest: the pivots are beyond doubt."""
     rows, columns = shape[-2:]
     heavy = np.zeros(shape)
-    for each in np.ndindex(shape[:-2]):
+    for index in np.ndindex(shape[:-2]):
         order = inputs.rng.permutation(rows)
         for column in range(min(rows, columns)):
-            heavy[(*each, order[column], column)] = 3 + rows**0.5
+            heavy[(*index, order[column], column)] = 3 + rows**0.5
     return heavy + 0.3 * inputs.normal(*shape)
 
 
@@ -223,15 +225,15 @@ def heavy_matrix(*shape: int) -> MakeArguments:
 def factored(x: Any, permute_l: bool = False) -> Any:
     """Gaussian elimination with row exchanges, a step at a time."""
     if x.ndim > 2:
-        parts = [factored(each, permute_l) for each in x]
-        return tuple(np.stack(each) for each in aligned(*parts))
+        parts = [factored(member, permute_l) for member in x]
+        return tuple(np.stack(factors) for factors in aligned(*parts))
     rows, columns = x.shape
     inner = min(rows, columns)
     u, order, lower = x.copy(), np.arange(rows), np.zeros((rows, inner), x.dtype)
     for step in range(inner):
         pivot = step + int(np.argmax(np.abs(u[step:, step])))
-        for each in (u, order, lower):
-            each[[step, pivot]] = each[[pivot, step]]
+        for array in (u, order, lower):
+            array[[step, pivot]] = array[[pivot, step]]
         lower[step, step] = 1
         lower[step + 1 :, step] = u[step + 1 :, step] / u[step, step]
         u[step + 1 :] -= np.outer(lower[step + 1 :, step], u[step])
@@ -277,7 +279,7 @@ def slid(x: Any, y: Any, mode: Any = "full") -> Any:
 
 def slid_gradients(x: Any, y: Any, upstream: Any) -> Any:
     """The gradients slide the other way."""
-    along = [scipy.signal.correlate2d(upstream, each, "valid") for each in (y, x)]
+    along = [scipy.signal.correlate2d(upstream, operand, "valid") for operand in (y, x)]
     return [slid(x, y), *along]
 
 

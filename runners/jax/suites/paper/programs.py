@@ -65,7 +65,7 @@ def along_an_axis(context: Context, x: Any) -> Callable[[], Any]:
 
     def call() -> Any:
         program = context.function(lambda x: x - jax.lax.psum(x, "members"), axis_env=[("members", len(x))])(x[0])
-        return [jax.vmap(lambda each: evaluated(program, each)[0], axis_name="members")(x)]
+        return [jax.vmap(lambda member: evaluated(program, member)[0], axis_name="members")(x)]
 
     return call
 
@@ -165,11 +165,11 @@ ABSTRACT = "it says what an array is, by what the host knows of it; no value is 
 # It was moved to ``jax.typeof``, which is charted under that name.
 get_aval = Function("jax._src.core.get_aval", prepare=described, host_only=ABSTRACT)
 typeof = Function("jax.typeof", prepare=described, host_only=ABSTRACT)
-for each in (get_aval, typeof):
-    each.behaviour(
+for function in (get_aval, typeof):
+    function.behaviour(
         "float32", lambda inputs: [inputs.normal(64, 128)], equal_to(lambda x: [[64, 128], "float32", False])
     )
-    each.behaviour("python-float", lambda inputs: [2.5], equal_to(lambda x: [[], "float32", True]))
+    function.behaviour("python-float", lambda inputs: [2.5], equal_to(lambda x: [[], "float32", True]))
 typeof.behaviour(
     "bfloat16", lambda inputs: [inputs.normal(5)], equal_to(lambda x: [[5], "bfloat16", False]), dtype="bfloat16"
 )
@@ -211,9 +211,9 @@ def wrapped(function: Callable[..., Any], *arguments: Any) -> Any:
 def traced_by(function: Callable[..., Any]) -> Callable[..., Any]:
     def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
         def call() -> Any:
-            types = [jax.typeof(each) for each in arguments]
+            types = [jax.typeof(argument) for argument in arguments]
             jaxpr, out_types, constants = context.function(wrapped(function, *arguments), types)
-            shapes = [list(each.shape) for each in out_types]
+            shapes = [list(out_type.shape) for out_type in out_types]
             return [shapes, *jax.core.eval_jaxpr(jaxpr, constants, *arguments)]
 
         return call
@@ -281,7 +281,7 @@ def with_known_values(context: Context, x: Any, y: Any) -> Callable[[], Any]:
         function = wrapped(lambda x, y: [jnp.cos(x), jnp.sin(x) - y], x, y)
         jaxpr, results, constants = partial_eval.trace_to_jaxpr_nounits(function, values)
         left = jax.core.eval_jaxpr(jaxpr, constants, y)
-        return [[each.is_known() for each in results], results[0].get_known(), *left]
+        return [[result.is_known() for result in results], results[0].get_known(), *left]
 
     return call
 

@@ -102,7 +102,7 @@ def multiplied(x: Any, axis: Any = None, keepdims: bool = False, where: Any = Tr
 
 def others(x: Any, axis: int) -> Any:
     """The product of all other elements along the axis, zeros or not."""
-    members = [np.prod(np.delete(x, each, axis), axis) for each in range(x.shape[axis])]
+    members = [np.prod(np.delete(x, index, axis), axis) for index in range(x.shape[axis])]
     return np.stack(members, axis)
 
 

@@ -81,9 +81,9 @@ reshape.behaviour(
 def pieces(x: Any, where: Any, axis: int = 0) -> Any:
     """By the definition of its cuts, without NumPy's own."""
     size = x.shape[axis]
-    cuts = [size // where * each for each in range(1, where)] if isinstance(where, int) else list(where)
+    cuts = [size // where * number for number in range(1, where)] if isinstance(where, int) else list(where)
     bounds = [slice(start, stop) for start, stop in aligned([0, *cuts], [*cuts, size])]
-    return [np.moveaxis(np.moveaxis(x, axis, 0)[each], 0, axis) for each in bounds]
+    return [np.moveaxis(np.moveaxis(x, axis, 0)[part], 0, axis) for part in bounds]
 
 
 def split_gradient(x: Any, where: Any, axis: int, upstream: Any) -> Any:
@@ -131,8 +131,8 @@ def stacked(*arrays: Any, axis: int = 0) -> Any:
     first = arrays[0]
     axis %= first.ndim + 1
     result = np.empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), np.result_type(*arrays))
-    for index, each in enumerate(arrays):
-        result[(slice(None),) * axis + (index,)] = each
+    for index, array in enumerate(arrays):
+        result[(slice(None),) * axis + (index,)] = array
     return result
 
 
@@ -177,8 +177,8 @@ stack.behaviour(
 def counted(x: Any, axis: Any = None) -> int:
     axes = range(np.ndim(x)) if axis is None else (axis,) if isinstance(axis, int) else axis
     count = 1
-    for each in axes:
-        count *= np.shape(x)[each]
+    for dimension in axes:
+        count *= np.shape(x)[dimension]
     return count
 
 
@@ -193,8 +193,8 @@ size.value("python-number", lambda inputs: [3.5])
 
 
 def of_what_it_holds(context: Context, kind: str, x: Any = None) -> Callable[[], Any]:
-    asked = {"string": "twelve", "list": [1.0], "none": None}.get(kind, x)
-    return lambda: context.function(asked)
+    argument = {"string": "twelve", "list": [1.0], "none": None}.get(kind, x)
+    return lambda: context.function(argument)
 
 
 isscalar = Function(

@@ -65,7 +65,7 @@ def averaged(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = Fal
         total = np.full_like(mean, np.size(x) / np.size(mean))
     else:
         if np.shape(weights) != np.shape(x):
-            weights = np.expand_dims(weights, [each for each in range(x.ndim) if each != axis % x.ndim])
+            weights = np.expand_dims(weights, [dimension for dimension in range(x.ndim) if dimension != axis % x.ndim])
         weights = np.broadcast_to(weights, np.shape(x))
         total = weights.sum(axis=axis, keepdims=keepdims)
         mean = (x * weights).sum(axis=axis, keepdims=keepdims) / total
@@ -188,7 +188,7 @@ def matrices(inputs: Inputs, *sizes: int) -> Any:
 
 def assert_report(path_and_report: Any, subscripts: str, *operands: Any) -> None:
     """All at once, three factors for each combination of the sizes; and the larger of the two arrays from the left."""
-    i, j, k, m = (*(each.shape[0] for each in operands), operands[-1].shape[1])
+    i, j, k, m = (*(operand.shape[0] for operand in operands), operands[-1].shape[1])
     naive, largest = path_and_report
     assert naive == 3 * i * j * k * m, f"naive cost {naive}"
     assert largest == max(i * k, i * m), f"largest array {largest}"

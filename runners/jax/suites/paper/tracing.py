@@ -133,7 +133,7 @@ def name_in_program(context: Context, x: Any) -> Callable[[], Any]:
 
     def call() -> Any:
         given, own = jax.jit(context.function(sine_of_it, name="chosen_name")), jax.jit(context.function(sine_of_it))
-        texts = [each.lower(x).as_text(debug_info=True) for each in (given, own)]
+        texts = [jitted.lower(x).as_text(debug_info=True) for jitted in (given, own)]
         return ["chosen_name" in texts[0], "chosen_name" in texts[1], "sine_of_it" in texts[1], given(x)]
 
     return call
@@ -149,7 +149,7 @@ named_call.value(
     "vmap",
     lambda inputs: [inputs.normal(4, 6, 8), inputs.normal(4, 8, 3)],
     prepare=named_in_vmap,
-    reference=lambda x, weights: np.stack([layer_by_numpy(*each) for each in aligned(x, weights)]),
+    reference=lambda x, weights: np.stack([layer_by_numpy(*pair) for pair in aligned(x, weights)]),
 )
 named_call.value(
     "gradient",
@@ -176,7 +176,7 @@ def concrete_within(transform: Callable[[Any], Any]) -> Callable[..., Any]:
                 with context.function():
                     total = jnp.sum(held * 2)
                 after = jnp.sum(x)
-                seen[:] = [isinstance(each, jax.core.Tracer) for each in (total, after)]
+                seen[:] = [isinstance(value, jax.core.Tracer) for value in (total, after)]
                 return x * float(total)
 
             return [transform(body)(x), seen]

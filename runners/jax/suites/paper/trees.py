@@ -30,7 +30,7 @@ def params(inputs: Any) -> Any:
 def doubled(tree: Any) -> Any:
     """By hand, container by container."""
     dense, (scale, deep) = tree["dense"], tree["scale"]
-    return {"dense": [2 * each for each in dense], "scale": (2 * scale, {"deep": 2 * deep["deep"]})}
+    return {"dense": [2 * array for array in dense], "scale": (2 * scale, {"deep": 2 * deep["deep"]})}
 
 
 tree_map = Function(
@@ -61,7 +61,7 @@ tree_map.value(
 tree_map.value(
     "lists-as-leaves",
     lambda inputs: [{"a": [inputs.normal(3), inputs.normal(3)], "b": [inputs.normal(4)]}],
-    prepare=with_function(lambda each: each[::-1], is_leaf=lambda each: isinstance(each, list)),
+    prepare=with_function(lambda node: node[::-1], is_leaf=lambda node: isinstance(node, list)),
     reference=lambda tree: {"a": tree["a"][::-1], "b": tree["b"]},
 )
 
@@ -214,7 +214,7 @@ def passed_to_jit(context: Context, scale: Any, offset: Any, x: Any) -> Callable
 
 def mapped_over(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
     """The held arrays are its leaves: doubled in them, doubled in its result."""
-    return lambda: jax.tree_util.tree_map(lambda each: 2 * each, context.function(affine, scale, offset))(x)
+    return lambda: jax.tree_util.tree_map(lambda leaf: 2 * leaf, context.function(affine, scale, offset))(x)
 
 
 def derived(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:

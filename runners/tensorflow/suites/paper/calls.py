@@ -21,7 +21,7 @@ from runners.tensorflow.suites.paper import graphing
 def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
     *called, upstream = arguments
-    wanted = [each for each in tensors(called) if each.dtype.is_floating or each.dtype.is_complex]
+    wanted = [tensor for tensor in tensors(called) if tensor.dtype.is_floating or tensor.dtype.is_complex]
 
     def call() -> list[Any]:
         with tf.GradientTape() as tape:
@@ -44,10 +44,10 @@ def of_unknown_shapes(context: Context, *arguments: Any, **options: Any) -> Call
 
     def call(*unknown: Any) -> Any:
         following = iter(unknown)
-        given = [next(following) if isinstance(each, tf.Tensor) else each for each in arguments]
+        given = [next(following) if isinstance(argument, tf.Tensor) else argument for argument in arguments]
         return context.function(*given, **options)
 
-    shapeless = tf.function(call, input_signature=[tf.TensorSpec(None, each.dtype) for each in arrays])
+    shapeless = tf.function(call, input_signature=[tf.TensorSpec(None, array.dtype) for array in arrays])
     return context.compiled(lambda: shapeless(*arrays))
 
 
@@ -99,5 +99,5 @@ def tensors(arguments: Any) -> list[tf.Tensor]:
     if isinstance(arguments, tf.Tensor):
         return [arguments]
     if isinstance(arguments, (list, tuple)):
-        return [array for each in arguments for array in tensors(each)]
+        return [array for argument in arguments for array in tensors(argument)]
     return []

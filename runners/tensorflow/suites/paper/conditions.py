@@ -63,11 +63,11 @@ def by_a_tensor(context: Context, x: Any, y: Any) -> Callable[[], Any]:
         fed = compiled(context, chosen)
         before = len(graph.get_operations())
         constant = context.function.smart_cond(tf.constant(True), lambda: start, lambda: start - other)
-        built = [each.type for each in graph.get_operations()[before:]]
+        built = [operation.type for operation in graph.get_operations()[before:]]
     session = session_of(graph)
 
     def call() -> Any:
-        values = [fetched(session.run(fed, {**feeds, condition: each}), fed) for each in (True, False)]
+        values = [fetched(session.run(fed, {**feeds, condition: value}), fed) for value in (True, False)]
         return values, constant is start, built
 
     return call
@@ -102,7 +102,7 @@ smart_cond.behaviour(
 def constants_and_errors(context: Context, x: Any) -> Callable[[], Any]:
     def call() -> Any:
         module = context.function
-        known = [module.smart_constant_value(each) for each in (True, False, 1, 0)]
+        known = [module.smart_constant_value(value) for value in (True, False, 1, 0)]
         with own_graph(context):
             of_tensors = [module.smart_constant_value(tf.constant(False)) is not None]
             of_tensors.append(module.smart_constant_value(v1.placeholder(tf.bool, [])) is None)
@@ -112,7 +112,7 @@ def constants_and_errors(context: Context, x: Any) -> Callable[[], Any]:
             refusal(lambda: module.smart_constant_value("true")),
         ]
         case = module.smart_case([(False, lambda: x), (True, lambda: x * 3)], default=lambda: x, exclusive=True)
-        return [bool(each) for each in known], of_tensors, errors, case
+        return [bool(value) for value in known], of_tensors, errors, case
 
     return call
 
@@ -138,7 +138,7 @@ def asserting(*pairs: Callable[..., tuple[Any, Any]]) -> Prepare:
         def outcome(pair: Callable[..., tuple[Any, Any]]) -> str:
             return refusal(lambda: context.function(tester, *pair(*arrays)))
 
-        return lambda: ([outcome(each) for each in pairs], *arrays)
+        return lambda: ([outcome(pair) for pair in pairs], *arrays)
 
     return prepare
 
@@ -185,7 +185,7 @@ assert_equal.behaviour(
     raising("nothing", "AssertionError"),
     dtype="int64",
     prepare=asserting(
-        lambda x: ((x * 2).numpy().tolist(), [2 * each for each in x.numpy().tolist()]),
+        lambda x: ((x * 2).numpy().tolist(), [2 * number for number in x.numpy().tolist()]),
         lambda x: ((x * 2).numpy().tolist(), (x * 2 + 1).numpy().tolist()),
     ),
 )

@@ -55,7 +55,7 @@ class Geometry:
             return [(0, 0)] * len(self.size)
         axes = aligned(self.size, self.out, self.strides, self.spans)
         added = [max(0, (out - 1) * stride + span - size) for size, out, stride, span in axes]
-        return [(each // 2, each - each // 2) for each in added]
+        return [(total // 2, total - total // 2) for total in added]
 
     def slices(self) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
         """Each place of the kernel, and the part of the padded input that it is multiplied with."""
@@ -205,7 +205,7 @@ def sides(strides: Any) -> tuple[int, ...]:
 
 
 def enlarged(x: Array, kernel: Array, output_shape: Any, strides: Any, padding: str = "SAME") -> Array:
-    geometry = laid(np.empty([int(each) for each in output_shape]), kernel, sides(strides), padding, None)
+    geometry = laid(np.empty([int(size) for size in output_shape]), kernel, sides(strides), padding, None)
     return spread(x, kernel, geometry)
 
 

@@ -65,7 +65,8 @@ def sharded(context: Context, *columns: Any, elements: int, num_shards: int, ind
 
 def every(*columns: Array, num_shards: int, index: int, **_: Any) -> Any:
     rows = [
-        columns[0][row] if len(columns) == 1 else tuple(each[row] for each in columns) for row in range(len(columns[0]))
+        columns[0][row] if len(columns) == 1 else tuple(column[row] for column in columns)
+        for row in range(len(columns[0]))
     ]
     return these(rows[index::num_shards])
 
@@ -87,7 +88,7 @@ shard.value("bool", lambda inputs: [inputs.booleans(8, 5)], dtype="bool", elemen
 shard.value(
     "strings",
     lambda inputs: [np.array([b"bay", b"cape", b"reef", b"shoal", b"isle"])],
-    reference=lambda names, **_: these([Expected(each, "string") for each in names[1::2]]),
+    reference=lambda names, **_: these([Expected(name, "string") for name in names[1::2]]),
     elements=2,
     num_shards=2,
     index=1,
@@ -148,14 +149,14 @@ shard.value(
 
 def counted(context: Context, rows: Any, *, num_shards: int) -> Callable[[], Any]:
     return context.compiled(
-        lambda: [context.function(Slices(rows), num_shards, each).cardinality() for each in range(num_shards)]
+        lambda: [context.function(Slices(rows), num_shards, index).cardinality() for index in range(num_shards)]
     )
 
 
 shard.value(
     "cardinality",
     one_column(11, 2),
-    reference=lambda rows, *, num_shards: [np.asarray(len(rows[each::num_shards])) for each in range(num_shards)],
+    reference=lambda rows, *, num_shards: [np.asarray(len(rows[index::num_shards])) for index in range(num_shards)],
     prepare=counted,
     num_shards=4,
 )
@@ -205,7 +206,7 @@ from_list.value(
 from_list.value(
     "strings",
     lambda inputs: ["bay", "cape", "reef"],
-    reference=lambda *names, **_: these([Expected(np.asarray(each.encode()), "string") for each in names]),
+    reference=lambda *names, **_: these([Expected(np.asarray(name.encode()), "string") for name in names]),
     elements=3,
 )
 from_list.value(
@@ -215,7 +216,7 @@ from_list.value(
         [np.stack(members[start : start + 4]) * 2 for start in range(0, len(members), 4)]
     ),
     prepare=lambda context, *members, elements: context.compiled(
-        lambda: read(context.function(list(members)).map(lambda each: each * 2).batch(4), elements)
+        lambda: read(context.function(list(members)).map(lambda element: element * 2).batch(4), elements)
     ),
     elements=2,
 )

@@ -259,7 +259,7 @@ def drawn_twice(context: Context, loc: Any, scale: Any) -> Callable[[], Any]:
 
 
 def check_repeats(observed: Any, *_: Any) -> None:
-    one, again, other = (each.values for each in observed)
+    one, again, other = (leaf.values for leaf in observed)
     assert np.array_equal(one, again), "the same seed drew other numbers"
     assert not np.array_equal(one, other), "another seed drew the same numbers"
     assert len(np.unique(one)) > 60, "numbers repeat"
@@ -356,8 +356,8 @@ def used_as_parameters(context: Context, shape: Any) -> Callable[[], Any]:
 
     def call() -> Any:
         wanted = context.function([5, 6])
-        made = v1.distributions.Normal(tf.zeros(wanted["loc"]) + shape, tf.ones(wanted["scale"]))
-        return made.mean(), made.sample()
+        distribution = v1.distributions.Normal(tf.zeros(wanted["loc"]) + shape, tf.ones(wanted["scale"]))
+        return distribution.mean(), distribution.sample()
 
     return context.compiled(tf.autograph.experimental.do_not_convert(call))
 

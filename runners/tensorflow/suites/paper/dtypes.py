@@ -17,7 +17,7 @@ NUMERIC = (
 )
 
 
-def told(context: Context, *, given: Mapping[str, Any]) -> Callable[[], Any]:
+def attributes_of(context: Context, *, given: Mapping[str, Any]) -> Callable[[], Any]:
     """What it says of the type that it finds for each."""
     return lambda: {key: facts(context.function(value)) for key, value in given.items()}
 
@@ -63,7 +63,7 @@ def no_inputs(_: Any) -> Any:
 
 as_dtype = Function(
     "tf.dtypes.as_dtype",
-    prepare=told,
+    prepare=attributes_of,
     host_only="it turns a name, a number or a Python type into a description of a type; there is no array in it",
 )
 SAME = known({name: name for name in NUMERIC})
@@ -89,7 +89,7 @@ as_dtype.behaviour(
 
 
 def names_of(context: Context, *, given: Sequence[Any]) -> Callable[[], Any]:
-    return lambda: [context.function(each).name for each in given]
+    return lambda: [context.function(dtype).name for dtype in given]
 
 
 WITHOUT = ("bfloat16", "string", "resource", "variant", "qint8", "quint8", "qint32")
@@ -106,14 +106,14 @@ as_dtype.behaviour(
 
 
 def bounds(context: Context, *, names: Sequence[str]) -> Callable[[], Any]:
-    return lambda: [[context.function(each).min, context.function(each).max] for each in names]
+    return lambda: [[context.function(dtype).min, context.function(dtype).max] for dtype in names]
 
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 as_dtype.behaviour(
     "bounds-of-integers",
     no_inputs,
-    expect([[np.iinfo(each).min, np.iinfo(each).max] for each in INTEGERS]),
+    expect([[np.iinfo(dtype).min, np.iinfo(dtype).max] for dtype in INTEGERS]),
     prepare=bounds,
     names=INTEGERS,
 )
@@ -145,9 +145,9 @@ as_dtype.behaviour("relations", no_inputs, check_relations, prepare=relations)
 def unknown(context: Context, *, given: Sequence[Any]) -> Callable[[], Any]:
     def call() -> list[str]:
         found = []
-        for each in given:
+        for dtype in given:
             try:
-                found.append(context.function(each).name)
+                found.append(context.function(dtype).name)
             except TypeError:
                 found.append("TypeError")
         return found

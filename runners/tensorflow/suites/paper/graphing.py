@@ -47,13 +47,13 @@ def stand_ins(arguments: Any) -> tuple[list[Any], dict[Any, Any]]:
     """A placeholder for every array among the arguments, and what to feed for them."""
     feeds: dict[Any, Any] = {}
     tensors = []
-    for each in arguments:
-        if isinstance(each, tf.Tensor):
-            placeholder = v1.placeholder(each.dtype, each.shape)
-            feeds[placeholder] = host(each)
+    for argument in arguments:
+        if isinstance(argument, tf.Tensor):
+            placeholder = v1.placeholder(argument.dtype, argument.shape)
+            feeds[placeholder] = host(argument)
             tensors.append(placeholder)
         else:
-            tensors.append(each)
+            tensors.append(argument)
     return tensors, feeds
 
 

@@ -31,7 +31,11 @@ def built_within(context: Context, x: Any, w: Any) -> Callable[[], Any]:
             end = tf.nn.relu(tf.matmul(start, weights))
             owned = entered is graph and tf.compat.v1.get_default_graph() is graph and end.graph is graph
         with session_of(graph) as session:
-            return owned, [each.type for each in graph.get_operations()], fetched(session.run(end, feeds), end)
+            return (
+                owned,
+                [operation.type for operation in graph.get_operations()],
+                fetched(session.run(end, feeds), end),
+            )
 
     return call
 
@@ -154,9 +158,9 @@ def collecting(build: Callable[..., Any]) -> Callable[..., Any]:
         def call() -> Any:
             with own_graph(context) as graph:
                 (start,), feeds = stand_ins([x])
-                told, found = build(context.function, start)
+                findings, found = build(context.function, start)
             with initialised(graph) as session:
-                return told, fetched(session.run(found, feeds), found)
+                return findings, fetched(session.run(found, feeds), found)
 
         return call
 
@@ -170,8 +174,8 @@ def added(get: Any, x: Any) -> Any:
 
 
 def check_added(observed: Any, x: Array) -> None:
-    told, (one, other) = observed
-    assert told == [2, 1, []], told
+    findings, (one, other) = observed
+    assert findings == [2, 1, []], findings
     same(one, x * 2)
     same(other, x - 1)
 
@@ -181,8 +185,8 @@ def variables_in_order(get: Any, x: Any) -> Any:
     v1.get_variable("fixed", initializer=tf.zeros([4]) + 2, trainable=False, use_resource=True)
     v1.get_variable("last", initializer=tf.zeros([4]) + 3, use_resource=True)
     keys = v1.GraphKeys
-    names = [[each.op.name for each in get(key)] for key in (keys.GLOBAL_VARIABLES, keys.TRAINABLE_VARIABLES)]
-    return names, [each.read_value() * x for each in get(keys.TRAINABLE_VARIABLES)]
+    names = [[variable.op.name for variable in get(key)] for key in (keys.GLOBAL_VARIABLES, keys.TRAINABLE_VARIABLES)]
+    return names, [variable.read_value() * x for variable in get(keys.TRAINABLE_VARIABLES)]
 
 
 def check_variables(observed: Any, x: Array) -> None:
@@ -200,8 +204,8 @@ def losses(get: Any, x: Any) -> Any:
 
 
 def check_losses(observed: Any, x: Array) -> None:
-    told, (one, total) = observed
-    assert told == [2, 1], told
+    counts, (one, total) = observed
+    assert counts == [2, 1], counts
     same(one, abs(x).mean())
     same(total, abs(x).mean() + (x * x).mean())
 
@@ -210,15 +214,17 @@ def by_scope(get: Any, x: Any) -> Any:
     for scope in ("left", "right", "lefthand"):
         with tf.name_scope(scope):
             v1.add_to_collection("all", tf.multiply(x, 2, name="twice"))
-    told = [[each.op.name for each in get("all", scope)] for scope in (None, "left", "left/", ".*hand", "twice")]
-    return told, get("all", "right")
+    names = [
+        [variable.op.name for variable in get("all", scope)] for scope in (None, "left", "left/", ".*hand", "twice")
+    ]
+    return names, get("all", "right")
 
 
 def check_scope(observed: Any, x: Array) -> None:
-    told, (found,) = observed
+    names, (found,) = observed
     everywhere = ["left/twice", "right/twice", "lefthand/twice"]
     # The scope is a regular expression that must fit from the name's beginning.
-    assert told == [everywhere, ["left/twice", "lefthand/twice"], ["left/twice"], ["lefthand/twice"], []], told
+    assert names == [everywhere, ["left/twice", "lefthand/twice"], ["left/twice"], ["lefthand/twice"], []], names
     same(found, 2 * x)
 
 
@@ -231,8 +237,8 @@ def copied(get: Any, x: Any) -> Any:
 
 
 def check_copied(observed: Any, x: Array) -> None:
-    told, (one, other) = observed
-    assert told == [1, 2], f"a copy and the list itself were changed: {told}"
+    counts, (one, other) = observed
+    assert counts == [1, 2], f"a copy and the list itself were changed: {counts}"
     same(one, x + 1)
     same(other, x + 2)
 

@@ -36,8 +36,8 @@ def drive(session: Any, hook: Any, fetches: Any, feeds: Any, steps: int) -> list
     run_context = v1.train.SessionRunContext(v1.train.SessionRunArgs(fetches), session)
     stopping = []
     for _ in range(steps):
-        asked = hook.before_run(run_context)
-        wanted = {"own": fetches, "asked": asked.fetches} if asked else {"own": fetches}
+        arguments = hook.before_run(run_context)
+        wanted = {"own": fetches, "asked": arguments.fetches} if arguments else {"own": fetches}
         results = session.run(wanted, feeds)
         values = v1.train.SessionRunValues(results=results.get("asked"), options=None, run_metadata=None)
         hook.after_run(run_context, values)
@@ -66,7 +66,7 @@ def checkpoints() -> Iterator[str]:
 
 def kept(folder: str) -> dict[int, Any]:
     """The total in every checkpoint of a folder, by its step."""
-    steps = sorted(int(each.name.split("-")[1].removesuffix(".index")) for each in Path(folder).glob("*.index"))
+    steps = sorted(int(file.name.split("-")[1].removesuffix(".index")) for file in Path(folder).glob("*.index"))
     found = {}
     for step in steps:
         reader = tf.train.load_checkpoint(f"{folder}/model.ckpt-{step}")
@@ -119,24 +119,24 @@ saver_hook.behaviour(
 
 
 class Listener(v1.train.CheckpointSaverListener):  # type: ignore[misc]
-    """Notes what it is told, and asks to stop at a step."""
+    """Records its calls, and asks to stop at a step."""
 
     def __init__(self, last: int) -> None:
         self.last = last
-        self.told: list[list[Any]] = []
+        self.calls: list[list[Any]] = []
 
     def begin(self) -> None:
-        self.told.append(["begin"])
+        self.calls.append(["begin"])
 
     def before_save(self, session: Any, global_step_value: Any) -> None:
-        self.told.append(["before", int(global_step_value)])
+        self.calls.append(["before", int(global_step_value)])
 
     def after_save(self, session: Any, global_step_value: Any) -> bool:
-        self.told.append(["after", int(global_step_value)])
+        self.calls.append(["after", int(global_step_value)])
         return bool(global_step_value == self.last)
 
     def end(self, session: Any, global_step_value: Any) -> None:
-        self.told.append(["end", int(global_step_value)])
+        self.calls.append(["end", int(global_step_value)])
 
 
 def listened(context: Context, x: Any) -> Callable[[], Any]:
@@ -152,8 +152,8 @@ def listened(context: Context, x: Any) -> Callable[[], Any]:
             with initialised(graph, feeds) as session:
                 hook.after_create_session(session, None)
                 stopping = drive(session, hook, update, feeds, 3)
-            names = sorted(each.name for each in Path(folder).glob("other-*.index"))
-            return listener.told, stopping, names, Path(folder, "graph.pbtxt").exists()
+            names = sorted(file.name for file in Path(folder).glob("other-*.index"))
+            return listener.calls, stopping, names, Path(folder, "graph.pbtxt").exists()
 
     return call
 
@@ -242,7 +242,7 @@ def logging_tensors(context: Context, x: Any, *, steps: int, **options: Any) -> 
         seen: list[dict[str, Any]] = []
 
         def formatter(values: Any) -> str:
-            seen.append({key: each.tolist() for key, each in values.items()})
+            seen.append({key: value.tolist() for key, value in values.items()})
             return "seen"
 
         with own_graph(context) as graph:
@@ -254,8 +254,8 @@ def logging_tensors(context: Context, x: Any, *, steps: int, **options: Any) -> 
                 # Asked before each step and not with it, so that the total is that of before.
                 for _ in range(steps):
                     run_context = v1.train.SessionRunContext(v1.train.SessionRunArgs(update), session)
-                    asked = hook.before_run(run_context)
-                    results = session.run(asked.fetches, feeds) if asked else None
+                    arguments = hook.before_run(run_context)
+                    results = session.run(arguments.fetches, feeds) if arguments else None
                     session.run(update, feeds)
                     hook.after_run(run_context, v1.train.SessionRunValues(results, None, None))
         return seen
@@ -339,7 +339,7 @@ def in_the_log(context: Context, x: Any) -> Callable[[], Any]:
                 drive(session, often, update, {}, 3)
                 between = len(lines)
                 drive(session, last, update, {}, 2)
-        return [each.split(" (")[0] for each in lines], between, x * 2
+        return [line.split(" (")[0] for line in lines], between, x * 2
 
     return call
 

@@ -93,7 +93,7 @@ numpy_function.value(
     "strings",
     lambda inputs: [np.array([b"bay", b"cape", b"reef"])],
     reference=lambda names: Expected(np.array([b"BAY", b"CAPE", b"REEF"]), "string"),
-    prepare=within(lambda names: np.array([each.upper() for each in names], object), tf.string, traced=True),
+    prepare=within(lambda names: np.array([name.upper() for name in names], object), tf.string, traced=True),
 )
 numpy_function.value(
     "not-stateful",

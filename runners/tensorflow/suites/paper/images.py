@@ -65,7 +65,7 @@ def boxed(images: Array, boxes: Array, colors: Any) -> Array:
         for number, box in enumerate(corners.astype("float32")):
             color = table[number % len(table), :channels]
             top, left, bottom, right = (
-                int(each * np.float32(size - 1)) for each, size in aligned(box, (height, width) * 2)
+                int(edge * np.float32(size - 1)) for edge, size in aligned(box, (height, width) * 2)
             )
             rows = slice(max(top, 0), min(bottom, height - 1) + 1)
             columns = slice(max(left, 0), min(right, width - 1) + 1)

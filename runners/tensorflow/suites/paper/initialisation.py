@@ -40,7 +40,7 @@ def initialising(build: Callable[..., Any]) -> Prepare:
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
             tensors, feeds = stand_ins(arguments)
-            reads = [each.read_value() for each in build(*tensors, **options)]
+            reads = [variable.read_value() for variable in build(*tensors, **options)]
             start = context.function()
         session = session_of(graph)
 
@@ -66,7 +66,7 @@ def filled_reference() -> Any:
 
 
 def check_filled(kind: str) -> Check:
-    return matching(lambda: [Expected(each, kind) for each in filled_reference()], kind)
+    return matching(lambda: [Expected(array, kind) for array in filled_reference()], kind)
 
 
 for kind in ("float32", "float64", "float16", "bfloat16", "complex64", "int32", "int64"):
@@ -139,8 +139,8 @@ def orthogonal() -> Any:
 
 
 def check_orthogonal(observed: Any) -> None:
-    for each in observed:
-        product = each.values @ each.values.T
+    for leaf in observed:
+        product = leaf.values @ leaf.values.T
         np.testing.assert_allclose(product, np.eye(len(product)), atol=1e-4)
     assert abs(observed[0].values - np.eye(16)).max() > 0.1, "the identity was drawn"
 
@@ -202,25 +202,25 @@ initializer.behaviour(
 is_initialized = Function("tf.compat.v1.is_variable_initialized")
 
 
-def asked(resource: bool) -> Prepare:
+def asking_for_values(resource: bool) -> Prepare:
     """Of three variables the second alone has its value."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
             (start,), feeds = stand_ins([x])
             held = [v1.get_variable(name, initializer=start, use_resource=resource) for name in ("a", "b", "c")]
-            asked = [context.function(each) for each in held]
+            answers = [context.function(variable) for variable in held]
             sums = held[1] + start
             first = held[1].initializer
         session = session_of(graph)
         session.run(first, feeds)
-        return lambda: fetched(session.run([*asked, sums], feeds), [*asked, sums])
+        return lambda: fetched(session.run([*answers, sums], feeds), [*answers, sums])
 
     return prepare
 
 
 def one_of_three(x: Array) -> Any:
-    return [*(np.asarray(each) for each in (False, True, False)), 2 * x]
+    return [*(np.asarray(answer) for answer in (False, True, False)), 2 * x]
 
 
 def all_of_them(context: Context, x: Any) -> Callable[[], Any]:
@@ -240,13 +240,23 @@ def all_of_them(context: Context, x: Any) -> Callable[[], Any]:
 
 
 is_initialized.value(
-    "one-of-three", lambda inputs: [inputs.normal(64, 64)], reference=one_of_three, prepare=asked(resource=True)
+    "one-of-three",
+    lambda inputs: [inputs.normal(64, 64)],
+    reference=one_of_three,
+    prepare=asking_for_values(resource=True),
 )
 is_initialized.value(
-    "references-of-old", lambda inputs: [inputs.normal(4, 3)], reference=one_of_three, prepare=asked(resource=False)
+    "references-of-old",
+    lambda inputs: [inputs.normal(4, 3)],
+    reference=one_of_three,
+    prepare=asking_for_values(resource=False),
 )
 is_initialized.value(
-    "int64", lambda inputs: [inputs.integers(4)], dtype="int64", reference=one_of_three, prepare=asked(resource=True)
+    "int64",
+    lambda inputs: [inputs.integers(4)],
+    dtype="int64",
+    reference=one_of_three,
+    prepare=asking_for_values(resource=True),
 )
 is_initialized.value(
     "before-and-after",

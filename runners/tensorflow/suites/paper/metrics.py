@@ -30,7 +30,7 @@ def updated_twice(context: Context, labels: Any, predictions: Any, *weights: Any
     def call() -> Any:
         session.run(start)
         values = [session.run(value), session.run(update, feeds), session.run(update, turned), session.run(value)]
-        return [fetched(each, value) for each in values]
+        return [fetched(array, value) for array in values]
 
     return call
 
@@ -45,7 +45,7 @@ def right_share(labels: Array, predictions: Array, weights: Any = 1.0) -> Any:
             total += float(spread[place]) * bool(labels[place] == guesses[place])
             count += float(spread[place])
         shares.append(total / count if count else 0.0)
-    return [Expected(each, "float32") for each in [*shares, shares[-1]]]
+    return [Expected(share, "float32") for share in [*shares, shares[-1]]]
 
 
 def classes(*shape: int, dtype: str = "int64", kinds: int = 3) -> Callable[[Inputs], Any]:

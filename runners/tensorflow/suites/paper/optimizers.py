@@ -26,14 +26,14 @@ def stepped(
     context: Context, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
 ) -> Callable[[], Any]:
     """One step for each entry of ``gradients``; the variables are the optimizer's before the clock runs."""
-    variables = [Variable(each, dtype=each.dtype.name) for each in values]
+    variables = [Variable(value, dtype=value.dtype.name) for value in values]
     optimizer = context.function(**options)
     optimizer.build(variables)
 
     def call() -> Any:
         for of_step in gradients:
             optimizer.apply_gradients(aligned(of_step, variables))
-        return [tf.convert_to_tensor(each) for each in variables]
+        return [tf.convert_to_tensor(variable) for variable in variables]
 
     return context.compiled(call)
 
@@ -50,11 +50,11 @@ def trimmed(
 ) -> list[Array]:
     """No gradient, no element, or not all of them together, larger than so."""
     if clipnorm is not None:
-        return [each * min(1.0, clipnorm / np.linalg.norm(each)) for each in gradients]
+        return [gradient * min(1.0, clipnorm / np.linalg.norm(gradient)) for gradient in gradients]
     if global_clipnorm is not None:
-        together = np.sqrt(sum((each**2).sum() for each in gradients))
-        return [each * min(1.0, global_clipnorm / together) for each in gradients]
-    return [each if clipvalue is None else np.clip(each, -clipvalue, clipvalue) for each in gradients]
+        together = np.sqrt(sum((gradient**2).sum() for gradient in gradients))
+        return [gradient * min(1.0, global_clipnorm / together) for gradient in gradients]
+    return [gradient if clipvalue is None else np.clip(gradient, -clipvalue, clipvalue) for gradient in gradients]
 
 
 def adadelta_reference(
@@ -70,8 +70,8 @@ def adadelta_reference(
     global_clipnorm: float | None = None,
 ) -> list[Array]:
     """Zeiler's algorithm 1, its step times a learning rate; weights decay before, apart from the gradient."""
-    values = [each.copy() for each in values]
-    squares, steps = ([np.zeros(each.shape) for each in values] for _ in range(2))
+    values = [value.copy() for value in values]
+    squares, steps = ([np.zeros(value.shape) for value in values] for _ in range(2))
     for of_step in gradients:
         for place, gradient in enumerate(trimmed(of_step, clipnorm, clipvalue, global_clipnorm)):
             if weight_decay is not None:
@@ -122,10 +122,10 @@ def resumed(
     context: Context, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
 ) -> Callable[[], Any]:
     """Each step by a new optimizer, which takes up what the last one had kept."""
-    variables = [Variable(each, dtype=each.dtype.name) for each in values]
+    variables = [Variable(value, dtype=value.dtype.name) for value in values]
     optimizers = [context.function(**options) for _ in gradients]
-    for each in optimizers:
-        each.build(variables)
+    for optimizer in optimizers:
+        optimizer.build(variables)
 
     def call() -> Any:
         for number, of_step in enumerate(gradients):
@@ -133,7 +133,7 @@ def resumed(
                 for new, old in aligned(optimizers[number].variables, optimizers[number - 1].variables):
                     new.assign(old)
             optimizers[number].apply_gradients(aligned(of_step, variables))
-        return [tf.convert_to_tensor(each) for each in variables]
+        return [tf.convert_to_tensor(variable) for variable in variables]
 
     return context.compiled(call)
 

@@ -26,7 +26,7 @@ def feature(values: Any) -> Any:
 
 def message(context: Mapping[str, Any], frames: Mapping[str, Any]) -> Array:
     """A SequenceExample: one feature to a name, and a list of features to a name."""
-    lists = {name: tf.train.FeatureList(feature=[feature(each) for each in rows]) for name, rows in frames.items()}
+    lists = {name: tf.train.FeatureList(feature=[feature(row) for row in rows]) for name, rows in frames.items()}
     example = tf.train.SequenceExample(
         context=tf.train.Features(feature={name: feature(values) for name, values in context.items()}),
         feature_lists=tf.train.FeatureLists(feature_list=lists),
@@ -41,7 +41,7 @@ def parsed(context: Context, serialised: Any, *_: Any, **features: Any) -> Calla
 
 def sparse(rows: Sequence[Any]) -> dict[str, Array]:
     """A SparseTensor of rows of any length."""
-    lengths = [len(each) for each in rows]
+    lengths = [len(values) for values in rows]
     places = [[row, column] for row, length in enumerate(lengths) for column in range(length)]
     return {
         "indices": np.array(places, "int64").reshape(-1, 2),
@@ -174,9 +174,9 @@ parse.value(
 def failing(context: Context, *messages: Any, **features: Any) -> Callable[[], Any]:
     def call() -> list[str]:
         found = []
-        for each in messages:
+        for serialised in messages:
             try:
-                parsed(context, each, example_name="the log", **features)()
+                parsed(context, serialised, example_name="the log", **features)()
             except tf.errors.InvalidArgumentError as error:
                 if "XLA" in error.message:
                     # Not the message is refused, but to compile anything that parses it.

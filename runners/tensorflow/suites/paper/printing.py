@@ -40,7 +40,7 @@ def shown(values: Array, summarize: int = 3, indent: int = 1) -> str:
     """An array as ``tf.print`` writes it: the first and last few of every axis."""
     if values.ndim == 0:
         return f"{values.item():g}" if values.dtype.kind == "f" else str(int(values))
-    parts = [shown(each, summarize, indent + 1) for each in values]
+    parts = [shown(value, summarize, indent + 1) for value in values]
     if 0 <= 2 * summarize < len(parts):
         parts = [*parts[:summarize], "...", *parts[len(parts) - summarize :]]
     return "[" + (" " if values.ndim == 1 else "\n" * (values.ndim - 1) + " " * indent).join(parts) + "]"
@@ -154,7 +154,7 @@ def flushed(context: Context, *, how: str) -> Callable[[], Any]:
 
 
 def _written(folder: str) -> bool:
-    return any(b"soundings" in each.read_bytes() for each in Path(folder).iterdir())
+    return any(b"soundings" in file.read_bytes() for file in Path(folder).iterdir())
 
 
 def check_flushed(observed: Any, **_: Any) -> None:

@@ -53,8 +53,8 @@ def cut_rows(count: int, *shape: int) -> Callable[[Inputs], Any]:
     return arguments
 
 
-def cut(made: Callable[[Inputs], Any], lengths: Sequence[int]) -> Callable[[Inputs], Any]:
-    return lambda inputs: [made(inputs), np.array(lengths)]
+def cut(make: Callable[[Inputs], Any], lengths: Sequence[int]) -> Callable[[Inputs], Any]:
+    return lambda inputs: [make(inputs), np.array(lengths)]
 
 
 ragged_batch = Function("tf.data.experimental.dense_to_ragged_batch", ragged_reference, ragged)
@@ -176,12 +176,12 @@ ragged_batch.value(
     cut_rows(32, 64),
     reference=lambda rows, lengths, *, batch_size, elements: [
         np.array([row[:length].sum() for row, length in aligned(rows[here], lengths[here])])
-        for here in (slice(batch_size * each, batch_size * (each + 1)) for each in range(elements))
+        for here in (slice(batch_size * number, batch_size * (number + 1)) for number in range(elements))
     ],
     prepare=lambda context, rows, lengths, *, elements, batch_size: context.compiled(
         lambda: [
-            tf.reduce_sum(each, axis=1)
-            for each in read(
+            tf.reduce_sum(batch, axis=1)
+            for batch in read(
                 Slices((rows, lengths)).map(lambda row, length: row[:length]).apply(context.function(batch_size)),
                 elements,
             )["elements"]

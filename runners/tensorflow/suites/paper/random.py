@@ -34,7 +34,7 @@ def drawn(observed: Any, shape: Sequence[int], dtype: str) -> Any:
 def distributed(values: Any, distribution: Any) -> None:
     """Mean and variance, Kolmogorov and Smirnov's test, and that no draw tells of the next."""
     count = values.size
-    mean, variance, kurtosis = (float(each) for each in distribution.stats("mvk"))
+    mean, variance, kurtosis = (float(moment) for moment in distribution.stats("mvk"))
     margin = SIGMAS * np.sqrt(variance / count)
     assert abs(values.mean() - mean) < margin, f"the mean is {values.mean():.5g}, expected {mean:.5g} ± {margin:.2g}"
     margin = SIGMAS * variance * np.sqrt((kurtosis + 2) / count)
@@ -48,7 +48,7 @@ def distributed(values: Any, distribution: Any) -> None:
 
 def gamma_drawn(observed: Any, shape: Any, alpha: Any, beta: Any = None, *, dtype: str = "float32", **_: Any) -> None:
     alphas, betas = np.broadcast_arrays(np.asarray(alpha, float), 1.0 if beta is None else np.asarray(beta, float))
-    values = drawn(observed, (*(int(each) for each in np.atleast_1d(shape)), *alphas.shape), dtype)
+    values = drawn(observed, (*(int(size) for size in np.atleast_1d(shape)), *alphas.shape), dtype)
     assert (values >= 0).all(), "a gamma variable is never negative"
     for place in np.ndindex(alphas.shape):
         distributed(values[(..., *place)], stats.gamma(alphas[place], scale=1 / betas[place]))
@@ -128,7 +128,7 @@ def from_seeds(context: Context, *arguments: Any, seeds: Sequence[int], **option
 
 
 def repeated(observed: Any, *_: Any, **__: Any) -> None:
-    one, other, third = (each.values for each in observed)
+    one, other, third = (leaf.values for leaf in observed)
     assert np.array_equal(one, other), "the same seed drew other numbers"
     assert not np.array_equal(one, third), "another seed drew the same numbers"
 
@@ -138,7 +138,7 @@ def two_draws(context: Context, *arguments: Any) -> Callable[[], Any]:
 
 
 def unlike(observed: Any, *_: Any) -> None:
-    one, other = (each.values for each in observed)
+    one, other = (leaf.values for leaf in observed)
     correlation = np.corrcoef(one.ravel(), other.ravel())[0, 1]
     assert abs(correlation) < SIGMAS / np.sqrt(one.size), f"two draws correlate: {correlation:.3g}"
 
@@ -170,7 +170,7 @@ def by_rate(context: Context, alpha: Any, beta: Any) -> Callable[[], Any]:
 
 
 def by_rate_right(observed: Any, alpha: Any, beta: Any) -> None:
-    values, by_alpha, by_beta = (each.values.astype("float64") for each in observed)
+    values, by_alpha, by_beta = (leaf.values.astype("float64") for leaf in observed)
     np.testing.assert_allclose(by_beta, -values.sum(0) / beta, rtol=1e-3)
     # A gamma variable's mean is alpha over beta, so this mean's derivative is one over beta.
     np.testing.assert_allclose(by_alpha / len(values), 1 / beta, rtol=0.15)

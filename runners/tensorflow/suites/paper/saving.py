@@ -35,7 +35,7 @@ def loaded(folder: str, feeds: dict[str, Any]) -> dict[str, Any]:
         model = v1.saved_model.load(session, ["serve"], folder)
         signature = model.signature_def["serving_default"]
         given = {signature.inputs[key].name: value for key, value in feeds.items()}
-        found = session.run({key: each.name for key, each in signature.outputs.items()}, given)
+        found = session.run({key: tensor.name for key, tensor in signature.outputs.items()}, given)
     return {key: value.tolist() for key, value in found.items()}
 
 
@@ -123,7 +123,7 @@ def refused(context: Context, x: Any) -> Callable[[], Any]:
                 return refusal(lambda: context.function(session, f"{folder}/{where}", {"x": given}, {"y": output}))
 
             names = [save(bare, "bare"), save(ready, "model"), save(ready, "model")]
-            files = sorted(each.name for each in Path(folder, "model").iterdir())
+            files = sorted(file.name for file in Path(folder, "model").iterdir())
         return names, files, x * 2
 
     return call
@@ -276,7 +276,7 @@ def of_lines(context: Context, lines: Any) -> Callable[[], Any]:
         graph, names, state, operations = reading(context, v1.TextLineReader)
         with tempfile.TemporaryDirectory() as folder, session_of(graph) as session:
             path = Path(folder, "lines")
-            path.write_text("".join(f"{each}\n" for each in lines))
+            path.write_text("".join(f"{line}\n" for line in lines))
             session.run(operations["fill"], {names: [str(path)] * 2})
             read = [session.run(operations["read"]).decode()]
             refused = [

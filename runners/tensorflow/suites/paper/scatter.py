@@ -204,8 +204,8 @@ def of_sparse(context: Context, one: Any, indices: Any, values: Any) -> Callable
 def common_to_sparse(one: Array, indices: Array, values: Array) -> Any:
     chosen = [set(values[indices[:, 0] == row]) & set(one[row]) for row in range(len(one))]
     return {
-        "indices": np.array([(row, at) for row, each in enumerate(chosen) for at in range(len(each))], "int64"),
-        "values": np.array([value for each in chosen for value in sorted(each)], one.dtype),
+        "indices": np.array([(row, at) for row, columns in enumerate(chosen) for at in range(len(columns))], "int64"),
+        "values": np.array([value for columns in chosen for value in sorted(columns)], one.dtype),
         "shape": np.array([len(one), max(map(len, chosen))], "int64"),
     }
 

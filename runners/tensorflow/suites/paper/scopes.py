@@ -30,9 +30,9 @@ def scoping(build: Callable[..., Any]) -> Prepare:
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
             (start,), feeds = stand_ins([x])
-            told, tensors = build(context.function, start)
+            findings, tensors = build(context.function, start)
         session = initialised(graph, feeds)
-        return lambda: (told, fetched(session.run(tensors, feeds), tensors))
+        return lambda: (findings, fetched(session.run(tensors, feeds), tensors))
 
     return prepare
 
@@ -60,7 +60,7 @@ def reused(variable_scope: Any, x: Any) -> Any:
         again = refusal(layer)
     with variable_scope("layer", reuse=True):
         unknown = refusal(lambda: new_variable("unknown", tf.ones_initializer()))
-    names = [each.op.name for each in v1.global_variables()]
+    names = [variable.op.name for variable in v1.global_variables()]
     return [names, again, unknown], [first, second, third]
 
 
@@ -85,7 +85,7 @@ def made_unique(variable_scope: Any, x: Any) -> Any:
             held.append(new_variable("bias", tf.ones_initializer(), 3))
     with variable_scope("given", default_name="layer") as entered:
         held.append(new_variable("bias", tf.ones_initializer(), 3))
-    return [[each.op.name for each in held], entered.name], [x + held[0] + held[1] + held[2]]
+    return [[variable.op.name for variable in held], entered.name], [x + held[0] + held[1] + held[2]]
 
 
 def with_a_getter(variable_scope: Any, x: Any) -> Any:

@@ -416,9 +416,9 @@ def traced(context: Context, x: Any) -> Callable[[], Any]:
     options = v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE)
 
     def call() -> Any:
-        told = v1.RunMetadata()
-        result = fetched(context.function(session, end, feeds, options=options, run_metadata=told), end)
-        ran = [(node.node_name, each.device) for each in told.step_stats.dev_stats for node in each.node_stats]
+        metadata = v1.RunMetadata()
+        result = fetched(context.function(session, end, feeds, options=options, run_metadata=metadata), end)
+        ran = [(node.node_name, stats.device) for stats in metadata.step_stats.dev_stats for node in stats.node_stats]
         return [device for name, device in ran if name.startswith("product")], context.device, result
 
     return call
@@ -427,7 +427,7 @@ def traced(context: Context, x: Any) -> Callable[[], Any]:
 def check_traced(observed: Any, x: Any) -> None:
     devices, wanted, result = observed
     assert devices, "the product does not show"
-    assert all(each.endswith(wanted) for each in devices), f"the product ran on {devices}"
+    assert all(device.endswith(wanted) for device in devices), f"the product ran on {devices}"
     same(result, x @ x)
 
 

@@ -42,8 +42,8 @@ def reshaped(x: Any, shape: Any) -> Any:
 reshape = Function("tf.reshape", reshaped)
 
 
-def reshaping(name: str, made: Callable[[Inputs], Any], shape: Any, **options: Any) -> None:
-    reshape.value(name, lambda inputs: [made(inputs), shape], tolerance=EXACT, **options)
+def reshaping(name: str, make: Callable[[Inputs], Any], shape: Any, **options: Any) -> None:
+    reshape.value(name, lambda inputs: [make(inputs), shape], tolerance=EXACT, **options)
 
 
 reshaping("float32-256x256", lambda inputs: inputs.normal(256, 256), [64, 1024])
@@ -89,10 +89,10 @@ for name, shape in {
 
 def to_batch(x: Any, block_shape: Any, paddings: Any) -> Any:
     """Pad, then every block's element ``(i, j, …)`` goes to the batch number that its place in the block is."""
-    block = [int(each) for each in np.atleast_1d(block_shape)]
+    block = [int(size) for size in np.atleast_1d(block_shape)]
     axes = len(block)
     rest = [(0, 0)] * (x.ndim - 1 - axes)
-    padded = np.pad(x, [(0, 0), *(tuple(int(side) for side in each) for each in paddings), *rest])
+    padded = np.pad(x, [(0, 0), *(tuple(int(side) for side in sides) for sides in paddings), *rest])
     batches = []
     for offset in np.ndindex(*block):
         batches.append(padded[(slice(None), *(slice(at, None, by) for at, by in aligned(offset, block)))])
@@ -112,8 +112,8 @@ NONE = [[0, 0], [0, 0]]
 space_to_batch = Function("tf.nn.space_to_batch", to_batch)
 
 
-def batching(name: str, made: Callable[[Inputs], Any], block: Any, paddings: Any, **options: Any) -> None:
-    space_to_batch.value(name, lambda inputs: [made(inputs), block, paddings], tolerance=EXACT, **options)
+def batching(name: str, make: Callable[[Inputs], Any], block: Any, paddings: Any, **options: Any) -> None:
+    space_to_batch.value(name, lambda inputs: [make(inputs), block, paddings], tolerance=EXACT, **options)
 
 
 batching("float32-8x32x32x8", lambda inputs: inputs.normal(8, 32, 32, 8), [2, 2], NONE)

@@ -25,7 +25,7 @@ def shuffled(
 
 
 def orders(observed: Any) -> list[Array]:
-    return [each["elements"][0].values for each in observed]
+    return [batch["elements"][0].values for batch in observed]
 
 
 def check_epochs(observed: Any, *, size: int, elements: int, buffer_size: int, count: int = -1, **_: Any) -> None:
@@ -85,7 +85,7 @@ def seeded(context: Context, *, seeds: Sequence[int], size: int) -> Callable[[],
 
     def call() -> Any:
         pipelines = [tf.data.Dataset.range(size).apply(context.function(size, count=1, seed=seed)) for seed in seeds]
-        return [read(each.batch(size), 1) for each in pipelines]
+        return [read(pipeline.batch(size), 1) for pipeline in pipelines]
 
     return context.compiled(call)
 

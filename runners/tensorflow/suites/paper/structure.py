@@ -133,7 +133,7 @@ def mapping(change: Callable[..., Any], build: Callable[..., Any], *others: Call
     """``change`` over what ``build`` and ``others`` make of the arrays."""
 
     def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
-        structures = [each(*arrays) for each in (build, *others)]
+        structures = [builder(*arrays) for builder in (build, *others)]
         return lambda: context.function(change, *structures)
 
     return prepare
@@ -147,7 +147,7 @@ map_structure.value(
     "nested-64x64",
     lambda inputs: [inputs.normal(64, 64), inputs.normal(32)],
     reference=lambda x, y: {"b": [2 * x, (2 * y, {"deep": 2 * x})], "a": (2 * y, 2 * x)},
-    prepare=mapping(lambda each: each * 2, nested),
+    prepare=mapping(lambda leaf: leaf * 2, nested),
 )
 map_structure.value(
     "two-structures",
@@ -159,13 +159,13 @@ map_structure.value(
     "one-array-is-a-structure",
     lambda inputs: [inputs.normal(4, 3)],
     reference=lambda x: x + 1,
-    prepare=mapping(lambda each: each + 1, lambda x: x),
+    prepare=mapping(lambda leaf: leaf + 1, lambda x: x),
 )
 map_structure.value(
     "plain-values",
     lambda inputs: [[1, 2], 3],
     reference=lambda x, y: {"numbers": [1, 4], "more": (9,)},
-    prepare=mapping(lambda each: each * each, lambda x, y: {"numbers": x, "more": (y,)}),
+    prepare=mapping(lambda leaf: leaf * leaf, lambda x, y: {"numbers": x, "more": (y,)}),
 )
 
 

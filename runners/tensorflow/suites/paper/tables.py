@@ -31,7 +31,7 @@ def looked_up(
 
 def answers(keys: Array, values: Array, queries: Array, *, default: Any, **_: Any) -> Any:
     known = dict(aligned(keys.tolist(), values.tolist()))
-    found = np.array([known.get(each, default) for each in queries.reshape(-1).tolist()]).reshape(queries.shape)
+    found = np.array([known.get(query, default) for query in queries.reshape(-1).tolist()]).reshape(queries.shape)
     return Expected(found, "string") if values.dtype.kind == "S" else found.astype(values.dtype)
 
 
@@ -108,7 +108,7 @@ table.value(
 def sized(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
     def call() -> Any:
         filled = tf.lookup.StaticHashTable(context.function(keys, values), -1.0)
-        return filled.size(), sorted(aligned(*(each.numpy().tolist() for each in filled.export())))
+        return filled.size(), sorted(aligned(*(tensor.numpy().tolist() for tensor in filled.export())))
 
     return call
 
@@ -135,7 +135,7 @@ def vocabulary(context: Context, keys: Any, values: Any, queries: Any, *, bucket
 def check_vocabulary(observed: Any, keys: Array, values: Array, queries: Array, *, buckets: int) -> None:
     ids = observed.values
     known = np.isin(queries, keys)
-    assert np.array_equal(ids[known], [values[list(keys).index(each)] for each in queries[known]]), "a known word's id"
+    assert np.array_equal(ids[known], [values[list(keys).index(word)] for word in queries[known]]), "a known word's id"
     assert ((ids[~known] >= len(keys)) & (ids[~known] < len(keys) + buckets)).all(), "unknown words have other ids"
     assert len(set(ids[~known].tolist())) > 1, "all unknown words fell into one bucket"
 
@@ -145,7 +145,7 @@ table.behaviour(
     lambda inputs: [
         HARBOURS,
         np.array([4, 2, 0, 1, 3]),
-        np.array([b"Palma", *(f"rock {each}".encode() for each in range(30)), b"Genoa"]),
+        np.array([b"Palma", *(f"rock {number}".encode() for number in range(30)), b"Genoa"]),
     ],
     check_vocabulary,
     prepare=vocabulary,
@@ -180,7 +180,7 @@ def refused(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
         lambda: tf.lookup.StaticHashTable(context.function(keys, values), "none"),
         lambda: tf.lookup.StaticHashTable(context.function(keys, values[1:]), 0.0),
     )
-    return lambda: [_error(each) for each in tries]
+    return lambda: [_error(attempt) for attempt in tries]
 
 
 def _error(call: Callable[[], Any]) -> str:
@@ -203,8 +203,8 @@ table.behaviour("refuses-conflicts", lambda inputs: [np.arange(4), inputs.normal
 
 def typed(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
     def call() -> Any:
-        made = context.function(keys, values)
-        return made.key_dtype.name, made.value_dtype.name
+        initializer = context.function(keys, values)
+        return initializer.key_dtype.name, initializer.value_dtype.name
 
     return call
 

@@ -93,7 +93,7 @@ def in_a_graph(context: Context, x: Any, *later: Any, decay: float, zero_debias:
         shadow = moving.average(held)
         read = tf.identity(shadow.read_value())
         start = v1.global_variables_initializer()
-    session, values = session_of(graph), [each.numpy() for each in later]
+    session, values = session_of(graph), [tensor.numpy() for tensor in later]
 
     def call() -> Any:
         session.run(start)
@@ -178,12 +178,12 @@ def named(context: Context, x: Any) -> Callable[[], Any]:
             moving = context.function(0.5, name="Smoothed")
             unknown = moving.average(held)
             moving.apply()
-            restored = {key: each.op.name for key, each in moving.variables_to_restore().items()}
-            shadows = [each.op.name for each in v1.moving_average_variables()]
-            told = [moving.average_name(held), moving.average(held).op.name, moving.average(fixed), unknown]
+            restored = {key: variable.op.name for key, variable in moving.variables_to_restore().items()}
+            shadows = [variable.op.name for variable in v1.moving_average_variables()]
+            names = [moving.average_name(held), moving.average(held).op.name, moving.average(fixed), unknown]
             whole = new_variable("whole", tf.constant([1, 2]))
             wrong = refusal(lambda: moving.apply([whole]))
-        return told, restored, shadows, wrong, x * 2
+        return names, restored, shadows, wrong, x * 2
 
     return call
 
@@ -249,7 +249,7 @@ def looked_for(context: Context, x: Any) -> Callable[[], Any]:
             none = context.function()
         with graph.as_default(), tf.device(context.device):
             created = v1.train.get_or_create_global_step()
-            told = [created.op.name, created.dtype.name, created.shape.as_list(), context.function() is created]
+            attributes = [created.op.name, created.dtype.name, created.shape.as_list(), context.function() is created]
             again = refusal(v1.train.create_global_step)
         with own_graph(context):
             elsewhere = [context.function(), context.function(graph) is created]
@@ -258,7 +258,7 @@ def looked_for(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context):
             v1.placeholder(tf.float32, [], name="global_step")
             wrong = refusal(context.function)
-        return none, told, again, elsewhere, wrong, x * 2
+        return none, attributes, again, elsewhere, wrong, x * 2
 
     return call
 

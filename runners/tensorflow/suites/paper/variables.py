@@ -210,13 +210,13 @@ def described(context: Context, x: Any) -> Callable[[], Any]:
         held = context.function(x, trainable=False, name="held")
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(held * 2)
-        told = [held.name, held.trainable, held.shape.as_list(), held.dtype.name, tape.gradient(loss, held)]
+        attributes = [held.name, held.trainable, held.shape.as_list(), held.dtype.name, tape.gradient(loss, held)]
         errors = [
             refusal(lambda: held.assign(x[:2])),
             refusal(lambda: held.assign(tf.cast(x, tf.float64))),
             refusal(lambda: context.function()),
         ]
-        return told, errors, held
+        return attributes, errors, held
 
     return call
 

@@ -36,7 +36,7 @@ def layer_weights(
     weights = {name: inputs.normal(*shape) / math.sqrt(shape[-1]) for name, shape in shapes.items()}
     for place in range(1, 4 if decoder else 3):
         weights |= norm_weights(inputs, f"norm{place}.", width, bias=True)
-    return {prefix + name: each for name, each in weights.items() if bias or not name.endswith("bias")}
+    return {prefix + name: weight for name, weight in weights.items() if bias or not name.endswith("bias")}
 
 
 def norm_weights(inputs: Inputs, prefix: str, width: int, *, bias: bool) -> dict[str, Array]:

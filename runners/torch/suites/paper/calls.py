@@ -20,7 +20,7 @@ from runners.suite.cases import Context, Prepare
 def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
     *called, upstream = arguments
-    wanted = [each.requires_grad_() for each in _arrays(called) if each.is_floating_point() or each.is_complex()]
+    wanted = [array.requires_grad_() for array in _arrays(called) if array.is_floating_point() or array.is_complex()]
 
     def call() -> list[Any]:
         result = context.function(*called, **options)
@@ -46,7 +46,7 @@ def both(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 def strided(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
     """Every array is every other element of one twice as long, and its axes lie in reverse order."""
-    return partial(context.function, *(_strided(each) for each in arguments), **options)
+    return partial(context.function, *(_strided(argument) for argument in arguments), **options)
 
 
 def using(**fixed: Any) -> Prepare:
@@ -69,7 +69,7 @@ def created(**fixed: Any) -> Prepare:
 
 def _strided(argument: Any) -> Any:
     if isinstance(argument, (list, tuple)):
-        return [_strided(each) for each in argument]
+        return [_strided(member) for member in argument]
     if not isinstance(argument, torch.Tensor):
         return argument
     axes = tuple(reversed(range(argument.ndim)))
@@ -81,5 +81,5 @@ def _arrays(arguments: Any) -> list[torch.Tensor]:
     if isinstance(arguments, torch.Tensor):
         return [arguments]
     if isinstance(arguments, (list, tuple)):
-        return [array for each in arguments for array in _arrays(each)]
+        return [array for argument in arguments for array in _arrays(argument)]
     return []

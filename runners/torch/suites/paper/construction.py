@@ -66,7 +66,7 @@ def gradients(context: Context, weights: Weights, *inputs_and_cotangent: Any, **
     """Forward and backward: the result, the gradients of the inputs, those of the weights by name."""
     *inputs, cotangent = inputs_and_cotangent
     module = build(context, weights, options)
-    leaves = [each.detach().requires_grad_() for each in inputs]
+    leaves = [tensor.detach().requires_grad_() for tensor in inputs]
     names = [name for name, _ in module.named_parameters()]
 
     def call() -> Any:

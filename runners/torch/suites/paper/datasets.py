@@ -28,13 +28,13 @@ def table(context: Context, *columns: Any) -> Any:
             return len(columns[0])
 
         def __getitem__(self, row: int) -> Any:
-            return columns[0][row] if len(columns) == 1 else tuple(each[row] for each in columns)
+            return columns[0][row] if len(columns) == 1 else tuple(column[row] for column in columns)
 
     return Table()
 
 
 def on_host(columns: Sequence[Any]) -> list[Any]:
-    return [each.cpu() for each in columns]
+    return [column.cpu() for column in columns]
 
 
 def loaded(context: Context, *columns: Any, **options: Any) -> Callable[[], Any]:
@@ -44,8 +44,8 @@ def loaded(context: Context, *columns: Any, **options: Any) -> Callable[[], Any]
     def call() -> Any:
         return [
             [
-                each.to(context.device, non_blocking=True)
-                for each in (batch if isinstance(batch, (list, tuple)) else [batch])
+                tensor.to(context.device, non_blocking=True)
+                for tensor in (batch if isinstance(batch, (list, tuple)) else [batch])
             ]
             for batch in loader
         ]
@@ -72,13 +72,13 @@ def loaded_dictionaries(context: Context, features: Any, labels: Any, **options:
             return {"features": features[row], "label": labels[row]}
 
     loader = DataLoader(Named(), **options)
-    return lambda: [{name: each.to(context.device) for name, each in batch.items()} for batch in loader]
+    return lambda: [{name: tensor.to(context.device) for name, tensor in batch.items()} for batch in loader]
 
 
 def batches(*columns: Array, batch_size: int, drop_last: bool = False, **_: Any) -> list[list[Array]]:
     length = len(columns[0])
     end = length - length % batch_size if drop_last else length
-    return [[each[start : start + batch_size] for each in columns] for start in range(0, end, batch_size)]
+    return [[column[start : start + batch_size] for column in columns] for start in range(0, end, batch_size)]
 
 
 def rows(count: int, width: int) -> Callable[[Inputs], Any]:
@@ -243,14 +243,14 @@ subset.value(
 
 def joined_rows(context: Context, *columns: Any) -> Callable[[], Any]:
     def call() -> Any:
-        joined = context.function([TensorDataset(each) for each in columns])
+        joined = context.function([TensorDataset(column) for column in columns])
         return len(joined), [joined[place][0] for place in range(len(joined))]
 
     return call
 
 
 def joined_row(context: Context, *columns: Any, place: int) -> Callable[[], Any]:
-    return lambda: context.function([TensorDataset(each) for each in columns])[place][0]
+    return lambda: context.function([TensorDataset(column) for column in columns])[place][0]
 
 
 def joined_reference(*columns: Array) -> tuple[int, list[Array]]:
@@ -300,7 +300,7 @@ def refused(context: Context, *columns: Any) -> Callable[[], Any]:
 
     def call() -> list[str]:
         errors = []
-        for sets in ([], [TensorDataset(each) for each in columns]):
+        for sets in ([], [TensorDataset(column) for column in columns]):
             try:
                 context.function(sets)[-100]
             except (AssertionError, ValueError) as error:

@@ -180,7 +180,7 @@ def check_batch(observed: Any, _temperature: Array, logits: Array, *, shape: tup
 
 def check_pathwise(observed: Any, temperature: Array, logits: Array, *, shape: tuple[int, ...]) -> None:
     """A sample is a softmax of (logits + noise) / temperature, so its derivative is known from itself."""
-    samples, gradient = (each.values.astype(np.float64) for each in observed)
+    samples, gradient = (leaf.values.astype(np.float64) for leaf in observed)
     weights = np.arange(logits.shape[-1])
     pulled = samples * (weights - (samples @ weights)[:, None]) / temperature
     expected = pulled.sum(0)

@@ -52,7 +52,7 @@ def twice(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
 
 
 def check_two_masks(observed: Any, values: Array, *, p: float) -> None:
-    one, other = (each.values for each in observed)
+    one, other = (leaf.values for leaf in observed)
     for result in (one, other):
         assert_scaled(result, values, p)
     chance.assert_uncorrelated((one == 0).astype(float), (other == 0).astype(float), "two calls")
@@ -70,7 +70,7 @@ def with_gradient(context: Context, values: Any, **options: Any) -> Callable[[],
 
 def check_gradient(observed: Any, values: Array, *, p: float) -> None:
     """The gradient passes where the value did, at the same scale."""
-    result, gradient = (each.values for each in observed)
+    result, gradient = (leaf.values for leaf in observed)
     assert_dropped(result, p)
     expected = np.where(result == 0, 0, 1 / (1 - p))
     assert np.allclose(gradient, expected, rtol=1e-5), "the gradient is not the mask scaled by 1/(1-p)"
@@ -87,7 +87,7 @@ def in_place(context: Context, values: Any, **options: Any) -> Callable[[], Any]
 
 
 def check_in_place(observed: Any, values: Array, *, p: float) -> None:
-    result, argument = (each.values for each in observed)
+    result, argument = (leaf.values for leaf in observed)
     assert np.array_equal(result, argument), "the argument was not changed in place"
     assert_scaled(result, values, p)
     assert_dropped(result, p)

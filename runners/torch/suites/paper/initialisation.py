@@ -31,7 +31,7 @@ def bound(shape: tuple[int, ...], gain: float) -> float:
 
 
 def check_uniform(observed: Any, array: Array, *, gain: float = 1.0) -> None:
-    result, argument = (each.values for each in observed)
+    result, argument = (leaf.values for leaf in observed)
     assert np.array_equal(result, argument), "the argument was not filled in place"
     assert result.shape == array.shape, f"shape {result.shape}"
     limit = bound(array.shape, gain)
@@ -43,7 +43,7 @@ def check_uniform(observed: Any, array: Array, *, gain: float = 1.0) -> None:
 
 def check_rounded_uniform(observed: Any, array: Array, *, gain: float = 1.0) -> None:
     """In a narrow type values stand on a grid: bounds and moments say what a rank test could not."""
-    result, argument = (each.values.astype(np.float64) for each in observed)
+    result, argument = (leaf.values.astype(np.float64) for leaf in observed)
     assert np.array_equal(result, argument), "the argument was not filled in place"
     limit = bound(array.shape, gain)
     assert np.abs(result).max() <= limit * 1.01, f"a weight is {np.abs(result).max()}, beyond {limit}"

@@ -67,7 +67,7 @@ linear_case("without-gradient", 64, 32, in_features=32, out_features=64, prepare
 linear.value(
     "complex64",
     lambda inputs: (
-        {name: each + 1j * inputs.normal(*each.shape) for name, each in linear_weights(inputs, 6, 4).items()},
+        {name: weight + 1j * inputs.normal(*weight.shape) for name, weight in linear_weights(inputs, 6, 4).items()},
         inputs.normal(5, 6) + 1j * inputs.normal(5, 6),
     ),
     dtype="complex64",
@@ -136,7 +136,7 @@ def lstm_gradients(
 ) -> Callable[[], Any]:
     *inputs, cotangents = inputs_and_cotangents
     module = construction.build(context, weights, options)
-    leaves = [each.detach().requires_grad_() for each in inputs]
+    leaves = [tensor.detach().requires_grad_() for tensor in inputs]
     names, parameters = aligned(*module.named_parameters())
 
     def call() -> Any:

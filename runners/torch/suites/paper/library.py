@@ -67,7 +67,7 @@ class Sample:
         return f"library-{self.number}"
 
     def inputs(self, inputs: Inputs) -> Sequence[Any]:
-        return [_restored(each, inputs) for each in self.arguments]
+        return [_restored(argument, inputs) for argument in self.arguments]
 
 
 def samples(operator: str) -> Iterator[Sample]:
@@ -84,7 +84,7 @@ def _stored() -> Mapping[str, Any]:
 
 def _restored(stored: Any, inputs: Inputs) -> Any:
     if isinstance(stored, list):
-        return [_restored(each, inputs) for each in stored]
+        return [_restored(argument, inputs) for argument in stored]
     if not isinstance(stored, Mapping):
         return stored
     shape = tuple(stored["shape"])
@@ -117,7 +117,7 @@ def _drawn(all_samples: Iterator[Any], plain: Callable[[Any], Any]) -> dict[str,
     kept: dict[str, Any] = {}
     for number, sample in enumerate(all_samples):
         stored = {"arguments": plain([sample.input, *sample.args]), "options": plain(sample.kwargs)}
-        if stored not in kept.values() and not any(isinstance(each, dict) for each in stored["options"].values()):
+        if stored not in kept.values() and not any(isinstance(option, dict) for option in stored["options"].values()):
             kept[str(number)] = stored
     first, *others = kept
     if len(kept) > MOST_SAMPLES:
@@ -132,9 +132,9 @@ def _plain(torch: Any, value: Any) -> Any:
             stored["values"] = value.detach().flatten().tolist()
         return stored
     if isinstance(value, (list, tuple)):
-        return [_plain(torch, each) for each in value]
+        return [_plain(torch, member) for member in value]
     if isinstance(value, Mapping):
-        return {key: _plain(torch, each) for key, each in value.items()}
+        return {key: _plain(torch, member) for key, member in value.items()}
     if value is None or isinstance(value, (bool, int, float)):
         return value
     raise TypeError(f"{value!r} cannot be stored: leave its operator out of DERIVED")

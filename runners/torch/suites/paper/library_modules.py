@@ -52,14 +52,14 @@ class ModuleSample:
 
     def constants(self, inputs: Inputs) -> dict[str, Any]:
         """The arrays that the constructor gets."""
-        return {name: _array(each, inputs) for name, each in self.arrays.items()}
+        return {name: _array(stored, inputs) for name, stored in self.arrays.items()}
 
     def arguments(self, inputs: Inputs) -> list[Any]:
         """The positional arguments of ``forward``, flattened; arrays are made by ``inputs``."""
-        return [_array(each, inputs) for each in self.positional]
+        return [_array(stored, inputs) for stored in self.positional]
 
     def keywords(self, inputs: Inputs) -> dict[str, Any]:
-        return {name: _array(each, inputs) for name, each in self.named.items()}
+        return {name: _array(stored, inputs) for name, stored in self.named.items()}
 
 
 @dataclass(frozen=True)
@@ -90,23 +90,23 @@ def samples(function: str) -> list[ModuleSample]:
     """The samples of ``torch.nn.X``."""
     return [
         ModuleSample(
-            name=f"library-{place}{_slug(each['description'])}",
-            options={key: _value(value) for key, value in each["options"].items()},
-            arrays=each["arrays"],
-            positional=tuple(each["positional"]),
-            named=each["named"],
+            name=f"library-{place}{_slug(sample['description'])}",
+            options={key: _value(value) for key, value in sample["options"].items()},
+            arrays=sample["arrays"],
+            positional=tuple(sample["positional"]),
+            named=sample["named"],
         )
-        for place, each in enumerate(_data()["modules"][function])
+        for place, sample in enumerate(_data()["modules"][function])
     ]
 
 
 def optimizer_samples(function: str) -> list[OptimizerSample]:
     return [
         OptimizerSample(
-            name=f"library-{place}{_slug(each['description'])}",
-            options={key: _value(value) for key, value in each["options"].items()},
+            name=f"library-{place}{_slug(sample['description'])}",
+            options={key: _value(value) for key, value in sample["options"].items()},
         )
-        for place, each in enumerate(_data()["optimizers"][function])
+        for place, sample in enumerate(_data()["optimizers"][function])
     ]
 
 
@@ -117,7 +117,7 @@ def _data() -> dict[str, Any]:
 
 
 def _slug(description: str) -> str:
-    words = "".join(each if each.isalnum() else " " for each in description.lower()).split()
+    words = "".join(letter if letter.isalnum() else " " for letter in description.lower()).split()
     return "".join(f"-{word}" for word in words)
 
 
@@ -141,8 +141,8 @@ def extract() -> dict[str, Any]:
 
     modules = {
         f"torch.nn.{info.module_cls.__name__}": [
-            _module_sample(info.module_cls, each)
-            for each in info.module_inputs_func(
+            _module_sample(info.module_cls, sample)
+            for sample in info.module_inputs_func(
                 info, device="cpu", dtype=torch.float32, requires_grad=False, training=True
             )
         ]
@@ -151,10 +151,10 @@ def extract() -> dict[str, Any]:
     }
     optimizers = {
         f"torch.optim.{info.optim_cls.__name__}": [
-            {"description": each.desc, "options": {key: _plain(value) for key, value in each.kwargs.items()}}
-            for each in info.optim_inputs_func(device="cpu")
+            {"description": sample.desc, "options": {key: _plain(value) for key, value in sample.kwargs.items()}}
+            for sample in info.optim_inputs_func(device="cpu")
             # An array among the options (a learning rate) would have to be moved; such cases are by hand.
-            if not any(isinstance(value, torch.Tensor) for value in each.kwargs.values())
+            if not any(isinstance(value, torch.Tensor) for value in sample.kwargs.values())
         ]
         for info in optim_db
         if info.optim_cls.__name__ in OPTIMIZERS
@@ -175,15 +175,15 @@ def _module_sample(module: type, sample: Any) -> dict[str, Any]:
         "description": sample.desc,
         "options": {name: value for name, value in plain.items() if not isinstance(value, dict)},
         "arrays": {name: value for name, value in plain.items() if isinstance(value, dict)},
-        "positional": [_plain(each) for value in positional.values() for each in _flat(value)],
+        "positional": [_plain(member) for value in positional.values() for member in _flat(value)],
         "named": {name: _plain(value) for name, value in given.items() if name not in positional},
     }
 
 
 def _flat(value: Any) -> Iterator[Any]:
     if isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _flat(each)
+        for member in value:
+            yield from _flat(member)
     else:
         yield value
 
@@ -199,7 +199,7 @@ def _plain(value: Any) -> Any:
     if callable(value):
         return value.__name__
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(each) for each in value]
+        return [_plain(member) for member in value]
     return value
 
 
@@ -208,7 +208,7 @@ def _text(found: dict[str, Any]) -> str:
     groups = [
         f"{json.dumps(group)}: {{\n"
         + ",\n".join(
-            f" {json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(each)}" for each in entries) + "\n ]"
+            f" {json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(entry)}" for entry in entries) + "\n ]"
             for name, entries in found[group].items()
         )
         + "\n}"
@@ -220,7 +220,7 @@ def _text(found: dict[str, Any]) -> str:
 def main() -> None:
     found = extract()
     DATA.write_text(_text(found))
-    count = sum(len(each) for group in ("modules", "optimizers") for each in found[group].values())
+    count = sum(len(entries) for group in ("modules", "optimizers") for entries in found[group].values())
     print(f"{DATA.name}: {count} samples of torch {found['torch']}")
 
 

@@ -82,7 +82,7 @@ for sample in library.samples("addr"):
 def eliminated(x: Any) -> Any:
     """Gaussian elimination with row exchanges: the sign, and the logarithm of the magnitude."""
     if x.ndim > 2:
-        pairs = [eliminated(x[each]) for each in np.ndindex(x.shape[:-2])]
+        pairs = [eliminated(x[index]) for index in np.ndindex(x.shape[:-2])]
         signs = np.array([sign for sign, _ in pairs], x.dtype).reshape(x.shape[:-2])
         return signs, np.array([size for _, size in pairs], "float64").reshape(x.shape[:-2])
     left, sign, logarithm = x.copy(), np.ones((), x.dtype), 0.0
@@ -172,7 +172,7 @@ matrix_rank.value("float64-wide", lambda inputs: [of_rank(inputs, 3, 5, 9)], dty
 matrix_rank.value("float32-tall-batch", lambda inputs: [of_rank(inputs, 2, 3, 4, 7, 5)])
 matrix_rank.value("complex64", lambda inputs: [of_rank(inputs, 2, 6, 6) * (1 + 2j)], dtype="complex64")
 matrix_rank.value(
-    "ranks-differ-in-a-batch", lambda inputs: [np.stack([of_rank(inputs, each, 6, 6) for each in (0, 1, 4, 6)])]
+    "ranks-differ-in-a-batch", lambda inputs: [np.stack([of_rank(inputs, number, 6, 6) for number in (0, 1, 4, 6)])]
 )
 matrix_rank.value("zeros", lambda inputs: [np.zeros((4, 5))])
 matrix_rank.value("absolute-tolerance", lambda inputs: [np.diag([5.0, 2.0, 0.5, 0.1])], atol=1.0)
@@ -204,7 +204,7 @@ for sample in library.samples("linalg.matrix_rank.hermitian"):
 def substituted(b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """Substitution, row by row; the coefficients come back as given, spread over the batch."""
     batch = np.broadcast_shapes(b.shape[:-2], a.shape[:-2])
-    b, a = (np.broadcast_to(each, batch + each.shape[-2:]) for each in (b, a))
+    b, a = (np.broadcast_to(matrix, batch + matrix.shape[-2:]) for matrix in (b, a))
     factor = np.triu(a) if upper else np.tril(a)
     if transpose:
         factor = factor.swapaxes(-1, -2)

@@ -238,6 +238,8 @@ divergence.value(
 library_modules.add_cases(bce, lambda inputs, sample: (sample.constants(inputs), *sample.arguments(inputs)))
 library_modules.add_cases(smooth_l1, lambda inputs, sample: ({}, *sample.arguments(inputs)))
 # The library's target is any number; a probability must not be negative.
-library_modules.add_cases(divergence, lambda inputs, sample: ({}, *(np.abs(each) for each in sample.arguments(inputs))))
+library_modules.add_cases(
+    divergence, lambda inputs, sample: ({}, *(np.abs(argument) for argument in sample.arguments(inputs)))
+)
 
 FUNCTIONS: list[Function] = [bce, smooth_l1, divergence]

@@ -180,8 +180,8 @@ def state_written(context: Context, weight: Any, mean: Any, count: Any) -> Calla
 
     def call() -> Any:
         with torch.no_grad():
-            for each in context.function(module).values():
-                each.copy_(torch.full_like(each, 3))
+            for parameter in context.function(module).values():
+                parameter.copy_(torch.full_like(parameter, 3))
         return module.scale.detach(), module.mean, module.count, module.inner.weight.detach()
 
     return call
@@ -205,7 +205,7 @@ def check_loaded(observed: Any, weight: Array, mean: Array, count: Array) -> Non
 
 def gradient_wanted(context: Context, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
     module = Normaliser(context, weight, mean, count)
-    return lambda: [each.requires_grad for each in context.function(module, **options).values()]
+    return lambda: [parameter.requires_grad for parameter in context.function(module, **options).values()]
 
 
 def check_gradient_wanted(observed: Any, *_: Array, keep_vars: bool = False) -> None:
@@ -222,7 +222,7 @@ state_dict.value("prefix", normaliser(4, 3), tolerance=EXACT, prefix="model.")
 state_dict.value(
     "shares-its-arrays",
     normaliser(4, 3),
-    reference=lambda *arrays: tuple(np.full_like(arrays[each], 3) for each in (1, 1, 2, 0)),
+    reference=lambda *arrays: tuple(np.full_like(arrays[index], 3) for index in (1, 1, 2, 0)),
     prepare=state_written,
     tolerance=EXACT,
 )
@@ -241,7 +241,7 @@ def zeroed(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **
     def call() -> Any:
         model(values).sum().backward()
         context.function(model, **options)
-        return [each.grad for each in model.parameters()]
+        return [parameter.grad for parameter in model.parameters()]
 
     return call
 
@@ -256,7 +256,7 @@ def accumulated_anew(
         for _ in range(2):
             context.function(model, **options)
             model(values).sum().backward()
-        return [each.grad.clone() for each in model.parameters()]
+        return [parameter.grad.clone() for parameter in model.parameters()]
 
     return call
 
@@ -266,14 +266,14 @@ zero_grad = Function("torch.nn.Module.zero_grad", prepare=zeroed)
 zero_grad.value(
     "to-zero",
     two_layers(128, 64, 128, 32),
-    reference=lambda w1, b1, w2, b2, values, **_: [np.zeros(each.shape) for each in (w1, b1, w2, b2)],
+    reference=lambda w1, b1, w2, b2, values, **_: [np.zeros(weight.shape) for weight in (w1, b1, w2, b2)],
     set_to_none=False,
 )
 zero_grad.value(
     "to-zero-bfloat16",
     two_layers(4, 3, 5, 2),
     dtype="bfloat16",
-    reference=lambda w1, b1, w2, b2, values, **_: [np.zeros(each.shape) for each in (w1, b1, w2, b2)],
+    reference=lambda w1, b1, w2, b2, values, **_: [np.zeros(weight.shape) for weight in (w1, b1, w2, b2)],
     set_to_none=False,
 )
 zero_grad.value("to-none", two_layers(4, 3, 5, 2), reference=lambda *_, **__: [None] * 4, set_to_none=True)

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 def owned(parameters: Sequence[Any]) -> list[torch.nn.Parameter]:
-    return [torch.nn.Parameter(each.clone()) for each in parameters]
+    return [torch.nn.Parameter(parameter.clone()) for parameter in parameters]
 
 
 def steps(
@@ -40,7 +40,7 @@ def steps(
             for parameter, gradient in aligned(trained, of_step):
                 parameter.grad = gradient.clone()
             optimizer.step()
-        return [each.detach() for each in trained]
+        return [parameter.detach() for parameter in trained]
 
     return call
 
@@ -50,14 +50,14 @@ def steps_in_groups(
 ) -> Callable[[], Any]:
     """Each parameter in a group of its own, with its own learning rate."""
     trained = owned(parameters)
-    optimizer = context.function([{"params": [each], "lr": rate} for each, rate in aligned(trained, rates)])
+    optimizer = context.function([{"params": [parameter], "lr": rate} for parameter, rate in aligned(trained, rates)])
 
     def call() -> Any:
         for of_step in gradients:
             for parameter, gradient in aligned(trained, of_step):
                 parameter.grad = gradient.clone()
             optimizer.step()
-        return [each.detach() for each in trained]
+        return [parameter.detach() for parameter in trained]
 
     return call
 
@@ -78,7 +78,7 @@ def steps_resumed(
                 parameter.grad = gradient.clone()
             optimizer.step()
             saved = optimizer.state_dict()
-        return [each.detach() for each in trained]
+        return [parameter.detach() for parameter in trained]
 
     return call
 

@@ -48,8 +48,8 @@ def drawn(observed: Any, shape: tuple[int, ...], dtype: str = "int64") -> Any:
 def independent_draws(observed: Any, weights: Any, count: int, replacement: bool) -> None:
     """Each row's draws have its frequencies, and a draw says nothing about the next."""
     values = drawn(observed, (*weights.shape[:-1], count))
-    for row, each in aligned(np.atleast_2d(values), np.atleast_2d(weights)):
-        p = each / each.sum()
+    for row, weight in aligned(np.atleast_2d(values), np.atleast_2d(weights)):
+        p = weight / weight.sum()
         if row.min() < 0 or row.max() >= len(p):
             raise Mismatch(f"drew {row.min()} to {row.max()} of {len(p)} categories")
         fits(np.bincount(row, minlength=len(p)), p)
@@ -144,13 +144,13 @@ def shuffled(observed: Any, count: int, dtype: str = "int64") -> None:
 
 
 def different(observed: Any, count: int) -> None:
-    one, other = (drawn(each, (count,)) for each in observed)
+    one, other = (drawn(leaf, (count,)) for leaf in observed)
     if (one == other).sum() > 12:
         raise Mismatch("two permutations drawn one after the other agree")
 
 
 def repeated(observed: Any, count: int) -> None:
-    one, other = (drawn(each, (count,)) for each in observed)
+    one, other = (drawn(leaf, (count,)) for leaf in observed)
     if not (one == other).all():
         raise Mismatch("the same seed gave another permutation")
 

@@ -139,8 +139,8 @@ register_parameter.value("float64", lambda inputs: (inputs.normal(4), inputs.nor
 def replaced(context: Context, one: Any, other: Any) -> Callable[[], Any]:
     def call() -> Any:
         module = Scale()
-        for each in (one, other):
-            context.function(module, "factor", torch.nn.Parameter(each))
+        for value in (one, other):
+            context.function(module, "factor", torch.nn.Parameter(value))
         return dict(module.state_dict())
 
     return call

@@ -68,8 +68,8 @@ def descend_resumed(
         for gradient in gradients:
             optimizer = torch.optim.SGD([place], lr=lr)
             scheduler = context.function(optimizer, **options)
-            for each, state in zip((optimizer, scheduler), saved):
-                each.load_state_dict(state)
+            for part, state in zip((optimizer, scheduler), saved):
+                part.load_state_dict(state)
             place.grad = gradient
             optimizer.step()
             scheduler.step()
@@ -83,7 +83,7 @@ def descend_in_groups(
     context: Context, one: Any, other: Any, gradients: Sequence[Any], *, rates: Sequence[float], **options: Any
 ) -> Callable[[], Any]:
     def call() -> Any:
-        places = [torch.nn.Parameter(each.clone()) for each in (one, other)]
+        places = [torch.nn.Parameter(tensor.clone()) for tensor in (one, other)]
         groups = [{"params": [place], "lr": rate} for place, rate in aligned(places, rates)]
         optimizer = torch.optim.SGD(groups, lr=1.0)
         scheduler = context.function(optimizer, **options)
@@ -92,7 +92,7 @@ def descend_in_groups(
                 place.grad = gradient
             optimizer.step()
             scheduler.step()
-        return [each.detach() for each in places], scheduler.get_last_lr()
+        return [parameter.detach() for parameter in places], scheduler.get_last_lr()
 
     return call
 
@@ -122,7 +122,7 @@ def path(*shape: int, count: int) -> Callable[[Inputs], Any]:
 
 def decayed(start: Array, gradients: Sequence[Array], lr: float, gamma: float) -> Array:
     """After k steps: start - Σ lr γᵏ gradientₖ."""
-    return start - sum((lr * gamma**k * each for k, each in enumerate(gradients)), np.zeros(start.shape))
+    return start - sum((lr * gamma**k * gradient for k, gradient in enumerate(gradients)), np.zeros(start.shape))
 
 
 def exponential_reference(

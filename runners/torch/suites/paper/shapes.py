@@ -25,7 +25,7 @@ class Rearrangement(Function):
 
 def joined(arrays: Any, dim: int = 0) -> Any:
     """A vector without elements joins anything."""
-    return np.concatenate([each for each in arrays if each.shape != (0,)] or arrays, dim)
+    return np.concatenate([array for array in arrays if array.shape != (0,)] or arrays, dim)
 
 
 cat = Rearrangement("torch.cat", joined)

@@ -47,7 +47,7 @@ def convolve(
     edges = _edges(padding, reach, axes)
     padded = np.pad(values, [(0, 0), (0, 0), *edges], mode=PADDING_MODES[padding_mode])  # type: ignore[call-overload]
     windows = np.lib.stride_tricks.sliding_window_view(
-        padded, [each + 1 for each in reach], axis=tuple(range(2, 2 + axes))
+        padded, [size + 1 for size in reach], axis=tuple(range(2, 2 + axes))
     )
     steps = [1, 1, *strides, *dilations]
     picked = windows[tuple(slice(None, None, step) for step in steps)]
@@ -66,10 +66,10 @@ def _per_axis(value: int | tuple[int, ...], axes: int) -> tuple[int, ...]:
 
 def _edges(padding: int | tuple[int, ...] | str, reach: list[int], axes: int) -> list[tuple[int, int]]:
     if padding == "same":
-        return [(each // 2, each - each // 2) for each in reach]
+        return [(size // 2, size - size // 2) for size in reach]
     if isinstance(padding, str):
         return [(0, 0)] * axes
-    return [(each, each) for each in _per_axis(padding, axes)]
+    return [(size, size) for size in _per_axis(padding, axes)]
 
 
 def adaptive_averages(values: Array, sizes: int | tuple[int | None, ...], axes: int) -> Array:

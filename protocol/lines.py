@@ -1,0 +1,27 @@
+"""Lines out of chunks of bytes: the newline-delimited JSON of events, and of the channel to a case's process.
+
+Only ``\\n`` ends a line. A splitter of text would also cut at U+2028 and U+0085, which may stand in a message.
+Standard library only: a framework's own interpreter reads with it too.
+"""
+
+from __future__ import annotations
+
+
+class EndlessLineError(ValueError):
+    """A line is longer than its reader allows."""
+
+
+class LineReader:
+    """Collects chunks, and keeps the beginning of a line until its end has come."""
+
+    def __init__(self, limit: int) -> None:
+        """``limit`` is in bytes."""
+        self._limit = limit
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the lines that this chunk completes, without their ends. Raises ``EndlessLineError``."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > self._limit:
+            raise EndlessLineError
+        return lines

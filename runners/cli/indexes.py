@@ -1,0 +1,33 @@
+"""Package indexes: the variables that uv is called with, and whether a package may be another build than its lock's.
+
+Standard library only: ``make setup`` reads this before anything is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ANY_BUILD_VARIABLE = "PORTOLAN_ANY_BUILD"
+
+
+def any_build(variables: Mapping[str, str]) -> bool:
+    """Whether a package may be another build of its locked version, such as one of another index."""
+    return variables.get(ANY_BUILD_VARIABLE, "") not in ("", "0")
+
+
+def index_variables(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The environment of uv: settings of pip hold for uv, unless uv has its own."""
+    variables = dict(inherited)
+    for ours, theirs in (
+        ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),
+        ("UV_INDEX", "PIP_EXTRA_INDEX_URL"),
+        ("UV_FIND_LINKS", "PIP_FIND_LINKS"),
+        ("SSL_CERT_FILE", "PIP_CERT"),
+    ):
+        if theirs in inherited and not any(name in inherited for name in (ours, f"{ours}_URL")):
+            variables[ours] = inherited[theirs]
+    # Compiled once here, or on every start of every runner.
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV"):
+        variables.pop(name, None)
+    variables["UV_COMPILE_BYTECODE_TIMEOUT"] = variables.get("UV_COMPILE_BYTECODE_TIMEOUT", "300")
+    return variables

@@ -1,0 +1,43 @@
+"""The variables of a runner and of its command line: nothing else on the supervisor's side reads one.
+
+The processes of the cases run in any interpreter, and read what the supervisor hands on to them. The set-up of an
+environment hands all variables on to uv, with what ``cli/indexes.py`` adds.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+# Not pydantic-settings: a runner's image holds pydantic for its messages, and would need the other for this alone.
+from pydantic import BaseModel, ConfigDict, Field
+
+SECRET = "PORTOLAN_RUNNER_SECRET"
+
+
+class Variables(BaseModel):
+    """The variables as they are set; an empty one is not set, but for the secret."""
+
+    model_config = ConfigDict(frozen=True)
+
+    # An empty secret is refused: another would be made instead, which nobody knows.
+    secret: str | None = Field(default=None, validation_alias=SECRET)
+    image: str = Field(default="", validation_alias="PORTOLAN_IMAGE")
+    cache: str = Field(default="", validation_alias="PORTOLAN_CACHE")
+    system_cache: str = Field(default="", validation_alias="XDG_CACHE_HOME")
+
+
+def variables() -> Variables:
+    """The variables as they are set now. Their meaning is in docs/reference/settings.md."""
+    return Variables.model_validate(inherited())
+
+
+def inherited() -> dict[str, str]:
+    """The whole environment, to be handed on to another process."""
+    return dict(os.environ)
+
+
+def cache() -> Path:
+    """The folder for what can be made again."""
+    found = variables()
+    return Path(found.cache or found.system_cache or "~/.cache").expanduser().absolute()

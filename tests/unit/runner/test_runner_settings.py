@@ -1,0 +1,51 @@
+"""The variables of a runner: one module reads them, the docs name them, and an empty one is not set."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from runners.settings import Variables, cache
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_nothing_but_the_settings_reads_a_variable_on_the_supervisors_side() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (frameworks_own,) = (
+        contract["source_modules"] for contract in contracts if contract["name"].startswith("a framework's interpreter")
+    )
+    places = [name.replace(".", "/") for name in frameworks_own]
+    readers = []
+    for file in sorted((ROOT / "runners").rglob("*.py")):
+        module = str(file.relative_to(ROOT).with_suffix(""))
+        if any(module == place or module.startswith(f"{place}/") for place in places):
+            continue
+        if re.search(r"getenv|environ\b", file.read_text()):
+            readers.append(module)
+    assert readers == ["runners/settings"]
+
+
+def test_every_variable_stands_in_the_docs() -> None:
+    text = (ROOT / "docs" / "reference" / "settings.md").read_text()
+    names = [str(field.validation_alias) for field in Variables.model_fields.values()]
+    assert len(names) >= 4
+    assert [name for name in names if f"`{name}`" not in text and f"${name}" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("ours", "systems", "folder"),
+    [("/a", "/b", "/a"), ("", "/b", "/b"), (None, "/b", "/b"), ("", "", "~/.cache"), (None, None, "~/.cache")],
+)
+def test_the_cache_is_ours_else_the_systems_else_below_the_home(
+    monkeypatch: pytest.MonkeyPatch, ours: str | None, systems: str | None, folder: str
+) -> None:
+    for name, value in (("PORTOLAN_CACHE", ours), ("XDG_CACHE_HOME", systems)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert cache() == Path(folder).expanduser()
