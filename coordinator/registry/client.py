@@ -9,8 +9,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator
 from functools import cache
-from types import TracebackType
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -67,29 +66,25 @@ class RunnerClient:
                 trust_env=False,
             )
         except httpx.InvalidURL as error:
-            raise self._unreachable(error) from error
+            raise unreachable(self.url, error) from error
 
     async def __aenter__(self) -> RunnerClient:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
     async def info(self) -> RunnerInfo:
         """Raises ``RunnerIncompatibleError`` for another protocol version."""
         body = await self._read("GET", "/v1/runner")
-        try:
-            info = RunnerInfo.model_validate_json(body)
-        except ValidationError as error:
-            spoken = _spoken_protocol(body)
-            if spoken is not None and spoken != PROTOCOL_VERSION:
-                raise self._other_protocol(spoken) from error
-            raise self._not_a_runner(error) from error
-        if info.protocol != PROTOCOL_VERSION:
-            raise self._other_protocol(info.protocol)
-        return info
+        # Another version may have other members, so that nothing else of its answer is understood.
+        protocol = _Numbers.read(body).protocol
+        if protocol not in (None, PROTOCOL_VERSION):
+            raise RunnerIncompatibleError(
+                f"the runner at {self.url} speaks protocol {protocol}, this coordinator {PROTOCOL_VERSION}: "
+                "use runner and coordinator of the same release"
+            )
+        return self._parse(RunnerInfo, body)
 
     async def catalogue(self) -> Catalogue:
         return self._parse(Catalogue, await self._read("GET", "/v1/catalogue"))
@@ -119,9 +114,9 @@ class RunnerClient:
                     await response.aread()
                     if response.status_code == 422:
                         raise EventsAheadError(
-                            f"the runner at {self.url} has issued no event {after}: {_said(response)}"
+                            f"the runner at {self.url} has issued no event {after}: {_excerpt(response)}"
                         )
-                    self._raise_for(response)
+                    raise_for_status(response, self.url)
                 rest = b""
                 async for chunk in response.aiter_raw():
                     # Only \n ends an event: a line splitter would also cut at U+2028 and U+0085.
@@ -131,82 +126,72 @@ class RunnerClient:
                     if whole := [line for line in lines if line]:
                         yield whole
         except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
+            raise unreachable(self.url, error) from error
 
     async def _read(self, method: str, path: str, content: str | None = None) -> bytes:
         headers = {"Content-Type": "application/json"} if content is not None else {}
         try:
             response = await self._http.request(method, path, content=content, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._unreachable(error) from error
-        self._raise_for(response)
+            raise unreachable(self.url, error) from error
+        raise_for_status(response, self.url)
         return response.content
-
-    def _raise_for(self, response: httpx.Response) -> None:
-        if response.is_success:
-            return
-        if response.status_code in (401, 403):
-            raise RunnerRefusedError(f"the runner at {self.url} refused the secret: give the one it was started with")
-        if response.status_code == 409:
-            raise RunnerChangedError(f"the runner at {self.url} is another boot or revision: {_said(response)}")
-        if response.status_code == 410:
-            raise EventsTrimmedError(
-                f"somebody else acknowledged events of the runner at {self.url}: what they told is lost; "
-                "a runner serves one coordinator's database at a time",
-                _acknowledged(response),
-            )
-        raise RunnerIncompatibleError(
-            f"what answers at {self.url} is not a runner: {response.request.method} {response.request.url.path} "
-            f"gave {response.status_code}; check the URL"
-        )
 
     def _parse(self, model: type[M], body: bytes) -> M:
         try:
             return model.model_validate_json(body)
         except ValidationError as error:
-            raise self._not_a_runner(error) from error
+            fault = plain_text(first_fault(error))
+            raise RunnerIncompatibleError(
+                f"what answers at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault})"
+            ) from error
 
-    def _unreachable(self, error: Exception) -> RunnerUnreachableError:
-        slow = isinstance(error, httpx.TimeoutException)
-        told = f"did not answer within {ANSWER_S:.0f} s" if slow else f"does not answer ({reason_of(error)})"
-        return RunnerUnreachableError(f"the runner at {self.url} {told}: is it running, and the URL right?")
 
-    def _not_a_runner(self, error: ValidationError) -> RunnerIncompatibleError:
-        fault = plain_text(first_fault(error))
-        return RunnerIncompatibleError(
-            f"what answers at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault})"
+async def probe(url: str, secret: str) -> tuple[RunnerInfo, Catalogue]:
+    """Read what a runner says of itself and what it offers. Raises a ``RunnerError``."""
+    async with RunnerClient(url, secret) as client:
+        return await client.info(), await client.catalogue()
+
+
+def unreachable(url: str, error: Exception, answer_s: float = ANSWER_S) -> RunnerUnreachableError:
+    slow = isinstance(error, httpx.TimeoutException)
+    reason = f"did not answer within {answer_s:.0f} s" if slow else f"does not answer ({reason_of(error)})"
+    return RunnerUnreachableError(f"the runner at {url} {reason}: is it running, and the URL right?")
+
+
+def raise_for_status(response: httpx.Response, url: str) -> None:
+    """Raise the ``RunnerError`` that an answer other than a success means."""
+    if response.is_success:
+        return
+    if response.status_code in (401, 403):
+        raise RunnerRefusedError(f"the runner at {url} refused the secret: give the one it was started with")
+    if response.status_code == 409:
+        raise RunnerChangedError(f"the runner at {url} is another boot or revision: {_excerpt(response)}")
+    if response.status_code == 410:
+        raise EventsTrimmedError(
+            f"somebody else acknowledged events of the runner at {url}, and these are lost; "
+            "a runner serves one coordinator's database at a time",
+            _Numbers.read(response.content).acknowledged,
         )
-
-    def _other_protocol(self, spoken: int) -> RunnerIncompatibleError:
-        return RunnerIncompatibleError(
-            f"the runner at {self.url} speaks protocol {spoken}, this coordinator {PROTOCOL_VERSION}: "
-            "use runner and coordinator of the same release"
-        )
+    call = f"{response.request.method} {response.request.url.path}"
+    raise RunnerIncompatibleError(
+        f"what answers at {url} is not a runner: {call} gave {response.status_code}; check the URL"
+    )
 
 
-def _said(response: httpx.Response) -> str:
+def _excerpt(response: httpx.Response) -> str:
     return plain_text(response.text[:200])
 
 
-def _acknowledged(response: httpx.Response) -> int | None:
-    """The ``acknowledged`` of a 410, as far as it makes sense."""
+class _Numbers(BaseModel):
+    """The numbers by which an answer is judged of which the rest may not be understood."""
 
-    class Trimmed(BaseModel):
-        acknowledged: int = Field(ge=0, lt=2**63)
+    protocol: int | None = None
+    acknowledged: Annotated[int, Field(ge=0, lt=2**63)] | None = None
 
-    try:
-        return Trimmed.model_validate_json(response.content).acknowledged
-    except ValidationError:
-        return None
-
-
-def _spoken_protocol(body: bytes) -> int | None:
-    """The ``protocol`` of an answer that is otherwise not understood."""
-
-    class Spoken(BaseModel):
-        protocol: int
-
-    try:
-        return Spoken.model_validate_json(body).protocol
-    except ValidationError:
-        return None
+    @classmethod
+    def read(cls, body: bytes) -> _Numbers:
+        try:
+            return cls.model_validate_json(body)
+        except ValidationError:
+            return cls()

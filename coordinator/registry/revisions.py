@@ -1,6 +1,6 @@
-"""What a revision of a suite stands for: its content, the digest of that, and how two contents differ.
+"""The content of a suite under one revision: its digest, and how two contents differ. Pure.
 
-Pure. A content is the cases by their ids, without an order: a runner may list them as it likes,
+A content is the cases by their ids, without an order: a runner may list them as it likes,
 and the order that was stored first is the one in which they are shown and dispatched.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from protocol.catalogue import Catalogue, CatalogueSuite
 
@@ -22,7 +22,7 @@ LONGEST = 120
 
 
 class CaseContent(NamedTuple):
-    """What a case is under one revision: everything of it but its id and its place."""
+    """A case under one revision: everything of it but its id and its place."""
 
     function: str
     host_only: str | None
@@ -40,17 +40,13 @@ class ChangedCase(NamedTuple):
     offered: CaseContent
 
     def __str__(self) -> str:
-        return f"{_short(self.id)}: {', '.join(self._parts())}"
-
-    def _parts(self) -> list[str]:
-        parts = []
-        if self.stored.function != self.offered.function:
-            parts.append(f"function {_short(self.stored.function)} → {_short(self.offered.function)}")
-        if self.stored.host_only != self.offered.host_only:
-            parts.append(f"host_only {_quoted(self.stored.host_only)} → {_quoted(self.offered.host_only)}")
-        if self.stored.tags != self.offered.tags:
-            parts.append(f"tags {_listed(self.stored.tags)} → {_listed(self.offered.tags)}")
-        return parts
+        formats: dict[str, Callable[[Any], str]] = {"function": _short, "host_only": _quoted, "tags": _listed}
+        changes = [
+            f"{member} {form(getattr(self.stored, member))} → {form(getattr(self.offered, member))}"
+            for member, form in formats.items()
+            if getattr(self.stored, member) != getattr(self.offered, member)
+        ]
+        return f"{_short(self.id)}: {', '.join(changes)}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ def digest(content: Content) -> str:
 
 
 def difference(stored: Content, offered: Content) -> Difference:
-    """What must be said of the offered content, in the order in which each side lists its cases."""
+    """Compare the offered content with the stored one; the cases stay in the order of the side that lists them."""
     return Difference(
         added=tuple(case for case in offered if case not in stored),
         removed=tuple(case for case in stored if case not in offered),

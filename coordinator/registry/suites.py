@@ -35,14 +35,11 @@ from protocol.catalogue import Catalogue, CatalogueSuite
 Origin = Literal["runner", "bundle"]
 
 
-def require_unambiguous(url: str, catalogue: Catalogue) -> None:
-    """Raise ``RunnerIncompatibleError`` if a suite or a case of the catalogue is listed twice."""
-    if (why := ambiguity(catalogue)) is not None:
-        raise RunnerIncompatibleError(f"the runner at {url} cannot be used: {why}")
-
-
 async def store_suites(connection: AsyncConnection, framework: str, catalogue: Catalogue) -> list[int]:
-    """The ids of the catalogue's suites; in the order of their names, so that two who store them do not block."""
+    """Store the suites of a runner's catalogue; return their ids. Raises a ``RunnerError``."""
+    if (reason := ambiguity(catalogue)) is not None:
+        raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
+    # By their names, so that two transactions that store them do not wait for each other in a circle.
     ordered = sorted(catalogue.suites, key=lambda suite: suite.name)
     return [await store_suite(connection, framework, suite) for suite in ordered]
 

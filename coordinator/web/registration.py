@@ -87,7 +87,7 @@ async def send(
     given = bool(anyway)
     try:
         registration = RunnerRegistration(url=url.strip(), secret=secret.strip())
-        known = await admission.known(context.engine, registration)
+        known = await admission.find_registered(context.engine, registration)
         if known is not None:
             return await _updated(context, registration, known)
         heard = aiter(admission.check(registration))

@@ -5,57 +5,63 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from coordinator.conformance.cases import Key, named
 from coordinator.errors import BrokenError
 
 OUTCOME_S = 60.0
 """For the outcome of a case that passes at once: a process may have to be made first."""
 KEPT_LINES = 5_000
-
-Key = tuple[str, int]
-"""A job's id and the number of its attempt."""
+HEARTBEAT_S = 10.0
+SLACK_S = 1.0
+"""For the way of a heartbeat that leaves in time."""
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One event as it came: the line it stood in, and when it was read."""
+class Event:
+    """One event as it came: its members, the line it stood in, and when it was read."""
 
-    event: dict[str, Any]
+    body: dict[str, Any]
     line: bytes
     at: float
 
     @property
     def type(self) -> Any:
-        return self.event.get("type")
+        return self.body.get("type")
 
     @property
     def n(self) -> int:
-        n = self.event.get("n")
+        n = self.body.get("n")
         return n if isinstance(n, int) else 0
 
     @property
     def text(self) -> str:
         """The event alone, to be compared: however its line was written."""
-        return json.dumps(self.event, sort_keys=True)
+        return json.dumps(self.body, sort_keys=True)
 
     @property
     def key(self) -> Key:
-        attempt = self.event.get("attempt")
-        return str(self.event.get("id")), attempt if isinstance(attempt, int) else 0
+        attempt = self.body.get("attempt")
+        return str(self.body.get("id")), attempt if isinstance(attempt, int) else 0
 
     @property
     def ending(self) -> tuple[Any, Any]:
         """Verdict and ending of a finished event."""
-        outcome = self.event.get("outcome")
+        outcome = self.body.get("outcome")
         return (outcome.get("verdict"), outcome.get("ending")) if isinstance(outcome, dict) else (None, None)
 
     def is_of(self, type: str, key: Key) -> bool:
         return self.type == type and self.key == key
+
+    def require_ending(self, verdict: str, ending: str, subject: str = "it") -> None:
+        """Raise ``BrokenError`` unless this is the finished event of an attempt that ended so."""
+        if self.ending != (verdict, ending):
+            raise BrokenError(f"{subject} ended {self.ending[0]}, {self.ending[1]}, not {verdict}, {ending}")
 
 
 class Stream:
@@ -65,56 +71,56 @@ class Stream:
         self,
         answer: httpx.Response,
         after: int,
-        noted: Callable[[Seen, int], None],
+        note: Callable[[Event, int], None],
         lines: list[bytes],
-        outcome_s: float = OUTCOME_S,
+        outcome_s: float,
     ) -> None:
         self._answer = answer
         self._position = after
-        self._noted = noted
+        self._note = note
         self._lines = lines
         self._outcome_s = outcome_s
-        self._arrived: asyncio.Queue[Seen | None] = asyncio.Queue()
+        self._arrived: asyncio.Queue[Event | None] = asyncio.Queue()
         self._reader = asyncio.create_task(self._read())
 
-    async def next(self, what: str, limit_s: float) -> Seen:
-        """The next event; ``what`` is waited for, in words."""
-        return (await self.until(lambda seen: True, what, limit_s))[-1]
+    async def next(self, what: str, limit_s: float) -> Event:
+        """The next event; ``what`` names it if it does not come."""
+        return (await self.until(lambda event: True, what, limit_s))[-1]
 
-    async def until(self, condition: Callable[[Seen], bool], what: str, limit_s: float | None = None) -> list[Seen]:
+    async def until(self, condition: Callable[[Event], bool], what: str, limit_s: float | None = None) -> list[Event]:
         """Every event up to the first of which the condition is true, that one included."""
         limit_s = self._outcome_s if limit_s is None else limit_s
-        found: list[Seen] = []
+        events: list[Event] = []
         try:
             async with asyncio.timeout(limit_s):
-                while not found or not condition(found[-1]):
-                    seen = await self._arrived.get()
-                    if seen is None:
+                while not events or not condition(events[-1]):
+                    event = await self._arrived.get()
+                    if event is None:
                         raise BrokenError(f"the stream of events ended before {what} came")
-                    found.append(seen)
+                    events.append(event)
         except TimeoutError:
             raise BrokenError(f"{what} did not come within {limit_s:g} s") from None
-        return found
+        return events
 
-    async def finished(self, key: Key, limit_s: float | None = None) -> list[Seen]:
-        """Every event up to the finished of this attempt."""
-        return await self.until(
-            lambda seen: seen.is_of("finished", key), f"the finished event of {named(key)}", limit_s
-        )
-
-    async def all_finished(self, keys: Collection[Key], what: str, limit_s: float | None = None) -> list[Seen]:
-        """Every event up to the last finished of these attempts."""
+    async def finished(self, *keys: Key, limit_s: float | None = None) -> list[Event]:
+        """Every numbered event up to the last finished of these attempts."""
         left = set(keys)
 
-        def was_last(seen: Seen) -> bool:
-            if seen.type == "finished":
-                left.discard(seen.key)
+        def is_last(event: Event) -> bool:
+            if event.type == "finished":
+                left.discard(event.key)
             return not left
 
-        return await self.until(was_last, what, limit_s)
+        what = f"the finished event of {named(keys[0])}" if len(keys) == 1 else f"the end of {len(keys)} jobs"
+        return [event for event in await self.until(is_last, what, limit_s) if event.type != "heartbeat"]
 
-    async def started(self, key: Key) -> list[Seen]:
-        return await self.until(lambda seen: seen.is_of("started", key), f"the started event of {named(key)}")
+    async def started(self, key: Key) -> Event:
+        return (await self.until(lambda event: event.is_of("started", key), f"the started event of {named(key)}"))[-1]
+
+    async def heartbeat(self) -> Event:
+        """The next heartbeat, whatever comes before it."""
+        limit_s = HEARTBEAT_S + SLACK_S
+        return (await self.until(lambda event: event.type == "heartbeat", "a heartbeat", limit_s))[-1]
 
     async def close(self) -> None:
         self._reader.cancel()
@@ -131,29 +137,25 @@ class Stream:
                 for line in filter(None, lines):
                     if len(self._lines) < KEPT_LINES:
                         self._lines.append(line)
-                    for event in lenient(line):
-                        seen = Seen(event, line, time.monotonic())
-                        self._noted(seen, self._position)
-                        self._position = max(self._position, seen.n)
-                        self._arrived.put_nowait(seen)
+                    for body in read_leniently(line):
+                        event = Event(body, line, time.monotonic())
+                        self._note(event, self._position)
+                        self._position = max(self._position, event.n)
+                        self._arrived.put_nowait(event)
         except httpx.HTTPError:
             pass  # whoever waits learns that the stream ended
         finally:
             self._arrived.put_nowait(None)
 
 
-def lenient(line: bytes) -> Iterator[dict[str, Any]]:
+def read_leniently(line: bytes) -> Iterator[dict[str, Any]]:
     """Every JSON object in a line, whatever else is wrong with it: ``outcomes.lines`` judges that."""
     text = line.decode("utf-8", "replace")
     decoder = json.JSONDecoder()
     position = 0
     while (position := text.find("{", position)) >= 0:
         try:
-            event, position = decoder.raw_decode(text, position)
+            body, position = decoder.raw_decode(text, position)
         except ValueError:
             return
-        yield event
-
-
-def named(key: Key) -> str:
-    return f"job {key[0]} attempt {key[1]}"
+        yield body
