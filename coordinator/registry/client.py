@@ -111,12 +111,12 @@ class RunnerClient:
         try:
             async with self._http.stream("GET", "/v1/events", params=parameters, timeout=timeout) as response:
                 if response.status_code != 200:
-                    await response.aread()
-                    if response.status_code == 422:
+                    answer = await self._read_body(response)
+                    if answer.status_code == 422:
                         raise EventsAheadError(
-                            f"the runner at {self.url} has issued no event {after}: {_excerpt(response)}"
+                            f"the runner at {self.url} has issued no event {after}: {_excerpt(answer)}"
                         )
-                    raise_for_status(response, self.url)
+                    raise_for_status(answer, self.url)
                 rest = b""
                 async for chunk in response.aiter_raw():
                     # Only \n ends an event: a line splitter would also cut at U+2028 and U+0085.
@@ -131,11 +131,21 @@ class RunnerClient:
     async def _read(self, method: str, path: str, content: str | None = None) -> bytes:
         headers = {"Content-Type": "application/json"} if content is not None else {}
         try:
-            response = await self._http.request(method, path, content=content, headers=headers)
+            async with self._http.stream(method, path, content=content, headers=headers) as response:
+                answer = await self._read_body(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise unreachable(self.url, error) from error
-        raise_for_status(response, self.url)
-        return response.content
+        raise_for_status(answer, self.url)
+        return answer.content
+
+    async def _read_body(self, response: httpx.Response) -> httpx.Response:
+        """The answer with its body, of which never more than ``MAX_BODY`` is held, unpacked if it was packed."""
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise RunnerIncompatibleError(f"the runner at {self.url} sent an answer of over {MAX_BODY >> 20} MiB")
+        return httpx.Response(response.status_code, content=bytes(body), request=response.request)
 
     def _parse(self, model: type[M], body: bytes) -> M:
         try:

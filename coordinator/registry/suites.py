@@ -1,11 +1,11 @@
 """Suites and their cases in the database: stored once under a revision, and never changed.
 
-What runners serve is one suite a revision, whole. What bundles bring, which may be a part, is a
-suite of its own, so that no import ever adds to what is dispatched. All contents under one
-revision agree about the cases that they share: that is what makes their cells comparable.
+Runners serve one suite a revision, whole. Bundles, which may bring a part of it, have suites of their
+own, so that no import ever adds to what is dispatched. All contents under one revision agree about
+the cases that they share: that is what makes their cells comparable.
 
-Whoever stores a suite writes its rows, locks its revision and then looks for a disagreement, so
-that of two at once the second sees the first. Targets and fingerprints come before that lock: an
+A transaction that stores a suite writes its rows, locks its revision and then looks for a disagreement,
+so that of two at once the second sees the first. Targets and fingerprints come before that lock: an
 import holds those that are new for as long as it takes.
 """
 
@@ -51,19 +51,15 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
     """
     content = content_of(suite)
     hashed = digest(content)
-    stored = await _served(connection, framework, suite)
-    if stored is None:
-        created = await _insert(connection, framework, suite, "runner", hashed)
-        if created is not None:
-            await _require_agreement_of_all(connection, created, framework, suite)
-            return created
-        # Somebody stored it since we looked.
-        stored = await _served(connection, framework, suite)
-        assert stored is not None
-    suite_id, known = stored
-    if known != hashed:
-        await _require_same(connection, suite_id, framework, suite, content)
-    return suite_id
+    created = await _insert(connection, framework, suite, "runner", hashed)
+    if created is not None:
+        await _require_agreement_of_all(connection, created, framework, suite)
+        return created
+    served = select(suites.c.id, suites.c.digest).filter_by(**_key(framework, suite), origin="runner")
+    stored = (await connection.execute(served)).one()
+    if stored.digest != hashed:
+        await _require_same(connection, stored.id, framework, suite, content)
+    return int(stored.id)
 
 
 async def store_bundled_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
@@ -162,18 +158,10 @@ async def _complete(connection: AsyncConnection, suite_id: int, suite: Catalogue
     return gone.rowcount == len(found.removed)
 
 
-async def _served(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> tuple[int, str | None] | None:
-    found = await connection.execute(
-        select(suites.c.id, suites.c.digest).filter_by(**_key(framework, suite), origin="runner")
-    )
-    row = found.one_or_none()
-    return None if row is None else (row.id, row.digest)
-
-
 async def _insert(
     connection: AsyncConnection, framework: str, suite: CatalogueSuite, origin: Origin, hashed: str
 ) -> int | None:
-    """The new suite with its cases, or None if it is there; waits for another transaction that stores it."""
+    """Insert the suite with its cases and return its id, or None if it is there; this waits for other writers."""
     created = await connection.execute(
         upsert(suites)
         .values(**_key(framework, suite), origin=origin, digest=hashed)
