@@ -76,7 +76,7 @@ async def kills(subject: Subject) -> None:
 
 
 async def _seconds_past_deadline(subject: Subject) -> float:
-    """How long past its deadline a case was killed, in s (less than it was, if the start is read late)."""
+    """Hang past a deadline; the seconds from it to the kill (fewer than it took, if the start is read late)."""
     # From before the POST, so that an event that is read late makes no case seem shorter than it was.
     posted_at = time.monotonic()
     key = await subject.hang(DEADLINE_S)
@@ -105,7 +105,7 @@ async def waiting(subject: Subject) -> None:
 
 
 async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, Event]:
-    """For how long a job is seen to wait, in s (less than it was, if the start is read late), and its end."""
+    """Queue a job behind a slow one; the seconds that it waited (fewer, if the start is read late), and its end."""
     async with subject.stream() as stream:
         (slow,) = await subject.queue(subject.job(ConformanceTag.slow))
         (key,) = await subject.queue(subject.job(timeout_s=SHORT_S))

@@ -111,7 +111,7 @@ async def lasting(subject: Subject) -> None:
 
 
 def _misreport(beat: Event, hung: Key, posted_at: float) -> str | None:
-    """What is wrong with a heartbeat while one case hangs and one job waits."""
+    """Find the fault of a heartbeat that came while one case hung and one job waited."""
     running, since_s = beat.body.get("running"), beat.at - posted_at
     try:
         (entry,) = running  # type: ignore[misc]
@@ -126,7 +126,7 @@ def _misreport(beat: Event, hung: Key, posted_at: float) -> str | None:
 
 
 def _standstill(beat: Event, later: Event, key: Key) -> str | None:
-    """What is wrong with how a case's time went on between two heartbeats."""
+    """Find the fault in the time that a running case spent between two heartbeats."""
     before, after, apart = _seconds_spent(beat, key), _seconds_spent(later, key), later.at - beat.at
     if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
         return f"{apart:.1f} s apart, two heartbeats had {before:g} s and {after:g} s for a case that ran all the time"

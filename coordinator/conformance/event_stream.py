@@ -124,7 +124,7 @@ class Stream:
 
     async def close(self) -> None:
         self._reader.cancel()
-        # Not awaited itself: whoever interrupts the check meanwhile would be mistaken for its end.
+        # Not awaited itself: a cancellation of the check would be mistaken for the end of the reader.
         await asyncio.wait({self._reader})
         if not self._reader.cancelled():
             self._reader.result()
@@ -143,7 +143,7 @@ class Stream:
                         self._position = max(self._position, event.n)
                         self._arrived.put_nowait(event)
         except httpx.HTTPError:
-            pass  # whoever waits learns that the stream ended
+            pass  # the None below ends the wait of ``until``
         finally:
             self._arrived.put_nowait(None)
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Level(StrEnum):
-    """How much is checked."""
+    """The extent of a check."""
 
     probe = "probe"
     """Only what needs no long waiting: some seconds in all."""
@@ -32,7 +32,7 @@ class Finding(BaseModel):
     sentence: str
     result: Result
     detail: str | None = None
-    """What was seen instead, or why it was not run."""
+    """The observation that breaks the clause, or the reason why it was not run."""
     seconds: float
 
     def lines(self) -> Iterator[str]:
@@ -51,7 +51,7 @@ class Report(BaseModel):
     url: str
     level: Level
     runner: str
-    """What it calls itself: ``torch@2.9.0/cpu on AMD EPYC``."""
+    """Its own description: ``torch@2.9.0/cpu on AMD EPYC``."""
     findings: list[Finding]
 
     def count(self, result: Result) -> int:

@@ -25,7 +25,7 @@ PRINTED_BYTES = 1 << 20
 LAST_LINE = "conformance: the end"
 
 DRAWN = {Level.probe: 6, Level.full: 200}
-"""How many of the vendor's own cases are run, if there are so many."""
+"""The most of the vendor's own cases that are run."""
 BUDGET_S = {Level.probe: 20.0, Level.full: 45.0}
 """Past it no further case is posted."""
 CASE_S = 5.0

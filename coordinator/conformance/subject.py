@@ -67,7 +67,7 @@ class Subject:
     last: int = 0
     """The last number seen on any stream."""
     lines: list[bytes] = field(default_factory=list)
-    """What the streams carried, for the clauses about every line."""
+    """The lines of all streams, for the clauses about every line."""
     history: History = field(default_factory=History)
     taken: set[Key] = field(default_factory=set)
     """Every attempt that was answered queued."""
@@ -217,7 +217,7 @@ class Subject:
         self.history = History()
 
     async def find_position(self) -> None:
-        """Where the stream can begin: it answers 410 for every N before that."""
+        """Find the number after which the stream can begin: it answers 410 for every N before that."""
         low, high = -1, 0
         while await self.events_status(high) == 410:
             low, high = high, max(1, high * 2)

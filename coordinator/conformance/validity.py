@@ -1,4 +1,4 @@
-"""What makes an outcome valid: its shape, and that its parts contradict neither each other nor its job. Pure."""
+"""The validity of an outcome: it has its shape, and its parts contradict neither each other nor its job. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from protocol.outcomes import Outcome
 
 TAIL_BYTES = 64 << 10
 LATE_S = 5.0
-"""How long past its deadline a case may be killed: half of what a coordinator waits."""
+"""A case may be killed so long past its deadline: half of what a coordinator waits."""
 CLOCK_S = 1.0
 """By how much the clocks of both sides may differ over a case."""
 EARLY = 0.95
@@ -56,7 +56,7 @@ def find_fault(body: Any, job: Job | None, elapsed_s: float) -> str | None:
 
 
 def _contradictions(outcome: Outcome) -> Iterator[str]:
-    """What one part of the outcome says against another."""
+    """Contradictions between parts of the outcome."""
     timing, verdict = outcome.timing, VERDICTS[outcome.ending]
     if outcome.verdict is not verdict:
         yield f"the ending {outcome.ending} has the verdict {verdict}, not {outcome.verdict}"
@@ -76,7 +76,7 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
 
 
 def _contradictions_to_job(outcome: Outcome, job: Job) -> Iterator[str]:
-    """What the outcome says against its job, and against what the catalogue says of the case."""
+    """Contradictions between the outcome and its job, or the catalogue's entry of the case."""
     timing, returned = outcome.timing, outcome.ending is Ending.returned
     policy, timeout_s = job.body["timing"], job.body["timeout_s"]
     if policy == TimingPolicy.off and timing.cold_ms is not None:

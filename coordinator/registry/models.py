@@ -21,7 +21,7 @@ class RunnerRegistration(BaseModel):
     @field_validator("secret")
     @classmethod
     def _fits_a_header(cls, secret: str) -> str:
-        # What does not fit would be quoted by whoever says so.
+        # A library's complaint about the header would quote the secret.
         if not secret.isprintable():
             raise ValueError(
                 "must be one line without control characters: give the one that the runner was started with"

@@ -14,7 +14,7 @@ OWNERSHIP_S = 30
 """An owner that has not renewed for this long has lost its runners."""
 
 Address = tuple[str, str]
-"""Where a runner is reached, and the secret that opens it."""
+"""A runner's URL, and the secret that opens it."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ async def servable(connection: AsyncConnection) -> dict[int, Address]:
 
 
 async def count_by_state(connection: AsyncConnection) -> dict[str, int]:
-    """How many runners there are in each state."""
+    """The number of runners in each state."""
     rows = await connection.execute(text("SELECT state, count(*) AS runners FROM runners GROUP BY state"))
     return {row.state: row.runners for row in rows}
 

@@ -51,7 +51,7 @@ class ChangedCase(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference:
-    """How an offered content differs from the stored one; false if they are the same."""
+    """The cases in which an offered content differs from the stored one; false if there is none."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()

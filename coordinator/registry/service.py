@@ -28,7 +28,7 @@ async def register(engine: AsyncEngine, registration: RunnerRegistration) -> Run
 
 
 async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: RunnerInfo, catalogue: Catalogue) -> int:
-    """Store what a runner said of itself when it was registered; its id."""
+    """Store the answers of a runner that is registered; its id."""
 
     async def work(connection: AsyncConnection) -> int:
         known = await store.lock_registration_at(connection, registration.url)
@@ -50,7 +50,7 @@ async def refresh(engine: AsyncEngine, known: OwnedRunner, info: RunnerInfo, cat
     """
 
     async def work(connection: AsyncConnection) -> OwnedRunner:
-        # Before suites and target, as whoever registers or enrols the same runner at this moment.
+        # Before suites and target, as a registration or enrolment of the same runner at this moment does.
         await store.lock_registration(connection, known.id)
         await put(connection, known.id, info, catalogue)
         await ownership.set_boot(connection, known.id, info.boot_id)
@@ -62,7 +62,7 @@ async def refresh(engine: AsyncEngine, known: OwnedRunner, info: RunnerInfo, cat
 async def put(
     connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, catalogue: Catalogue, **address: str
 ) -> int:
-    """Store what a runner says of itself, in the registration that is given and locked, or in a new one; its id.
+    """Store a runner's answers, in the registration that is given and locked, or in a new one; its id.
 
     The suites come last, as the lock of their revision must. Raises a ``RunnerError``.
     """
@@ -79,7 +79,7 @@ async def put(
         raise
 
 
-async def listed(engine: AsyncEngine) -> list[Runner]:
+async def list_runners(engine: AsyncEngine) -> list[Runner]:
     async with engine.connect() as connection:
         return [Runner.model_validate(row._mapping) for row in await store.list_runners(connection)]
 
@@ -92,17 +92,17 @@ async def get(engine: AsyncEngine, runner_id: int) -> Runner:
     return Runner.model_validate(rows[0]._mapping)
 
 
-async def waiting(engine: AsyncEngine) -> dict[int, int]:
-    """How many jobs wait for each runner's target, by runner; nothing waits for one that is absent."""
+async def count_waiting_jobs(engine: AsyncEngine) -> dict[int, int]:
+    """The number of jobs that wait for each runner's target, by runner; a runner without any is left out."""
     async with engine.connect() as connection:
-        return await store.jobs_waiting(connection)
+        return await store.count_waiting_jobs(connection)
 
 
-async def work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
-    """What the runner does and did lately; at most so many of each."""
+async def read_work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
+    """The jobs that a runner has and its latest outcomes; at most so many of each."""
     async with engine.connect() as connection:
-        in_flight = await store.in_flight(connection, runner_id, most)
-        recent = await store.recent_outcomes(connection, runner_id, most)
+        in_flight = await store.list_jobs_in_flight(connection, runner_id, most)
+        recent = await store.list_recent_outcomes(connection, runner_id, most)
     return Work(
         in_flight=[JobInFlight.model_validate(row._mapping) for row in in_flight],
         recent=[RecentOutcome.model_validate(row._mapping) for row in recent],

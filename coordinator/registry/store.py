@@ -30,9 +30,9 @@ class Registration:
 
 
 async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registering: bool = True) -> int:
-    """The runner's target; what is said of it beside its key follows what a runner says that registers.
+    """Store the runner's target; its id. A runner that registers brings the columns beside the key up to date.
 
-    What comes with a bundle leaves a target that is there as it is.
+    A bundle leaves a target that is there as it is.
     """
     fingerprint = info.fingerprint
     key = {
@@ -67,7 +67,7 @@ async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprin
 
 
 async def lock_registration(connection: AsyncConnection, runner_id: int) -> None:
-    """Whoever changes a registration locks it before anything else, so that two of them wait, one for the other.
+    """Lock a registration: every transaction that changes one does so first, so that two of them take turns.
 
     Claims and finishes, which refer to it, go on meanwhile.
     """
@@ -83,7 +83,7 @@ async def lock_registration_at(connection: AsyncConnection, url: str) -> int | N
 
 
 async def store_runner(connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, **address: str) -> int:
-    """Store what a runner says of itself in its registration, or in a new one; return the registration's id.
+    """Store a runner's description of itself in its registration, or in a new one; return the registration's id.
 
     ``address`` is its URL and secret, and its name if it enrolled; where one of them is not given, it
     stays. So does the boot of a registration: its owner has to find out that the runner restarted, and act on it.
@@ -147,7 +147,7 @@ async def list_runners(connection: AsyncConnection, runner_id: int | None = None
     return (await connection.execute(text(_LISTED), {"id": runner_id})).all()
 
 
-async def jobs_waiting(connection: AsyncConnection) -> dict[int, int]:
+async def count_waiting_jobs(connection: AsyncConnection) -> dict[int, int]:
     """By runner: jobs of its target that nobody has been given yet. From counters, so cheap however many they are."""
     rows = await connection.execute(
         text("""
@@ -163,7 +163,7 @@ async def jobs_waiting(connection: AsyncConnection) -> dict[int, int]:
     return {row.id: int(row.waiting) for row in rows}
 
 
-async def in_flight(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
+async def list_jobs_in_flight(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
     """The jobs that the runner has now, those that run first."""
     rows = await connection.execute(
         text("""
@@ -179,8 +179,8 @@ async def in_flight(connection: AsyncConnection, runner_id: int, most: int) -> S
     return rows.all()
 
 
-async def recent_outcomes(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
-    """What the runner did last, newest first. Nothing finds outcomes by runner, so only the newest of all are read."""
+async def list_recent_outcomes(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
+    """The runner's latest outcomes. No index finds outcomes by runner, so only the newest of all are searched."""
     rows = await connection.execute(
         text(f"""
         WITH newest AS (
@@ -198,7 +198,7 @@ async def recent_outcomes(connection: AsyncConnection, runner_id: int, most: int
 
 
 async def find_runner(connection: AsyncConnection, url: str, boot_id: str) -> int | None:
-    """Which runner, not removed, has this URL or is this very boot."""
+    """The id of the runner, not removed, that has this URL or this boot; None if there is none."""
     found = await connection.execute(
         select(runners.c.id)
         .where(or_(runners.c.url == url, runners.c.boot_id == boot_id), runners.c.state != "removed")
