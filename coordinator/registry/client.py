@@ -139,7 +139,7 @@ class RunnerClient:
         return answer.content
 
     async def _read_body(self, response: httpx.Response) -> httpx.Response:
-        """The answer with its body, of which never more than ``MAX_BODY`` is held, unpacked if it was packed."""
+        """The answer with its body, unpacked; no further part of it is read once it is over ``MAX_BODY``."""
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
