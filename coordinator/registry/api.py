@@ -61,7 +61,7 @@ async def enrol(body: Enrolment, response: Response, after: BackgroundTasks, con
 
 @router.get("")
 async def listed(context: Context) -> RunnerList:
-    return RunnerList(runners=await service.list_runners(context.engine))
+    return RunnerList(runners=await service.listed(context.engine))
 
 
 # ``int``: else GET /runners/enrol would be a runner's.

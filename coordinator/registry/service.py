@@ -79,7 +79,7 @@ async def put(
         raise
 
 
-async def list_runners(engine: AsyncEngine) -> list[Runner]:
+async def listed(engine: AsyncEngine) -> list[Runner]:
     async with engine.connect() as connection:
         return [Runner.model_validate(row._mapping) for row in await store.list_runners(connection)]
 
@@ -92,13 +92,13 @@ async def get(engine: AsyncEngine, runner_id: int) -> Runner:
     return Runner.model_validate(rows[0]._mapping)
 
 
-async def count_waiting_jobs(engine: AsyncEngine) -> dict[int, int]:
+async def waiting(engine: AsyncEngine) -> dict[int, int]:
     """The number of jobs that wait for each runner's target, by runner; a runner without any is left out."""
     async with engine.connect() as connection:
         return await store.count_waiting_jobs(connection)
 
 
-async def read_work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
+async def work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
     """The jobs that a runner has and its latest outcomes; at most so many of each."""
     async with engine.connect() as connection:
         in_flight = await store.list_jobs_in_flight(connection, runner_id, most)

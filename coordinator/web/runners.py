@@ -46,8 +46,8 @@ class Whole:
 
 @router.get("/runners")
 async def listed(request: Request, context: Context) -> Response:
-    waiting = await service.count_waiting_jobs(context.engine)
-    lines = [Line(each, waiting.get(each.id, 0)) for each in await service.list_runners(context.engine)]
+    waiting = await service.waiting(context.engine)
+    lines = [Line(each, waiting.get(each.id, 0)) for each in await service.listed(context.engine)]
     return page(request, "runners.html", lines, rows=[row(each) for each in lines])
 
 
@@ -56,8 +56,8 @@ async def shown(request: Request, runner_id: RunnerId, context: Context) -> Resp
     runner = await service.get(context.engine, runner_id)
     data = Whole(
         runner=runner,
-        waiting=(await service.count_waiting_jobs(context.engine)).get(runner_id, 0),
-        work=await service.read_work(context.engine, runner_id, RECENT),
+        waiting=(await service.waiting(context.engine)).get(runner_id, 0),
+        work=await service.work(context.engine, runner_id, RECENT),
     )
     return page(
         request,

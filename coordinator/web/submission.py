@@ -115,7 +115,7 @@ async def form(
     like: CampaignNumber = None,
 ) -> Response:
     """Empty, or filled in from a campaign, or from the query: its address can be sent to somebody."""
-    offered = offer(await registry.list_runners(context.engine))
+    offered = offer(await registry.listed(context.engine))
     earlier = rerun or like
     filled = first(offered)
     if earlier is not None:
@@ -139,7 +139,7 @@ async def send(
         plan = await service.dry_run(context.engine, asked)
     except (ValidationError, RequestError) as error:
         return await _wrong(request, context.engine, filled, problems(error))
-    return _page(request, offer(await registry.list_runners(context.engine)), filled, plan=plan)
+    return _page(request, offer(await registry.listed(context.engine)), filled, plan=plan)
 
 
 def check(filled: Filled) -> CampaignRequest:
@@ -262,7 +262,7 @@ def apart(filled: Filled, offered: Offered) -> Filled:
 
 
 async def _wrong(request: Request, engine: AsyncEngine, filled: Filled, errors: Mapping[str, str]) -> Response:
-    return _page(request, offer(await registry.list_runners(engine)), filled, errors=errors)
+    return _page(request, offer(await registry.listed(engine)), filled, errors=errors)
 
 
 def _page(
