@@ -56,7 +56,8 @@ async def run(dsn: str, cases: int, runs: int) -> int:
         async with engine.begin() as connection:
             suite_id = await suites.store_suite(connection, offered.info.framework, suite)
             url = f"http://nobody/{offered.info.boot_id}"
-            runner_id = await registry.add_runner(connection, offered.info, [suite_id], url=url, secret="")
+            runner_id = await registry.store_runner(connection, None, offered.info, url=url, secret="")
+            await registry.store_offer(connection, runner_id, [suite_id])
             owned = await ownership.own(connection, runner_id, "bench")
             assert owned is not None
             target = TargetName(owned.target_id, owned.framework, offered.info.version, owned.device)

@@ -1,9 +1,15 @@
-"""What a runner can execute: ``GET /v1/catalogue``."""
+"""The catalogue: the suites and cases that a runner can execute (``GET /v1/catalogue``)."""
+
+from collections import Counter
+from collections.abc import Iterable
 
 from pydantic import Field
 
 from protocol.limits import MAX_CASES, MAX_SUITES, CaseName, Line, Lines, Name
 from protocol.model import Message
+
+LONGEST = 120
+"""Characters of an id or a function in a message."""
 
 
 class CatalogueCase(Message):
@@ -29,3 +35,26 @@ class CatalogueSuite(Message):
 
 class Catalogue(Message):
     suites: list[CatalogueSuite] = Field(max_length=MAX_SUITES)
+
+
+def ambiguity(catalogue: Catalogue) -> str | None:
+    """Why a name in the catalogue means two things, or None: a suite listed twice, a case id twice in a suite."""
+    if (suite := _twice(suite.name for suite in catalogue.suites)) is not None:
+        return f"its catalogue lists the suite '{short(suite)}' twice: list each suite once, at one revision"
+    for suite_listed in catalogue.suites:
+        if (case := _twice(case.id for case in suite_listed.cases)) is not None:
+            return (
+                f"its suite '{short(suite_listed.name)}' has two cases '{short(case)}': "
+                "give each case of a suite an id of its own"
+            )
+    return None
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
+def short(text: str) -> str:
+    """On one line, and no longer than a message bears."""
+    line = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -10,8 +10,9 @@ import typer
 
 from coordinator import conformance
 from coordinator.cli.options import AsJson, SecretFile, SecretStdin, read_secret
-from coordinator.conformance.report import Finding, shown
-from coordinator.conformance.restart import START_S, Restart
+from coordinator.conformance.findings import Finding
+from coordinator.conformance.restart_check import START_S
+from coordinator.conformance.subject import Restart
 from coordinator.errors import CoordinatorError, NotRunError
 
 
@@ -35,7 +36,7 @@ def check(
             read_secret(secret_file, secret_stdin),
             level=conformance.Level.probe if probe else conformance.Level.full,
             restart=None if restart_command is None else restarting(restart_command),
-            told=_quiet if as_json else _tell,
+            on_finding=_ignore if as_json else _print,
         )
     )
     print(report.model_dump_json(indent=2) if as_json else report.summary)
@@ -62,10 +63,10 @@ def restarting(command: str) -> Restart:
     return restart
 
 
-def _tell(finding: Finding) -> None:
-    for line in shown(finding):
+def _print(finding: Finding) -> None:
+    for line in finding.lines():
         print(line, flush=True)
 
 
-def _quiet(finding: Finding) -> None:
+def _ignore(finding: Finding) -> None:
     """JSON comes in one piece."""

@@ -17,7 +17,7 @@ from coordinator.cli.progress import Board
 from coordinator.cli.rollout import Rollout, fleet_folder
 from coordinator.cli.tables import print_columns
 from coordinator.errors import CoordinatorError, FleetError
-from coordinator.fleet.images import Target, desired, pinned_images
+from coordinator.fleet.images import Target, parse_pins, specify_runners
 from coordinator.fleet.scheduler import Container, Limits
 from coordinator.formats import plural
 from coordinator.registry.models import Runner
@@ -70,8 +70,8 @@ def up(
             pids=pids,
             scratch=parse_size(scratch),
         )
-        pinned, inventory = pinned_images(image or ()), engine.inventory()
-        specs = desired(split(targets), pinned, engine.images(), engine.image, inventory, limits)
+        pinned, inventory = parse_pins(image or ()), engine.inventory()
+        specs = specify_runners(split(targets), pinned, engine.images(), engine.image, inventory, limits)
         client.runners()  # a coordinator that does not answer is reported before anything is started
         with stoppable(), Board() as board, fleet_folder(DataDirectory(data_dir), name, board.say) as folder:
             failed = Rollout(engine, client, folder, board).bring_up(specs, healthy_within)

@@ -3,8 +3,7 @@
 ``check`` is all that others need; what is promised stands in ``contract.py``.
 """
 
-from coordinator.conformance.contract import Level
+from coordinator.conformance.findings import Finding, Level, Report, Result
 from coordinator.conformance.kit import check
-from coordinator.conformance.report import Finding, Report, Result
 
 __all__ = ["Finding", "Level", "Report", "Result", "check"]

@@ -1,117 +1,87 @@
-"""The contract: every promise of the runner API that can be checked from outside, once, as a sentence.
+"""The contract: every promise of the runner API that can be checked from outside, once, with its check.
 
-``docs/reference/conformance.md`` shows the same sentences; a test holds the two together.
-The ``CHECKS`` of the modules beside this one say by what each is checked.
+A check's docstring is the promise as reports show it and ``docs/reference/conformance.md``; a test
+holds the two together. The clauses are checked in the order in which they stand here.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class Level(StrEnum):
-    """How much is checked."""
-
-    probe = "probe"
-    """Only what needs no long waiting: some seconds in all."""
-    full = "full"
+from coordinator.conformance import (
+    access_checks,
+    ending_checks,
+    event_checks,
+    job_checks,
+    outcome_checks,
+    request_checks,
+    restart_check,
+)
+from coordinator.conformance.findings import Level
+from coordinator.conformance.subject import Subject
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One promise. ``id`` is what its check is called everywhere."""
+    """One promise. ``id`` is its name everywhere; the check raises ``BrokenError`` where it is not kept."""
 
     id: str
-    sentence: str
+    check: Callable[[Subject], Awaitable[None]]
     level: Level = Level.probe
+    essential: bool = False
+    """Whether outcomes would be lost, taken twice, or another's without it. What else is broken costs
+    order, comfort or time, and a person who registers a runner may decide to live with it."""
+
+    @property
+    def sentence(self) -> str:
+        return inspect.getdoc(self.check) or self.id
 
 
 CLAUSES = (
-    Clause("access.healthz", "GET /healthz answers 200, without a secret too."),
-    Clause("access.secret", "Every call under /v1 answers 401 without the secret, and with any other, however near."),
-    Clause("identity.runner", "GET /v1/runner answers who it is: all its members, no others, and protocol 1."),
-    Clause(
-        "identity.catalogue", "GET /v1/catalogue answers suites with a revision; a case's id is unique in its suite."
-    ),
-    Clause("requests.strict", "An unknown field, a value out of bounds, or what is no JSON is refused with a 4xx."),
-    Clause("requests.large", "A body over 4 MiB is answered 413, and nothing of it is taken."),
-    Clause("requests.problem", "An error is a problem by RFC 9457: its content type, title, status and detail."),
-    Clause("requests.boot", "A call for another boot answers 409 with the present boot_id, and takes nothing."),
-    Clause("requests.revision", "Jobs for another revision answer 409 with the present boot_id; none is taken."),
-    Clause("jobs.runs", "A job is answered queued; then come its started and its finished event, once each."),
-    Clause(
-        "jobs.receipts", "POST /v1/jobs answers one status a job, in order; a case that is not there: unknown_case."
-    ),
-    Clause(
-        "jobs.known",
-        "An attempt posted again before its acknowledgement, or twice in one POST, is known, and runs once.",
-    ),
-    Clause(
-        "jobs.other_case",
-        "An id that is here with another suite, case or run is answered other_case: nothing is taken.",
-    ),
-    Clause("jobs.stale", "An attempt older than one that is here is answered stale_attempt, and does not run."),
-    Clause("jobs.newer", "A newer attempt replaces the older one, which is stopped."),
-    Clause("jobs.order", "Jobs run in the order in which they came."),
-    Clause("jobs.slots", "No more cases run at once than slots says."),
-    Clause(
-        "jobs.full", "Jobs beyond queue_limit are answered full; they do not run, and can be posted again.", Level.full
-    ),
-    Clause("events.numbered", "Events are numbered without gaps, and a job's started comes before its finished."),
-    Clause("events.resume", "A stream begins after N; what is not acknowledged comes again, the same."),
-    Clause("events.streams", "Several streams at once get the same events."),
-    Clause("events.bounds", "The stream answers 422 for an N that has not been issued yet."),
-    Clause("events.idle", "With nothing else to say, a heartbeat comes within 10 s; it takes no number.", Level.full),
-    Clause(
-        "events.running",
-        "Heartbeats say how many jobs have not begun, and what runs since how many seconds, which go on.",
-        Level.full,
-    ),
-    Clause(
-        "events.lasting", "Heartbeats go on, at most 10 s apart, for as long as a case runs, a minute here.", Level.full
-    ),
-    Clause("acknowledging.trims", "What was acknowledged is gone: the stream answers 410 for an N before it."),
-    Clause("acknowledging.keeps", "An acknowledgement up to n forgets nothing after n."),
-    Clause(
-        "acknowledging.forgets", "With an acknowledged finished event its job id is forgotten: posted again, it runs."
-    ),
-    Clause("acknowledging.again", "What was acknowledged before may be acknowledged again: 204, and nothing changes."),
-    Clause(
-        "acknowledging.newer",
-        "An acknowledged older attempt takes a newer one of its job not with it: that stays known.",
-    ),
-    Clause("acknowledging.bounds", "An acknowledgement of a number that has not been issued yet is answered 422."),
-    Clause(
-        "stopping.running", "DELETE of a running job kills it; it ends incomplete, cancelled, and the next one runs."
-    ),
-    Clause(
-        "stopping.queued", "DELETE of a waiting job takes it off the queue; it ends incomplete, cancelled, unstarted."
-    ),
-    Clause("stopping.always", "DELETE answers 204 always, also for what is not there."),
-    Clause("stopping.alone", "DELETE stops the attempt that it names and no other."),
-    Clause(
-        "deadline.kills",
-        "A case that hangs is killed at timeout_s, 5 s late at most; it ends failed, timed_out; the next one runs.",
-    ),
-    Clause("deadline.waiting", "Waiting in the queue is not charged to timeout_s.", Level.full),
-    Clause("outcomes.output", "log_bytes counts all that a case printed; log_tail is the end of it, 64 KiB at most."),
-    Clause("outcomes.lines", "An event is one JSON object that ends at \\n; nothing else is in a line."),
-    Clause(
-        "outcomes.valid",
-        "An outcome has its members alone, sound numbers and text, its ending's verdict, and the times asked for.",
-    ),
-    Clause(
-        "outcomes.own", "The runner's own cases, a sample of them in each timing, are queued and have valid outcomes."
-    ),
-    Clause(
-        "events.history",
-        "In the whole check no stream had a gap, no number was two events, and no attempt finished twice or unstarted.",
-    ),
-    Clause("identity.constant", "GET /v1/runner and GET /v1/catalogue answer the same for as long as the boot lives."),
-    Clause(
-        "restart.boot",
-        "A restart makes a new boot_id, numbers events from 1 again, and loses every attempt.",
-        Level.full,
-    ),
+    Clause("access.healthz", access_checks.healthz),
+    Clause("access.secret", access_checks.secret),
+    Clause("identity.runner", access_checks.runner, essential=True),
+    Clause("identity.catalogue", access_checks.catalogue, essential=True),
+    Clause("requests.strict", request_checks.strict),
+    Clause("requests.large", request_checks.large),
+    Clause("requests.problem", request_checks.problem),
+    Clause("requests.boot", request_checks.boot, essential=True),
+    Clause("requests.revision", request_checks.revision, essential=True),
+    Clause("jobs.runs", job_checks.runs, essential=True),
+    Clause("jobs.receipts", job_checks.receipts, essential=True),
+    Clause("jobs.known", job_checks.known, essential=True),
+    Clause("jobs.other_case", job_checks.other_case, essential=True),
+    Clause("jobs.stale", job_checks.stale),
+    Clause("jobs.newer", job_checks.newer),
+    Clause("jobs.order", job_checks.order),
+    Clause("jobs.slots", job_checks.slots),
+    Clause("jobs.full", job_checks.full, Level.full),
+    Clause("events.numbered", event_checks.numbered, essential=True),
+    Clause("events.resume", event_checks.resume, essential=True),
+    Clause("events.streams", event_checks.streams),
+    Clause("events.bounds", event_checks.bounds),
+    Clause("events.idle", event_checks.idle, Level.full),
+    Clause("events.running", event_checks.running, Level.full),
+    Clause("events.lasting", event_checks.lasting, Level.full),
+    Clause("acknowledging.trims", event_checks.trims),
+    Clause("acknowledging.keeps", event_checks.keeps, essential=True),
+    Clause("acknowledging.forgets", event_checks.forgets),
+    Clause("acknowledging.again", event_checks.again),
+    Clause("acknowledging.newer", event_checks.newer, essential=True),
+    Clause("acknowledging.bounds", event_checks.not_issued),
+    Clause("stopping.running", ending_checks.running),
+    Clause("stopping.queued", ending_checks.queued),
+    Clause("stopping.always", ending_checks.always),
+    Clause("stopping.alone", ending_checks.alone),
+    Clause("deadline.kills", ending_checks.kills),
+    Clause("deadline.waiting", ending_checks.waiting, Level.full),
+    Clause("outcomes.output", outcome_checks.output),
+    Clause("outcomes.lines", outcome_checks.lines, essential=True),
+    Clause("outcomes.valid", outcome_checks.valid, essential=True),
+    Clause("outcomes.own", outcome_checks.own, essential=True),
+    Clause("events.history", event_checks.history, essential=True),
+    Clause("identity.constant", access_checks.constant, essential=True),
+    Clause("restart.boot", restart_check.boot, Level.full),
 )

@@ -1,6 +1,6 @@
 """The runner under test: its jobs, its events, its acknowledgements, as raw as they come.
 
-Unlike ``fleet/client.py`` it is tolerant, so that one broken promise is found by the check
+Unlike ``registry/client.py`` it is tolerant, so that one broken promise is found by the check
 that holds it and not by all. It remembers every job that it posted, and ``settle`` leaves the
 runner as it was found.
 """
@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import math
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import httpx
 
-from coordinator.conformance.contract import Level
-from coordinator.conformance.history import History
-from coordinator.conformance.stream import OUTCOME_S, Key, Seen, Stream
-from coordinator.conformance.validity import Asked
+from coordinator.conformance.cases import Case, Job, Key
+from coordinator.conformance.event_history import History
+from coordinator.conformance.event_stream import OUTCOME_S, Event, Stream
+from coordinator.conformance.findings import Level
+from coordinator.conformance.validity import find_fault
 from coordinator.errors import BrokenError, NotRunError
-from protocol.enums import ConformanceTag, TimingPolicy
-from protocol.events import Acknowledgement
+from protocol.enums import ConformanceTag
 
 ANSWER_S = 30.0
 """For a plain answer; longer than a coordinator waits, because no clause is about speed."""
@@ -35,17 +36,8 @@ HANGING_S = 15.0
 SETTLE_S = HANGING_S + STOP_S
 MOST_EVENTS = 1 << 62
 
-
-@dataclass(frozen=True)
-class Case:
-    """One case of the runner's catalogue."""
-
-    suite: str
-    revision: str
-    id: str
-    function: str
-    host_only: bool
-    tags: tuple[str, ...]
+Restart = Callable[[], Awaitable[None]]
+"""Ends the runner's process and starts it anew; returns when the old one is gone."""
 
 
 @dataclass
@@ -68,18 +60,19 @@ class Subject:
     """Decides which cases of the vendor's own are run."""
     outcome_s: float = OUTCOME_S
     """For how long an outcome that must come is waited for."""
+    restart: Restart | None = None
     open: dict[Key, None] = field(default_factory=dict)
     """Attempts that were queued and have not been seen to finish, in order."""
     acknowledged: int = 0
     last: int = 0
     """The last number seen on any stream."""
     lines: list[bytes] = field(default_factory=list)
-    """What the streams carried, for the clauses about every line."""
+    """The lines of all streams, for the clauses about every line."""
     history: History = field(default_factory=History)
     taken: set[Key] = field(default_factory=set)
     """Every attempt that was answered queued."""
-    _posted: dict[Key, tuple[dict[str, Any], Case, float]] = field(default_factory=dict)
-    """Every attempt that was posted: the job, its case, and when."""
+    _posted: dict[Key, tuple[Job, float]] = field(default_factory=dict)
+    """Every attempt that was posted, and when first."""
     _ended: set[Key] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -90,105 +83,126 @@ class Subject:
 
     @property
     def any_case(self) -> Case:
-        """One that ends soon: the tagged one, else the first of the catalogue."""
-        tagged = [case for case in self.cases if ConformanceTag.passes in case.tags]
-        if not (tagged or self.cases):
+        """A case that ends soon: the tagged one, else the first of the catalogue."""
+        if not self.cases:
             raise NotRunError("its catalogue has no case")
-        return (tagged or list(self.cases))[0]
+        return next((case for case in self.cases if ConformanceTag.passes in case.tags), self.cases[0])
 
     def tagged(self, tag: ConformanceTag) -> Case:
-        found = next((case for case in self.cases if tag in case.tags), None)
-        if found is None:
+        case = next((case for case in self.cases if tag in case.tags), None)
+        if case is None:
             raise NotRunError(f"no case of its catalogue bears the tag {tag}")
-        return found
+        return case
 
-    def job(self, of: Case | None = None, **fields: Any) -> dict[str, Any]:
-        """A job that no other check has."""
-        return {
+    def require_one_slot(self, consequence: str = "") -> None:
+        """Raise ``NotRunError`` for a runner that runs several cases at once."""
+        if self.info.get("slots", 1) != 1:
+            raise NotRunError(f"it runs several cases at once (slots){consequence}")
+
+    def job(self, of: Case | ConformanceTag | None = None, **fields: Any) -> Job:
+        """A job that no other check has, of a case, of the case with a tag, or of any that ends soon."""
+        case = self.tagged(of) if isinstance(of, ConformanceTag) else of or self.any_case
+        body = {
             "id": f"{self.PREFIX}{self._token}-{next(self._numbers)}",
             "attempt": 1,
-            "case": (of or self.any_case).id,
+            "case": case.id,
             "run": 1,
             "timeout_s": OUTCOME_S,
             "timing": "off",
-        } | fields
+        }
+        return Job(body | fields, case)
 
-    def batch(self, *jobs: dict[str, Any], case: Case | None = None, **fields: Any) -> dict[str, Any]:
-        case = case or self.any_case
-        return {"boot_id": self.boot_id, "suite": case.suite, "revision": case.revision, "jobs": list(jobs)} | fields
+    def batch(self, *jobs: Job, **fields: Any) -> dict[str, Any]:
+        case = jobs[0].case if jobs else self.any_case
+        bodies = [job.body for job in jobs]
+        return {"boot_id": self.boot_id, "suite": case.suite, "revision": case.revision, "jobs": bodies} | fields
 
-    async def send(self, *jobs: dict[str, Any], case: Case | None = None, **fields: Any) -> httpx.Response:
-        """POST a batch; what its receipts call queued is to be settled. ``case`` gives the suite."""
-        keys = [(job["id"], job["attempt"]) for job in jobs]
-        self._ended.difference_update(keys)
-        for key, job in zip(keys, jobs, strict=True):
-            self._posted.setdefault(key, (job, case or self.any_case, time.monotonic()))
-        answer = await self.http.post("/v1/jobs", json=self.batch(*jobs, case=case, **fields))
-        for key, status in zip(keys, statuses(answer), strict=False):
+    async def send(self, *jobs: Job, **fields: Any) -> httpx.Response:
+        """POST a batch of jobs of one suite; those that the receipts call queued are to be settled."""
+        self._ended.difference_update(job.key for job in jobs)
+        for job in jobs:
+            self._posted.setdefault(job.key, (job, time.monotonic()))
+        # httpx's own encoder refuses to write NaN.
+        answer = await self.post_content(json.dumps(self.batch(*jobs, **fields)).encode())
+        for job, status in zip(jobs, statuses(answer), strict=False):
             if status == "queued":
-                self.taken.add(key)
+                self.taken.add(job.key)
                 # Its events may be read before the answer is.
-                if key not in self._ended:
-                    self.open[key] = None
+                if job.key not in self._ended:
+                    self.open[job.key] = None
         return answer
 
-    async def post(self, *jobs: dict[str, Any], case: Case | None = None) -> list[str]:
+    async def post_content(self, content: bytes) -> httpx.Response:
+        return await self.http.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
+
+    async def post(self, *jobs: Job) -> list[str]:
         """The statuses of the jobs. Raises ``BrokenError`` if they are not answered with statuses."""
-        answer = await self.send(*jobs, case=case)
-        told = statuses(answer)
-        if answer.status_code != 200 or len(told) != len(jobs):
+        answer = await self.send(*jobs)
+        found = statuses(answer)
+        if answer.status_code != 200 or len(found) != len(jobs):
             raise BrokenError(f"POST /v1/jobs of {len(jobs)} jobs answered {answer.status_code} {answer.text[:200]}")
-        return told
+        return found
 
-    async def queue(self, *jobs: dict[str, Any], case: Case | None = None) -> list[Key]:
+    async def require_status(self, job: Job, expected: str, description: str) -> None:
+        """Post a job; raise ``BrokenError`` with its description if it is answered another status."""
+        (status,) = await self.post(job)
+        if status != expected:
+            raise BrokenError(f"{description} was answered {status!r}, not {expected!r}")
+
+    async def queue(self, *jobs: Job) -> list[Key]:
         """Post jobs of which each must be queued."""
-        for job, status in zip(jobs, await self.post(*jobs, case=case), strict=True):
+        for job, status in zip(jobs, await self.post(*jobs), strict=True):
             if status != "queued":
-                raise BrokenError(f"the new job {job['id']} was answered {status!r}, not 'queued'")
-        return [(job["id"], job["attempt"]) for job in jobs]
+                raise BrokenError(f"the new job {job.body['id']} was answered {status!r}, not 'queued'")
+        return [job.key for job in jobs]
 
-    async def hang(self) -> Key:
+    async def hang(self, timeout_s: float = HANGING_S, **fields: Any) -> Key:
         """Post a case that hangs."""
-        case = self.tagged(ConformanceTag.hangs)
-        (key,) = await self.queue(self.job(case, timeout_s=HANGING_S), case=case)
+        (key,) = await self.queue(self.job(ConformanceTag.hangs, timeout_s=timeout_s, **fields))
         return key
+
+    async def finish(self, stream: Stream, *jobs: Job) -> list[Event]:
+        """Queue jobs, any one if none is given, and read their events from a stream up to the last finished."""
+        return await stream.finished(*await self.queue(*(jobs or (self.job(),))))
+
+    async def run(self, *jobs: Job) -> list[Event]:
+        """Do the same on a stream of its own, which begins after what is acknowledged."""
+        async with self.stream() as stream:
+            return await self.finish(stream, *jobs)
 
     async def delete(self, key: Key) -> int:
         return (await self.http.delete(f"/v1/jobs/{key[0]}/{key[1]}")).status_code
 
+    async def send_acknowledgement(self, n: int, **fields: Any) -> httpx.Response:
+        return await self.http.post("/v1/events/ack", json={"boot_id": self.boot_id, "n": n} | fields)
+
     async def acknowledge(self, n: int) -> None:
-        body = Acknowledgement(boot_id=self.boot_id, n=n).model_dump()
-        answer = await self.http.post("/v1/events/ack", json=body)
-        if answer.status_code != 204:
-            raise BrokenError(f"POST /v1/events/ack up to {n} answered {answer.status_code}, not 204")
+        require(f"POST /v1/events/ack up to {n}", (await self.send_acknowledgement(n)).status_code, 204)
         self.acknowledged = max(self.acknowledged, n)
         self.history.acknowledge(n)
 
-    def asked(self, key: Key) -> Asked | None:
-        """What the outcome of an attempt answers; None if it was never posted."""
-        if key not in self._posted:
-            return None
-        job, case, _ = self._posted[key]
-        return Asked(TimingPolicy(job["timing"]), job["timeout_s"], case.host_only)
+    def find_fault(self, event: Event) -> str | None:
+        """The first thing that is wrong with the outcome of a finished event."""
+        job, posted_at = self._posted.get(event.key, (None, -math.inf))
+        return find_fault(event.body.get("outcome"), job, event.at - posted_at)
 
-    def since_post(self, seen: Seen) -> float:
-        """Seconds from the first POST of an attempt to its event; without end if it was never posted."""
-        return seen.at - self._posted[seen.key][2] if seen.key in self._posted else math.inf
+    def open_events(
+        self, after: int, *, stranger: bool = False, boot_id: str | None = None, **options: Any
+    ) -> contextlib.AbstractAsyncContextManager[httpx.Response]:
+        """Ask for the stream after N, whatever the answer."""
+        parameters: dict[str, Any] = {"boot_id": boot_id or self.boot_id, "after": after}
+        client = self.stranger if stranger else self.http
+        return client.stream("GET", "/v1/events", params=parameters, **options)
 
-    async def events_status(self, after: int, **query: Any) -> int:
-        """What the stream after N is answered; the stream itself is left again."""
-        parameters: dict[str, Any] = {"boot_id": self.boot_id, "after": after} | query
-        async with self.http.stream("GET", "/v1/events", params=parameters) as answer:
+    async def events_status(self, after: int) -> int:
+        async with self.open_events(after) as answer:
             return answer.status_code
 
     @contextlib.asynccontextmanager
     async def stream(self, after: int | None = None) -> AsyncIterator[Stream]:
         after = self.acknowledged if after is None else after
-        parameters: dict[str, Any] = {"boot_id": self.boot_id, "after": after}
-        timeout = httpx.Timeout(ANSWER_S, read=None)
-        async with self.http.stream("GET", "/v1/events", params=parameters, timeout=timeout) as answer:
-            if answer.status_code != 200:
-                raise BrokenError(f"GET /v1/events after {after} answered {answer.status_code}, not 200")
+        async with self.open_events(after, timeout=httpx.Timeout(ANSWER_S, read=None)) as answer:
+            require(f"GET /v1/events after {after}", answer.status_code, 200)
             stream = Stream(answer, after, self._note, self.lines, self.outcome_s)
             try:
                 yield stream
@@ -203,7 +217,7 @@ class Subject:
         self.history = History()
 
     async def find_position(self) -> None:
-        """Where the stream can begin: it answers 410 for every N before that."""
+        """Find the number after which the stream can begin: it answers 410 for every N before that."""
         low, high = -1, 0
         while await self.events_status(high) == 410:
             low, high = high, max(1, high * 2)
@@ -219,13 +233,10 @@ class Subject:
 
     async def settle(self) -> bool:
         """Stop what a check left, wait for its end, acknowledge all; whether the runner is free again."""
-        for key in list(self.open):
-            await self.delete(key)
         try:
-            if self.open:
-                left = list(self.open)
+            if left := await self._delete_open():
                 async with self.stream(self.last) as stream:
-                    await stream.all_finished(left, "the end of every job", SETTLE_S)
+                    await stream.finished(*left, limit_s=SETTLE_S)
         except BrokenError:
             return await self._is_free()
         with contextlib.suppress(BrokenError):
@@ -233,35 +244,45 @@ class Subject:
         return True
 
     async def abandon(self) -> None:
-        """Whatever ends the check early: nothing of it is to go on running. What is finished, the next one clears."""
+        """Stop what the check left running, whatever ended it early. What is finished, the next check clears."""
         with contextlib.suppress(httpx.HTTPError):
-            for key in list(self.open):
-                await self.delete(key)
+            await self._delete_open()
+
+    async def _delete_open(self) -> list[Key]:
+        left = list(self.open)
+        for key in left:
+            await self.delete(key)
+        return left
 
     async def _is_free(self) -> bool:
-        """Something never came. That is found already; what matters is whether a new job still runs."""
+        """Whether a new job still runs after something never came, which is a finding already."""
         self.open.clear()
         try:
             await self.find_position()
-            (key,) = await self.queue(self.job())
             async with self.stream(self.last) as stream:
-                await stream.finished(key)
+                await self.finish(stream)
             await self.acknowledge(self.last)
         except BrokenError:
             return False
         return True
 
-    def _note(self, seen: Seen, position: int) -> None:
-        self.history.note(seen, position)
-        self.last = max(self.last, seen.n)
-        if seen.type == "finished":
-            self._ended.add(seen.key)
-            self.open.pop(seen.key, None)
+    def _note(self, event: Event, position: int) -> None:
+        self.history.note(event, position)
+        self.last = max(self.last, event.n)
+        if event.type == "finished":
+            self._ended.add(event.key)
+            self.open.pop(event.key, None)
 
 
 def statuses(answer: httpx.Response) -> list[str]:
-    """Of the receipts, as far as there are some."""
+    """The statuses of the receipts, as far as there are some."""
     try:
-        return [str(each["status"]) for each in answer.json()["jobs"]]
+        return [str(receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
         return []
+
+
+def require(call: str, status: int, expected: int) -> None:
+    """Raise ``BrokenError`` if a call was answered another status than it must be."""
+    if status != expected:
+        raise BrokenError(f"{call} answered {status}, not {expected}")

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from coordinator.errors import EngineError, FleetError, GoneError, PortTakenError, StuckError
 from coordinator.fleet.images import DEVICE, FRAMEWORK, VERSION, devices_of
-from coordinator.fleet.inventory import Inventory, look
+from coordinator.fleet.inventory import Inventory, find_devices
 from coordinator.fleet.scheduler import Container, Image, RunnerSpec
 
 FLEET = "org.portolan.fleet"
@@ -35,7 +35,7 @@ SPEC = "org.portolan.fleet.spec"
 RUNNER_PORT = 8790
 """Every runner listens there in its own container."""
 PORTS = 100
-"""How many ports of the host are tried, from the first one on."""
+"""The number of ports of the host that are tried, from the first one on."""
 SECRET_FILE = "/run/secrets/portolan-runner"
 TIMING_FOLDER = "/var/lib/portolan-timing"
 NOBODY = "192.0.2.1"
@@ -115,7 +115,7 @@ class DockerEngine:
         return int(self._info["NCPU"])
 
     def inventory(self) -> Inventory:
-        return look(self._info.get("Runtimes") or {})
+        return find_devices(self._info.get("Runtimes") or {})
 
     def images(self) -> Sequence[Image]:
         """Return every image whose labels say that it holds a runner."""
@@ -199,7 +199,7 @@ class DockerEngine:
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
-        """Everything but the usage is out of the engine's list: it hangs when asked for a container that hangs."""
+        """Read a container from the engine's list, except its usage: an inspection of one that hangs does not end."""
         labels = entry["Labels"]
         health = _HEALTH.search(entry.get("Status") or "")
         restarts, memory = self._usage(entry["Id"]) if usage else (None, None)
@@ -220,7 +220,7 @@ class DockerEngine:
         )
 
     def _usage(self, container_id: str) -> tuple[int | None, int | None]:
-        """How often it was started again, and the bytes that it holds without those that the kernel would give up."""
+        """The number of its restarts, and the bytes that it holds without those that the kernel would give up."""
         restarts = memory = None
         # A container that hangs keeps its caller waiting: after one answer that does not come, none is waited for.
         with contextlib.suppress(EngineError, KeyError), translate_errors("the container"):

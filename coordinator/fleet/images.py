@@ -1,4 +1,4 @@
-"""Which image serves which target, and the specifications of the containers that are made from them."""
+"""The images that serve targets, and the specifications of the containers that are made from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coordinator.errors import FleetError
-from coordinator.fleet.inventory import Inventory, access, allowed
+from coordinator.fleet.inventory import Inventory, decide_access, is_allowed
 from coordinator.fleet.scheduler import Image, Limits, RunnerSpec
 
 FRAMEWORK = "org.portolan.framework"
@@ -51,7 +51,7 @@ def devices_of(framework: str, label: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*named, *included]))
 
 
-def pinned_images(pins: Sequence[str]) -> dict[str, str]:
+def parse_pins(pins: Sequence[str]) -> dict[str, str]:
     """``TARGET=IMAGE`` → image by target."""
     pinned = {}
     for pin in pins:
@@ -62,7 +62,7 @@ def pinned_images(pins: Sequence[str]) -> dict[str, str]:
     return pinned
 
 
-def desired(
+def specify_runners(
     targets: Sequence[str],
     pinned: Mapping[str, str],
     images: Sequence[Image],
@@ -78,14 +78,14 @@ def desired(
     chosen = {}
     for text in [*targets, *pinned]:
         target = Target.parse(text)
-        image = named(pinned[str(target)]) if str(target) in pinned else newest(images, target)
+        image = named(pinned[str(target)]) if str(target) in pinned else find_newest(images, target)
         if not target.served_by(image):
             raise FleetError(
                 f"image '{image.name}' does not serve {target}: it is of "
                 f"{image.framework}@{image.version} for {' and '.join(image.devices)}"
             )
         chosen[target] = image
-    chosen = chosen or served_unasked(images, inventory)
+    chosen = chosen or choose_by_inventory(images, inventory)
     if not chosen:
         raise FleetError("no image here serves what this host has: build some with `make images`, or name --targets")
     return {
@@ -95,20 +95,20 @@ def desired(
             device=target.device,
             image=image,
             limits=limits,
-            access=access(inventory, target.device),
+            access=decide_access(inventory, target.device),
         )
         for target, image in chosen.items()
     }
 
 
-def served_unasked(images: Sequence[Image], inventory: Inventory) -> dict[Target, Image]:
+def choose_by_inventory(images: Sequence[Image], inventory: Inventory) -> dict[Target, Image]:
     """The newest image for each framework and device of the images whose device the host has."""
-    pairs = {(image.framework, device) for image in images for device in image.devices if allowed(inventory, device)}
+    pairs = {(image.framework, device) for image in images for device in image.devices if is_allowed(inventory, device)}
     targets = [Target(framework, device) for framework, device in sorted(pairs)]
-    return {target: newest(images, target) for target in targets}
+    return {target: find_newest(images, target) for target in targets}
 
 
-def newest(images: Sequence[Image], target: Target) -> Image:
+def find_newest(images: Sequence[Image], target: Target) -> Image:
     """The newest image that serves the target. Raises ``FleetError`` with those that there are if none does."""
     serving = [image for image in images if target.served_by(image)]
     if serving:

@@ -1,6 +1,6 @@
 """The devices of a host, as they can be seen from outside a container, and what lets each of them in.
 
-``look`` finds the devices, ``access`` decides. Nothing here speaks to the engine: its runtimes are handed in.
+``find_devices`` finds them, ``decide_access`` decides. Nothing here speaks to the engine: its runtimes are handed in.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Access:
     groups: tuple[int, ...] = ()
 
 
-def access(inventory: Inventory, device: str) -> Access:
+def decide_access(inventory: Inventory, device: str) -> Access:
     """The access that a runner of ``device`` needs. Raises ``DeviceMissingError`` where the host cannot give it."""
     if device == "tpu":
         if not inventory.tpu:
@@ -70,19 +70,19 @@ def access(inventory: Inventory, device: str) -> Access:
     return Access(gpus=True) if inventory.nvidia_runtime else Access(cdi=(CDI_NVIDIA,))
 
 
-def allowed(inventory: Inventory, device: str) -> bool:
+def is_allowed(inventory: Inventory, device: str) -> bool:
     """Whether a runner of ``device`` is started unasked.
 
     A device that is not known here may need access that is not known either: it is started only by name.
     """
     try:
-        access(inventory, device)
+        decide_access(inventory, device)
     except DeviceMissingError:
         return False
     return device in {*_ON_THE_CPU, *_ON_NVIDIA, "tpu"}
 
 
-def look(runtimes: Collection[str], root: Path = Path("/")) -> Inventory:
+def find_devices(runtimes: Collection[str], root: Path = Path("/")) -> Inventory:
     """The devices that are there at this moment; ``runtimes`` are those of the engine."""
     dev = root / "dev"
     vendors = root.glob("sys/bus/pci/devices/*/vendor")

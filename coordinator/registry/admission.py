@@ -1,4 +1,4 @@
-"""Admission: whether a runner may join, by what the check of its contract found.
+"""Admission: whether a runner may join, judged by the report of its check.
 
 A runner that is registered already is never checked: the coordinator that serves it reads and
 acknowledges its events, and a check would take them away. It is only probed.
@@ -15,42 +15,21 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator import conformance
 from coordinator.conformance import Finding, Level, Report, Result
+from coordinator.conformance.contract import CLAUSES
 from coordinator.errors import RunnerError
 from coordinator.registry import store
-from coordinator.registry.client import RunnerClient
+from coordinator.registry.client import probe
 from coordinator.registry.models import RunnerRegistration
 
-ESSENTIAL = frozenset(
-    {
-        "identity.runner",
-        "identity.catalogue",
-        "identity.constant",
-        "requests.boot",
-        "requests.revision",
-        "jobs.runs",
-        "jobs.receipts",
-        "jobs.known",
-        "jobs.other_case",
-        "events.numbered",
-        "events.resume",
-        "events.history",
-        "acknowledging.keeps",
-        "acknowledging.newer",
-        "outcomes.lines",
-        "outcomes.valid",
-        "outcomes.own",
-    }
-)
-"""Promises without which outcomes would be lost, taken twice, or another's. What else is broken
-costs order, comfort or time, and whoever registers may decide to live with it."""
+ESSENTIAL = frozenset(clause.id for clause in CLAUSES if clause.essential)
 
 
 class Admission(StrEnum):
-    """What the check says of joining."""
+    """The verdict of a check on whether the runner may join."""
 
     sound = "sound"
     faulty = "faulty"
-    """It breaks promises that one can live with: it joins if that is said."""
+    """It breaks promises that one can live with: it joins if the person who registers it says so."""
     unusable = "unusable"
 
 
@@ -63,34 +42,34 @@ def judge(report: Report) -> Admission:
     return Admission.faulty if failed else Admission.sound
 
 
-async def known(engine: AsyncEngine, registration: RunnerRegistration) -> int | None:
-    """Under which number this runner is registered already, at whatever address; it is asked who it is.
+async def find_registered(engine: AsyncEngine, registration: RunnerRegistration) -> int | None:
+    """Probe the runner; its id if it is registered already, at whatever address.
 
     Raises a ``RunnerError`` if it does not answer, refuses the secret or is no runner.
     """
-    async with RunnerClient(registration.url, registration.secret) as client:
-        info = await client.info()
-        await client.catalogue()
+    info, _ = await probe(registration.url, registration.secret)
     async with engine.connect() as connection:
-        return await store.registered_as(connection, registration.url, info.boot_id)
+        return await store.find_runner(connection, registration.url, info.boot_id)
 
 
 async def check(registration: RunnerRegistration) -> AsyncIterator[Finding | Report]:
-    """Each finding as it is made, and the report at the end. Whoever stops listening ends the check.
+    """Yield each finding as it is made, and the report at the end. Closing the iterator ends the check.
 
     Raises a ``RunnerError`` if the check cannot begin.
     """
+    # In a task of its own: a page that is left cancels every await below, and a check that is cancelled
+    # must still stop on the runner what it began there.
     found: asyncio.Queue[Finding | None] = asyncio.Queue()
 
-    async def hold() -> Report:
+    async def run() -> Report:
         try:
             return await conformance.check(
-                registration.url, registration.secret, level=Level.probe, told=found.put_nowait
+                registration.url, registration.secret, level=Level.probe, on_finding=found.put_nowait
             )
         finally:
             found.put_nowait(None)
 
-    checking = asyncio.create_task(hold())
+    checking = asyncio.create_task(run())
     try:
         while (finding := await found.get()) is not None:
             yield finding

@@ -49,14 +49,14 @@ async def _may_enrol(
     dependencies=[Depends(_may_enrol)],
     responses={201: {"model": EnrolledRunner}, **problem_responses(400, 401, 403, 409, 502)},
 )
-async def enrol(asked: Enrolment, response: Response, after: BackgroundTasks, context: Context) -> EnrolledRunner:
+async def enrol(body: Enrolment, response: Response, after: BackgroundTasks, context: Context) -> EnrolledRunner:
     """For runners: probe the caller, and give it a secret of its own. The same name again is the same runner."""
-    stored = await enrolment.enrol(context.engine, asked)
-    if stored.created:
+    entry = await enrolment.enrol(context.engine, body)
+    if entry.created:
         response.status_code = status.HTTP_201_CREATED
     # Nobody is to use the new secret before the runner has it.
     after.add_task(context.announce, "runners")
-    return EnrolledRunner(runner=await service.get(context.engine, stored.runner_id), secret=stored.secret)
+    return EnrolledRunner(runner=await service.get(context.engine, entry.runner_id), secret=entry.secret)
 
 
 @router.get("")

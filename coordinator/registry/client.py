@@ -9,23 +9,18 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator
 from functools import cache
-from types import TracebackType
 from typing import TypeVar
 from urllib.parse import quote
 
 import httpx
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from coordinator.database.connection import plain_text
-from coordinator.database.outage import reason_of
 from coordinator.errors import (
     EventsAheadError,
-    EventsTrimmedError,
-    RunnerChangedError,
     RunnerIncompatibleError,
-    RunnerRefusedError,
-    RunnerUnreachableError,
 )
+from coordinator.runner_answers import ANSWER_S, AnswerNumbers, excerpt, raise_for_status, unreachable
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.events import Acknowledgement
@@ -35,8 +30,6 @@ from protocol.lines import EndlessLineError, LineReader
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 
-ANSWER_S = 10.0
-"""A runner that takes longer than this for a plain answer is unreachable."""
 STREAM_SILENCE_S = 25.0
 """A stream without even a heartbeat for this long is dead (heartbeats come within 10 s)."""
 MAX_BODY = 64 * 1024 * 1024
@@ -66,29 +59,25 @@ class RunnerClient:
                 trust_env=False,
             )
         except httpx.InvalidURL as error:
-            raise self._unreachable(error) from error
+            raise unreachable(self.url, error) from error
 
     async def __aenter__(self) -> RunnerClient:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
     async def info(self) -> RunnerInfo:
         """Raises ``RunnerIncompatibleError`` for another protocol version."""
         body = await self._read("GET", "/v1/runner")
-        try:
-            info = RunnerInfo.model_validate_json(body)
-        except ValidationError as error:
-            spoken = _spoken_protocol(body)
-            if spoken is not None and spoken != PROTOCOL_VERSION:
-                raise self._other_protocol(spoken) from error
-            raise self._not_a_runner(error) from error
-        if info.protocol != PROTOCOL_VERSION:
-            raise self._other_protocol(info.protocol)
-        return info
+        # Another version may have other members, so that nothing else of its answer is understood.
+        protocol = AnswerNumbers.read(body).protocol
+        if protocol not in (None, PROTOCOL_VERSION):
+            raise RunnerIncompatibleError(
+                f"the runner at {self.url} speaks protocol {protocol}, this coordinator {PROTOCOL_VERSION}: "
+                "use runner and coordinator of the same release"
+            )
+        return self._parse(RunnerInfo, body)
 
     async def catalogue(self) -> Catalogue:
         return self._parse(Catalogue, await self._read("GET", "/v1/catalogue"))
@@ -115,12 +104,12 @@ class RunnerClient:
         try:
             async with self._http.stream("GET", "/v1/events", params=parameters, timeout=timeout) as response:
                 if response.status_code != 200:
-                    await response.aread()
-                    if response.status_code == 422:
+                    answer = await self._read_body(response)
+                    if answer.status_code == 422:
                         raise EventsAheadError(
-                            f"the runner at {self.url} has issued no event {after}: {_said(response)}"
+                            f"the runner at {self.url} has issued no event {after}: {excerpt(answer)}"
                         )
-                    self._raise_for(response)
+                    raise_for_status(answer, self.url)
                 reader = LineReader(MAX_BODY)
                 async for chunk in response.aiter_raw():
                     if lines := [line for line in reader.feed(chunk) if line]:
@@ -128,82 +117,38 @@ class RunnerClient:
         except EndlessLineError as error:
             raise RunnerIncompatibleError(f"the runner at {self.url} sent an event without end") from error
         except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
+            raise unreachable(self.url, error) from error
 
     async def _read(self, method: str, path: str, content: str | None = None) -> bytes:
         headers = {"Content-Type": "application/json"} if content is not None else {}
         try:
-            response = await self._http.request(method, path, content=content, headers=headers)
+            async with self._http.stream(method, path, content=content, headers=headers) as response:
+                answer = await self._read_body(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._unreachable(error) from error
-        self._raise_for(response)
-        return response.content
+            raise unreachable(self.url, error) from error
+        raise_for_status(answer, self.url)
+        return answer.content
 
-    def _raise_for(self, response: httpx.Response) -> None:
-        if response.is_success:
-            return
-        if response.status_code in (401, 403):
-            raise RunnerRefusedError(f"the runner at {self.url} refused the secret: give the one it was started with")
-        if response.status_code == 409:
-            raise RunnerChangedError(f"the runner at {self.url} is another boot or revision: {_said(response)}")
-        if response.status_code == 410:
-            raise EventsTrimmedError(
-                f"somebody else acknowledged events of the runner at {self.url}: what they told is lost; "
-                "a runner serves one coordinator's database at a time",
-                _acknowledged(response),
-            )
-        raise RunnerIncompatibleError(
-            f"what answers at {self.url} is not a runner: {response.request.method} {response.request.url.path} "
-            f"gave {response.status_code}; check the URL"
-        )
+    async def _read_body(self, response: httpx.Response) -> httpx.Response:
+        """The answer with its body, unpacked; no further part of it is read once it is over ``MAX_BODY``."""
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise RunnerIncompatibleError(f"the runner at {self.url} sent an answer of over {MAX_BODY >> 20} MiB")
+        return httpx.Response(response.status_code, content=bytes(body), request=response.request)
 
     def _parse(self, model: type[M], body: bytes) -> M:
         try:
             return model.model_validate_json(body)
         except ValidationError as error:
-            raise self._not_a_runner(error) from error
-
-    def _unreachable(self, error: Exception) -> RunnerUnreachableError:
-        slow = isinstance(error, httpx.TimeoutException)
-        told = f"did not answer within {ANSWER_S:.0f} s" if slow else f"does not answer ({reason_of(error)})"
-        return RunnerUnreachableError(f"the runner at {self.url} {told}: is it running, and the URL right?")
-
-    def _not_a_runner(self, error: ValidationError) -> RunnerIncompatibleError:
-        fault = plain_text(first_fault(error))
-        return RunnerIncompatibleError(
-            f"what answers at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault})"
-        )
-
-    def _other_protocol(self, spoken: int) -> RunnerIncompatibleError:
-        return RunnerIncompatibleError(
-            f"the runner at {self.url} speaks protocol {spoken}, this coordinator {PROTOCOL_VERSION}: "
-            "use runner and coordinator of the same release"
-        )
+            fault = plain_text(first_fault(error))
+            raise RunnerIncompatibleError(
+                f"what answers at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault})"
+            ) from error
 
 
-def _said(response: httpx.Response) -> str:
-    return plain_text(response.text[:200])
-
-
-def _acknowledged(response: httpx.Response) -> int | None:
-    """The ``acknowledged`` of a 410, as far as it makes sense."""
-
-    class Trimmed(BaseModel):
-        acknowledged: int = Field(ge=0, lt=2**63)
-
-    try:
-        return Trimmed.model_validate_json(response.content).acknowledged
-    except ValidationError:
-        return None
-
-
-def _spoken_protocol(body: bytes) -> int | None:
-    """The ``protocol`` of an answer that is otherwise not understood."""
-
-    class Spoken(BaseModel):
-        protocol: int
-
-    try:
-        return Spoken.model_validate_json(body).protocol
-    except ValidationError:
-        return None
+async def probe(url: str, secret: str) -> tuple[RunnerInfo, Catalogue]:
+    """Read what a runner says of itself and what it offers. Raises a ``RunnerError``."""
+    async with RunnerClient(url, secret) as client:
+        return await client.info(), await client.catalogue()

@@ -1,7 +1,7 @@
-"""Enrolling: a runner that knows the enrolment secret puts itself on the chart, under a name of its own.
+"""Enrolment: a runner that knows the enrolment secret puts itself on the chart, under a name of its own.
 
-The registrations with the name or the URL are looked up, their runners are asked, and everything is stored in
-one transaction if the registrations are still the same. Nothing is locked while a runner is asked.
+The registrations with the name or the URL are looked up, their runners are probed, and everything is stored in
+one transaction if the registrations are still the same. Nothing is locked while a runner is probed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, RequestError, RunnerError, RunnerIncompatibleError
 from coordinator.registry import store
-from coordinator.registry.client import RunnerClient
+from coordinator.registry.client import RunnerClient, probe
 from coordinator.registry.service import put
-from coordinator.registry.store import Registered
-from coordinator.registry.suites import require_unambiguous
+from coordinator.registry.store import Registration
 from protocol.catalogue import Catalogue
 from protocol.enrolment import Enrolment
 from protocol.runner import RunnerInfo
@@ -29,7 +28,9 @@ SUPERSEDED = "another runner answers at its URL"
 
 
 @dataclass(frozen=True)
-class Stored:
+class Entry:
+    """The registration of a runner that enrolled, with its new secret."""
+
     runner_id: int
     secret: str
     created: bool
@@ -43,7 +44,7 @@ class Takeover:
     superseded: tuple[int, ...]
 
 
-def doubtful(request: Enrolment, known: frozenset[Registered]) -> list[Registered]:
+def find_doubtful(request: Enrolment, known: frozenset[Registration]) -> list[Registration]:
     """The registrations that may be another runner's: they have the name or the URL of the one that enrols, not both.
 
     A registration without a name is known by its URL alone.
@@ -55,14 +56,14 @@ def doubtful(request: Enrolment, known: frozenset[Registered]) -> list[Registere
     ]
 
 
-def judge(
-    request: Enrolment, boot_id: str, known: frozenset[Registered], answering: Mapping[Registered, str | None]
+def decide_takeover(
+    request: Enrolment, boot_id: str, known: frozenset[Registration], answering: Mapping[Registration, str | None]
 ) -> Takeover:
-    """The takeover that an enrolment amounts to; ``answering`` has the boot at each doubtful URL, or None.
+    """Decide which registrations the runner takes over; ``answering`` has the boot at each doubtful URL, or None.
 
     Raises ``ConflictError`` if another runner that is alive has the name or the URL.
     """
-    for registration in doubtful(request, known):
+    for registration in find_doubtful(request, known):
         if answering[registration] in (None, boot_id):
             continue
         if registration.name == request.name:
@@ -74,13 +75,13 @@ def judge(
             f"the runner {registration.name} answers at {request.url} too: "
             "give each runner a URL of its own, with --advertise"
         )
-    named = next((registration.id for registration in known if registration.name == request.name), None)
-    unnamed = next((registration.id for registration in known if registration.name is None), None)
-    keep = named if named is not None else unnamed
+    # One of the same name before one without a name.
+    ids = {registration.name: registration.id for registration in known}
+    keep = ids.get(request.name, ids.get(None))
     return Takeover(keep, tuple(sorted(registration.id for registration in known if registration.id != keep)))
 
 
-async def enrol(engine: AsyncEngine, request: Enrolment) -> Stored:
+async def enrol(engine: AsyncEngine, request: Enrolment) -> Entry:
     """Probe the runner and store it under its name, with a new secret of its own.
 
     Raises a ``RunnerError`` if it cannot be probed or its suite is another one than is stored, and
@@ -93,15 +94,15 @@ async def enrol(engine: AsyncEngine, request: Enrolment) -> Stored:
         raise RequestError(str(error)) from error
 
 
-async def _enrol(engine: AsyncEngine, request: Enrolment) -> Stored:
+async def _enrol(engine: AsyncEngine, request: Enrolment) -> Entry:
     known = await _look_up(engine, request)
     for _ in range(TRIES):
-        info, catalogue = await _probe(request)
-        answering = {registration: await _boot_at(registration) for registration in doubtful(request, known)}
-        takeover = judge(request, info.boot_id, known, answering)
-        stored = await _store(engine, request, info, catalogue, known, takeover)
-        if stored is not None:
-            return stored
+        info, catalogue = await probe(request.url, request.secret)
+        answering = {registration: await _boot_at(registration) for registration in find_doubtful(request, known)}
+        takeover = decide_takeover(request, info.boot_id, known, answering)
+        entry = await _store(engine, request, info, catalogue, known, takeover)
+        if entry is not None:
+            return entry
         before, known = known, await _look_up(engine, request)
         for registration in known - before:
             if (registration.name, registration.url) != (request.name, request.url):
@@ -112,22 +113,15 @@ async def _enrol(engine: AsyncEngine, request: Enrolment) -> Stored:
     raise ConflictError(f"{request.name} enrols more often than it is answered: is it started twice?")
 
 
-async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registered]:
+async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registration]:
     async with engine.connect() as connection:
-        return await store.registered(connection, request.name, request.url)
+        return await store.find_registrations(connection, request.name, request.url)
 
 
-async def _probe(request: Enrolment) -> tuple[RunnerInfo, Catalogue]:
-    async with RunnerClient(request.url, request.secret) as client:
-        info, catalogue = await client.info(), await client.catalogue()
-    require_unambiguous(request.url, catalogue)
-    return info, catalogue
-
-
-async def _boot_at(registered: Registered) -> str | None:
+async def _boot_at(registration: Registration) -> str | None:
     """The boot that answers to the secret that only this registration's runner knows."""
     try:
-        async with RunnerClient(registered.url, registered.secret) as client:
+        async with RunnerClient(registration.url, registration.secret) as client:
             return (await client.info()).boot_id
     except RunnerError:
         return None
@@ -138,29 +132,23 @@ async def _store(
     request: Enrolment,
     info: RunnerInfo,
     catalogue: Catalogue,
-    known: frozenset[Registered],
+    known: frozenset[Registration],
     takeover: Takeover,
-) -> Stored | None:
-    """All of it, or nothing and None if the registrations are no longer the known ones."""
+) -> Entry | None:
+    """Store all of it; or nothing, and return None, if the registrations are no longer the known ones."""
 
-    async def work(connection: AsyncConnection) -> Stored | None:
-        if await store.registered(connection, request.name, request.url, locked=True) != known:
+    async def work(connection: AsyncConnection) -> Entry | None:
+        if await store.find_registrations(connection, request.name, request.url, locked=True) != known:
             return None
-        return await _carry_out(connection, request, info, catalogue, takeover)
+        for superseded_id in takeover.superseded:
+            await store.remove_runner(connection, superseded_id, SUPERSEDED)
+        secret = secrets.token_urlsafe(32)
+        address = {"name": request.name, "url": request.url, "secret": secret}
+        runner_id = await put(connection, takeover.keep, info, catalogue, **address)
+        return Entry(runner_id, secret, created=takeover.keep is None)
 
     try:
         return await transact(engine, work)
     except IntegrityError:
         # Somebody took the name or the URL since, in a registration that there was none of to lock.
         return None
-
-
-async def _carry_out(
-    connection: AsyncConnection, request: Enrolment, info: RunnerInfo, catalogue: Catalogue, takeover: Takeover
-) -> Stored:
-    for superseded_id in takeover.superseded:
-        await store.remove_runner(connection, superseded_id, SUPERSEDED)
-    secret = secrets.token_urlsafe(32)
-    address = {"name": request.name, "url": request.url, "secret": secret}
-    runner_id = await put(connection, takeover.keep, info, catalogue, **address)
-    return Stored(runner_id, secret, created=takeover.keep is None)

@@ -1,11 +1,11 @@
-"""What runners look like over REST. Secrets go in and never come out."""
+"""The bodies of runners over REST. Secrets go in and never come out."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from protocol.enrolment import Enrolled, web_address
 
@@ -13,18 +13,15 @@ from protocol.enrolment import Enrolled, web_address
 class RunnerRegistration(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    url: str = Field(max_length=500, description="where the coordinator reaches the runner, http or https")
+    url: Annotated[str, AfterValidator(web_address)] = Field(
+        max_length=500, description="where the coordinator reaches the runner, http or https"
+    )
     secret: str = Field(default="", max_length=500, description="the bearer secret it was started with")
-
-    @field_validator("url")
-    @classmethod
-    def _reachable_by_http(cls, url: str) -> str:
-        return web_address(url)
 
     @field_validator("secret")
     @classmethod
     def _fits_a_header(cls, secret: str) -> str:
-        # What does not fit would be quoted by whoever says so.
+        # A library's complaint about the header would quote the secret.
         if not secret.isprintable():
             raise ValueError(
                 "must be one line without control characters: give the one that the runner was started with"
@@ -35,7 +32,7 @@ class RunnerRegistration(BaseModel):
 class Runner(BaseModel):
     id: int
     name: str | None
-    """Under which it enrolled; null if somebody registered it."""
+    """The name under which it enrolled; null if somebody registered it."""
     url: str
     state: Literal["online", "offline", "quarantined", "removed"]
     reason: str | None
@@ -82,7 +79,7 @@ class RecentOutcome(BaseModel):
 
 
 class Work(BaseModel):
-    """What a runner does, and did lately."""
+    """The jobs that a runner has, and its latest outcomes."""
 
     in_flight: list[JobInFlight]
     recent: list[RecentOutcome]

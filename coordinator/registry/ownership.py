@@ -1,4 +1,4 @@
-"""Who owns a runner, in the database: the one coordinator that posts to it, reads and acknowledges."""
+"""The ownership of runners in the database: one coordinator at a time posts to a runner, reads and acknowledges."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ OWNERSHIP_S = 30
 """An owner that has not renewed for this long has lost its runners."""
 
 Address = tuple[str, str]
-"""Where a runner is reached, and the secret that opens it."""
+"""A runner's URL, and the secret that opens it."""
 
 
 @dataclass(frozen=True)
 class OwnedRunner:
-    """What the dispatcher needs to serve a runner."""
+    """A runner as the coordinator that owns it needs it to serve it."""
 
     id: int
     url: str
@@ -33,6 +33,9 @@ class OwnedRunner:
     strikes: int
     suites: dict[int, tuple[str, str]]
     """Suite id to name and revision."""
+
+
+_COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limit", "strikes")
 
 
 async def own(connection: AsyncConnection, runner_id: int, identity: str) -> OwnedRunner | None:
@@ -54,7 +57,7 @@ async def own(connection: AsyncConnection, runner_id: int, identity: str) -> Own
 async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
     row = (
         await connection.execute(
-            select(runners, targets.c.framework, targets.c.device)
+            select(*(runners.c[name] for name in _COLUMNS), targets.c.framework, targets.c.device)
             .join(targets, targets.c.id == runners.c.target_id)
             .where(runners.c.id == runner_id)
         )
@@ -64,19 +67,7 @@ async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
         .join(runner_suites, runner_suites.c.suite_id == suites.c.id)
         .where(runner_suites.c.runner_id == runner_id)
     )
-    return OwnedRunner(
-        id=row.id,
-        url=row.url,
-        secret=row.secret,
-        target_id=row.target_id,
-        framework=row.framework,
-        device=row.device,
-        boot_id=row.boot_id,
-        cursor=row.cursor,
-        queue_limit=row.queue_limit,
-        strikes=row.strikes,
-        suites={suite.id: (suite.name, suite.revision) for suite in offered},
-    )
+    return OwnedRunner(**row._mapping, suites={suite.id: (suite.name, suite.revision) for suite in offered})
 
 
 async def renew(connection: AsyncConnection, runner_ids: Sequence[int], identity: str, lease_s: int) -> set[int]:
@@ -109,7 +100,7 @@ async def disown_all(connection: AsyncConnection, identity: str) -> None:
 
 
 async def servable(connection: AsyncConnection) -> dict[int, Address]:
-    """Runners that someone should serve now, and where they are."""
+    """Runners that some coordinator should serve now, by id."""
     rows = await connection.execute(
         text(
             "SELECT id, url, secret FROM runners WHERE state <> 'removed' "
@@ -120,7 +111,7 @@ async def servable(connection: AsyncConnection) -> dict[int, Address]:
 
 
 async def count_by_state(connection: AsyncConnection) -> dict[str, int]:
-    """How many runners there are in each state."""
+    """The number of runners in each state."""
     rows = await connection.execute(text("SELECT state, count(*) AS runners FROM runners GROUP BY state"))
     return {row.state: row.runners for row in rows}
 
@@ -141,7 +132,7 @@ async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) ->
 
 
 async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: int) -> None:
-    """Read this boot's events on after ``n``: what came before can no longer be had."""
+    """Go on reading this boot's events after ``n``, because those before can no longer be had."""
     await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.boot_id == boot_id, runners.c.cursor < n)
@@ -150,7 +141,7 @@ async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: 
 
 
 async def rewind(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
-    """Read this boot's events from the beginning: the cursor is not of its numbers."""
+    """Read this boot's events from the beginning, because the cursor is not one of its numbers."""
     await connection.execute(
         update(runners).where(runners.c.id == runner_id, runners.c.boot_id == boot_id).values(cursor=0)
     )

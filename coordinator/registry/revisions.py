@@ -1,6 +1,6 @@
-"""What a revision of a suite stands for: its content, the digest of that, and how two contents differ.
+"""The content of a suite under one revision: its digest, and how two contents differ. Pure.
 
-Pure. A content is the cases by their ids, without an order: a runner may list them as it likes,
+A content is the cases by their ids, without an order: a runner may list them as it likes,
 and the order that was stored first is the one in which they are shown and dispatched.
 """
 
@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from protocol.catalogue import Catalogue, CatalogueSuite
+from protocol.catalogue import CatalogueSuite, short
 
 SHOWN = 3
 """Differences of each kind that are named; the rest is counted."""
-LONGEST = 120
-"""Characters of an id or a function in a message."""
 
 
 class CaseContent(NamedTuple):
-    """What a case is under one revision: everything of it but its id and its place."""
+    """A case under one revision: everything of it but its id and its place."""
 
     function: str
     host_only: str | None
@@ -41,24 +38,23 @@ class ChangedCase(NamedTuple):
     offered: CaseContent
 
     def __str__(self) -> str:
-        return f"{_short(self.id)}: {', '.join(self._parts())}"
-
-    def _parts(self) -> list[str]:
-        parts = []
-        if self.stored.function != self.offered.function:
-            parts.append(f"function {_short(self.stored.function)} → {_short(self.offered.function)}")
-        if self.stored.host_only != self.offered.host_only:
-            parts.append(f"host_only {_quoted(self.stored.host_only)} → {_quoted(self.offered.host_only)}")
-        if self.stored.tags != self.offered.tags:
-            parts.append(f"tags {_listed(self.stored.tags)} → {_listed(self.offered.tags)}")
-        if self.stored.digest != self.offered.digest:
-            parts.append(f"digest {_quoted(self.stored.digest)} → {_quoted(self.offered.digest)}")
-        return parts
+        formats: dict[str, Callable[[Any], str]] = {
+            "function": _short,
+            "host_only": _quoted,
+            "tags": _listed,
+            "digest": _quoted,
+        }
+        changes = [
+            f"{member} {form(getattr(self.stored, member))} → {form(getattr(self.offered, member))}"
+            for member, form in formats.items()
+            if getattr(self.stored, member) != getattr(self.offered, member)
+        ]
+        return f"{short(self.id)}: {', '.join(changes)}"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How an offered content differs from the stored one; false if they are the same."""
+    """The cases in which an offered content differs from the stored one; false if there is none."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -71,8 +67,8 @@ class Difference:
         """``1 case changed (a/0: function a → b), 12 added (c/0, c/1, c/2, …)``."""
         kinds = (
             ("changed", [str(case) for case in self.changed[:SHOWN]], len(self.changed)),
-            ("added", [_short(case) for case in self.added[:SHOWN]], len(self.added)),
-            ("removed", [_short(case) for case in self.removed[:SHOWN]], len(self.removed)),
+            ("added", [short(case) for case in self.added[:SHOWN]], len(self.added)),
+            ("removed", [short(case) for case in self.removed[:SHOWN]], len(self.removed)),
         )
         return ", ".join(
             f"{count:,} {'case' if count == 1 else 'cases'} {kind} "
@@ -97,7 +93,7 @@ def digest(content: Content) -> str:
 
 
 def difference(stored: Content, offered: Content) -> Difference:
-    """What must be said of the offered content, in the order in which each side lists its cases."""
+    """Compare the offered content with the stored one; the cases stay in the order of the side that lists them."""
     return Difference(
         added=tuple(case for case in offered if case not in stored),
         removed=tuple(case for case in stored if case not in offered),
@@ -109,32 +105,9 @@ def difference(stored: Content, offered: Content) -> Difference:
     )
 
 
-def ambiguity(catalogue: Catalogue) -> str | None:
-    """Why a name in the catalogue means two things, or None: a suite listed twice, a case id twice in a suite."""
-    if (suite := _twice(suite.name for suite in catalogue.suites)) is not None:
-        return f"its catalogue lists the suite '{_short(suite)}' twice: list each suite once, at one revision"
-    for suite_listed in catalogue.suites:
-        if (case := _twice(case.id for case in suite_listed.cases)) is not None:
-            return (
-                f"its suite '{_short(suite_listed.name)}' has two cases '{_short(case)}': "
-                "give each case of a suite an id of its own"
-            )
-    return None
-
-
-def _twice(names: Iterable[str]) -> str | None:
-    return next((name for name, count in Counter(names).items() if count > 1), None)
-
-
-def _short(text: str) -> str:
-    """On one line, and no longer than a message bears."""
-    line = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
-
-
 def _quoted(reason: str | None) -> str:
-    return "none" if reason is None else f"'{_short(reason)}'"
+    return "none" if reason is None else f"'{short(reason)}'"
 
 
 def _listed(tags: tuple[str, ...]) -> str:
-    return _short(" ".join(tags)) or "none"
+    return short(" ".join(tags)) or "none"

@@ -20,8 +20,8 @@ LATELY = 20_000
 
 
 @dataclass(frozen=True)
-class Registered:
-    """One registration, as whoever enrols must know it."""
+class Registration:
+    """One registration, as an enrolment has to compare it."""
 
     id: int
     name: str | None
@@ -30,9 +30,9 @@ class Registered:
 
 
 async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registering: bool = True) -> int:
-    """The runner's target; what is said of it beside its key follows what a runner says that registers.
+    """Store the runner's target; its id. A runner that registers brings the columns beside the key up to date.
 
-    What comes with a bundle leaves a target that is there as it is.
+    A bundle leaves a target that is there as it is.
     """
     fingerprint = info.fingerprint
     key = {
@@ -66,15 +66,15 @@ async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprin
     return identity
 
 
-async def lock(connection: AsyncConnection, runner_id: int) -> None:
-    """Whoever changes a registration locks it before anything else, so that two of them wait, one for the other.
+async def lock_registration(connection: AsyncConnection, runner_id: int) -> None:
+    """Lock a registration: every transaction that changes one does so first, so that two of them take turns.
 
     Claims and finishes, which refer to it, go on meanwhile.
     """
     await connection.execute(select(runners.c.id).where(runners.c.id == runner_id).with_for_update(key_share=True))
 
 
-async def locked_at(connection: AsyncConnection, url: str) -> int | None:
+async def lock_registration_at(connection: AsyncConnection, url: str) -> int | None:
     """The registration of this URL, locked; None if there is none."""
     found = await connection.execute(
         select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update(key_share=True)
@@ -82,43 +82,30 @@ async def locked_at(connection: AsyncConnection, url: str) -> int | None:
     return found.scalar_one_or_none()
 
 
-async def add_runner(connection: AsyncConnection, info: RunnerInfo, suite_ids: Sequence[int], **address: str) -> int:
-    """A new registration; ``address`` is its URL and secret, and its name if it enrolled."""
-    described = await _described(connection, info)
-    created = await connection.execute(
-        insert(runners)
-        .values(boot_id=info.boot_id, state="online", last_seen=func.now(), **described, **address)
-        .returning(runners.c.id)
-    )
-    runner_id = int(created.scalar_one())
-    await store_offer(connection, runner_id, suite_ids)
-    return runner_id
+async def store_runner(connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, **address: str) -> int:
+    """Store a runner's description of itself in its registration, or in a new one; return the registration's id.
 
-
-async def update_runner(
-    connection: AsyncConnection, runner_id: int, info: RunnerInfo, suite_ids: Sequence[int], **address: str
-) -> None:
-    """What a registration says of its runner, and of its ``address`` what is given.
-
-    The boot is left as it is: that the runner restarted is for its owner to find and act on.
+    ``address`` is its URL and secret, and its name if it enrolled; where one of them is not given, it
+    stays. So does the boot of a registration: its owner has to find out that the runner restarted, and act on it.
     """
-    described = await _described(connection, info)
-    await connection.execute(
-        update(runners)
-        .where(runners.c.id == runner_id, runners.c.state != "removed")
-        .values(state="online", reason=None, quarantined_until=None, strikes=0, **described, **address)
-    )
-    await store_offer(connection, runner_id, suite_ids)
-
-
-async def _described(connection: AsyncConnection, info: RunnerInfo) -> dict[str, Any]:
-    return {
+    values = {
         "target_id": await store_target(connection, info),
         "fingerprint_id": await store_fingerprint(connection, info.fingerprint),
         "device_count": info.device_count,
         "slots": info.slots,
         "queue_limit": info.queue_limit,
+        "state": "online",
+        **address,
     }
+    if runner_id is None:
+        new = insert(runners).values(boot_id=info.boot_id, last_seen=func.now(), **values)
+        return int((await connection.execute(new.returning(runners.c.id))).scalar_one())
+    await connection.execute(
+        update(runners)
+        .where(runners.c.id == runner_id, runners.c.state != "removed")
+        .values(reason=None, quarantined_until=None, strikes=0, **values)
+    )
+    return runner_id
 
 
 async def store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Sequence[int]) -> None:
@@ -130,9 +117,9 @@ async def store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Se
         )
 
 
-async def registered(
+async def find_registrations(
     connection: AsyncConnection, name: str, url: str, *, locked: bool = False
-) -> frozenset[Registered]:
+) -> frozenset[Registration]:
     """The registrations of this name and of this URL that are not removed: at most one of each."""
     wanted = (
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret)
@@ -140,13 +127,13 @@ async def registered(
         .order_by(runners.c.id)
     )
     rows = await connection.execute(wanted.with_for_update(key_share=True) if locked else wanted)
-    return frozenset(Registered(*row) for row in rows)
+    return frozenset(Registration(*row) for row in rows)
 
 
 _LISTED = """
 SELECT r.id, r.name, r.url, r.state, r.reason, r.last_seen, r.quarantined_until, r.device_count,
        t.framework, t.version, t.device, t.device_class, t.hardware, t.environment, t.simulated,
-       f.body AS fingerprint,
+       f.body AS fingerprint, t.framework || '@' || t.version || '/' || t.device AS target,
        (SELECT coalesce(jsonb_object_agg(s.name, s.revision), '{}') FROM runner_suites rs
           JOIN suites s ON s.id = rs.suite_id WHERE rs.runner_id = r.id) AS suites,
        (SELECT count(*) FROM jobs j WHERE j.runner_id = r.id AND j.lease_until IS NOT NULL) AS in_flight
@@ -160,7 +147,7 @@ async def list_runners(connection: AsyncConnection, runner_id: int | None = None
     return (await connection.execute(text(_LISTED), {"id": runner_id})).all()
 
 
-async def jobs_waiting(connection: AsyncConnection) -> dict[int, int]:
+async def count_waiting_jobs(connection: AsyncConnection) -> dict[int, int]:
     """By runner: jobs of its target that nobody has been given yet. From counters, so cheap however many they are."""
     rows = await connection.execute(
         text("""
@@ -176,7 +163,7 @@ async def jobs_waiting(connection: AsyncConnection) -> dict[int, int]:
     return {row.id: int(row.waiting) for row in rows}
 
 
-async def in_flight(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
+async def list_jobs_in_flight(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
     """The jobs that the runner has now, those that run first."""
     rows = await connection.execute(
         text("""
@@ -192,8 +179,8 @@ async def in_flight(connection: AsyncConnection, runner_id: int, most: int) -> S
     return rows.all()
 
 
-async def recent_outcomes(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
-    """What the runner did last, newest first. Nothing finds outcomes by runner, so only the newest of all are read."""
+async def list_recent_outcomes(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
+    """The runner's latest outcomes. No index finds outcomes by runner, so only the newest of all are searched."""
     rows = await connection.execute(
         text(f"""
         WITH newest AS (
@@ -210,8 +197,8 @@ async def recent_outcomes(connection: AsyncConnection, runner_id: int, most: int
     return rows.all()
 
 
-async def registered_as(connection: AsyncConnection, url: str, boot_id: str) -> int | None:
-    """Which runner, not removed, has this URL or is this very boot."""
+async def find_runner(connection: AsyncConnection, url: str, boot_id: str) -> int | None:
+    """The id of the runner, not removed, that has this URL or this boot; None if there is none."""
     found = await connection.execute(
         select(runners.c.id)
         .where(or_(runners.c.url == url, runners.c.boot_id == boot_id), runners.c.state != "removed")

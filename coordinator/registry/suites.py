@@ -1,11 +1,11 @@
 """Suites and their cases in the database: stored once under a revision, and never changed.
 
-What runners serve is one suite a revision, whole. What bundles bring, which may be a part, is a
-suite of its own, so that no import ever adds to what is dispatched. All contents under one
-revision agree about the cases that they share: that is what makes their cells comparable.
+Runners serve one suite a revision, whole. Bundles, which may bring a part of it, have suites of their
+own, so that no import ever adds to what is dispatched. All contents under one revision agree about
+the cases that they share: that is what makes their cells comparable.
 
-Whoever stores a suite writes its rows, locks its revision and then looks for a disagreement, so
-that of two at once the second sees the first. Targets and fingerprints come before that lock: an
+A transaction that stores a suite writes its rows, locks its revision and then looks for a disagreement,
+so that of two at once the second sees the first. Targets and fingerprints come before that lock: an
 import holds those that are new for as long as it takes.
 """
 
@@ -23,25 +23,21 @@ from coordinator.registry.revisions import (
     CaseContent,
     ChangedCase,
     Difference,
-    ambiguity,
     case_content,
     content_of,
     difference,
     digest,
 )
-from protocol.catalogue import Catalogue, CatalogueSuite
+from protocol.catalogue import Catalogue, CatalogueSuite, ambiguity
 
 Origin = Literal["runner", "bundle"]
 
 
-def require_unambiguous(url: str, catalogue: Catalogue) -> None:
-    """Raise ``RunnerIncompatibleError`` if a suite or a case of the catalogue is listed twice."""
-    if (why := ambiguity(catalogue)) is not None:
-        raise RunnerIncompatibleError(f"the runner at {url} cannot be used: {why}")
-
-
 async def store_suites(connection: AsyncConnection, framework: str, catalogue: Catalogue) -> list[int]:
-    """The ids of the catalogue's suites; in the order of their names, so that two who store them do not block."""
+    """Store the suites of a runner's catalogue; return their ids. Raises a ``RunnerError``."""
+    if (reason := ambiguity(catalogue)) is not None:
+        raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
+    # By their names, so that two transactions that store them do not wait for each other in a circle.
     ordered = sorted(catalogue.suites, key=lambda suite: suite.name)
     return [await store_suite(connection, framework, suite) for suite in ordered]
 
@@ -52,20 +48,20 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
     Raises ``SuiteChangedError`` if its revision is stored with other content.
     """
     content = content_of(suite)
-    suite_id = await _served(connection, framework, suite)
-    if suite_id is None:
-        created = await _insert(connection, framework, suite, "runner", digest(content))
-        if created is not None:
-            await lock_revision(connection, framework, suite)
-            if found := await _disagreement(connection, created, framework, suite):
-                raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
-            return created
-        # Another transaction has stored it since we looked.
-        suite_id = await _served(connection, framework, suite)
-        assert suite_id is not None
-    if found := difference(await _content(connection, suite_id), content):
+    created = await _insert(connection, framework, suite, "runner", digest(content))
+    if created is not None:
+        await lock_revision(connection, framework, suite)
+        if found := await _disagreement(connection, created, framework, suite):
+            raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
+        return created
+    served = await connection.execute(
+        select(suites.c.id, suites.c.digest).filter_by(**_key(framework, suite), origin="runner")
+    )
+    stored = served.one()
+    if stored.digest != digest(content):
+        found = difference(await _content(connection, stored.id), content)
         raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
-    return suite_id
+    return int(stored.id)
 
 
 async def store_bundled_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
@@ -124,16 +120,10 @@ async def _disagreement(
     )
 
 
-async def _served(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int | None:
-    found = await connection.execute(select(suites.c.id).filter_by(**_key(framework, suite), origin="runner"))
-    suite_id: int | None = found.scalar_one_or_none()
-    return suite_id
-
-
 async def _insert(
     connection: AsyncConnection, framework: str, suite: CatalogueSuite, origin: Origin, hashed: str
 ) -> int | None:
-    """The new suite with its cases, or None if it is there; waits for another transaction that stores it."""
+    """Insert the suite with its cases and return its id, or None if it is there; this waits for other writers."""
     created = await connection.execute(
         upsert(suites)
         .values(**_key(framework, suite), origin=origin, digest=hashed)

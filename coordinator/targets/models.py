@@ -36,7 +36,7 @@ class Target(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What must stand beside any figure of it."""
+        """The sentences that must stand beside any figure of it."""
         sentences = list(self.notes)
         if self.device == "xla" and self.device_class != "tpu":
             where = "the host CPU" if self.device_class == "cpu" else f"a device of class {self.device_class}"

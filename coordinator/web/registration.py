@@ -79,7 +79,7 @@ async def send(
     """A mistake that shows at once stands beside its field; the rest is a page that goes on while the check does."""
     try:
         registration = RunnerRegistration(url=url.strip(), secret=secret.strip())
-        known = await admission.known(context.engine, registration)
+        known = await admission.find_registered(context.engine, registration)
         if known is not None:
             return await _update(context, registration, known)
         findings = aiter(admission.check(registration))

@@ -114,7 +114,7 @@ def test_what_cannot_begin_is_one_line(portolan: Portolan, arguments: list[str],
 @pytest.mark.parametrize("body", [b"<html>a web page</html>", b'{"hello": "world"}', b"", b"[]"])
 def test_what_is_no_runner_is_refused_in_one_line(portolan: Portolan, body: bytes) -> None:
     with answering(body) as url:
-        assert "is no runner" in portolan.refused("runner", "check", url)
+        assert "is not a runner" in portolan.refused("runner", "check", url)
 
 
 def test_a_refused_secret_is_one_line(portolan: Portolan) -> None:

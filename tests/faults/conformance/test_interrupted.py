@@ -48,7 +48,7 @@ async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> N
                 runner.process.kill()
                 runner.process.wait()
 
-        report = await check(runner.ready["url"], runner.ready["secret"], level=Level.probe, told=kill)
+        report = await check(runner.ready["url"], runner.ready["secret"], level=Level.probe, on_finding=kill)
     finally:
         runner.stop()
     results = [each.result for each in report.findings]

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.runner_process import RunnerProcess
+from tests.scripted_runner import Case, Loop, Script, ScriptedRunner
 
 SECRET = "a secret of the tests"
+SUITE = "scripted"
+
+
+@contextlib.contextmanager
+def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str = "none") -> Iterator[ScriptedRunner]:
+    """A runner with cases ``scripted.f0/0`` and so on, which pass at once, in a thread of its own."""
+    loop = Loop()
+    suite = [Case(f"{SUITE}.f{number}/0", f"{SUITE}.f{number}") for number in range(cases)]
+    runner = ScriptedRunner("scripted", SUITE, suite, run=loop.run, script=script, device=device, heartbeat_s=0.3)
+    runner.start()
+    try:
+        yield runner
+    finally:
+        runner.script.silent = False
+        runner.stop()
+        loop.close()
 
 
 @pytest.fixture

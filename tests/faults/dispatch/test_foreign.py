@@ -10,10 +10,9 @@ from typing import Any
 import asyncpg
 
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.dispatch.conftest import SECRET
-from tests.faults.dispatch.scripted_runner import SECRET as SCRIPTED_SECRET
-from tests.faults.dispatch.scripted_runner import SUITE, Script, ScriptedRunner, served
+from tests.faults.dispatch.conftest import SECRET, SUITE, scripted_runner
 from tests.runner_process import RunnerProcess, until
+from tests.scripted_runner import Script, case_of
 
 
 def fetch(dsn: str, query: str) -> list[Any]:
@@ -55,9 +54,8 @@ def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
     coordinator: CoordinatorProcess, new_database: Callable[..., str]
 ) -> None:
     """Two histories share a past: both hand out the same job numbers, to one runner, for different cases."""
-    scripted = ScriptedRunner(Script(ends=lambda job: False))
-    with served(scripted) as url:
-        assert coordinator.register(url, SCRIPTED_SECRET).status_code == 201
+    with scripted_runner(Script(ends=lambda job: False)) as scripted:
+        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
         coordinator.kill()
         restored = new_database(template=coordinator.dsn.rpartition("/")[2])
         coordinator.start()
@@ -71,24 +69,24 @@ def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
             other.wait_ended(campaign)
             outcomes = other.outcomes(campaign)
             assert [outcome["verdict"] for outcome in outcomes] == ["passed", "passed"]
-            logs = {row["log_tail"] for row in fetch(restored, "SELECT log_tail FROM outcomes")}
-            assert logs == {f"{SUITE}.f2/0"}
+            logs = fetch(restored, "SELECT log_tail FROM outcomes")
+            assert {case_of(row["log_tail"]) for row in logs} == {f"{SUITE}.f2/0"}
         finally:
             other.stop()
-    assert len({job["id"] for job in scripted.posted}) == 4, "ids are not used again"
-    assert {(job["id"], job["attempt"]) for job in scripted.posted[:1]} <= set(scripted.stopped), "it was told to stop"
+    assert len({job.id for job in scripted.posted}) == 4, "ids are not used again"
+    first = scripted.posted[0]
+    assert (first.id, first.attempt) in scripted.deleted, "the job of the lost database is stopped"
 
 
 def test_a_runner_cannot_finish_what_another_one_holds(coordinator: CoordinatorProcess) -> None:
-    held = ScriptedRunner(Script(ends=lambda job: False), device="one")
-    impostor = ScriptedRunner(device="two")
-    with served(held) as url, served(impostor) as other_url:
-        for address in (url, other_url):
-            assert coordinator.register(address, SCRIPTED_SECRET).status_code == 201
+    never_ending = Script(ends=lambda job: False)
+    with scripted_runner(never_ending, device="one") as held, scripted_runner(device="two") as impostor:
+        for scripted in (held, impostor):
+            assert coordinator.register(scripted.url, scripted.secret).status_code == 201
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1, targets=["scripted/one"])
         until(lambda: fetch(coordinator.dsn, "SELECT 1 FROM jobs WHERE state = 'running'"), "it runs")
         (job,) = held.posted
-        impostor.finish(job, "failed", "raised")
+        impostor.finish(job, verdict="failed", ending="raised")
         other = coordinator.submit(f"{SUITE}.f2", suite=SUITE, runs=1, targets=["scripted/two"])
         coordinator.wait_ended(other)
         assert coordinator.campaign(campaign)["counters"]["done"] == 0
@@ -101,11 +99,8 @@ def test_a_runner_cannot_finish_what_another_one_holds(coordinator: CoordinatorP
 
 
 def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: CoordinatorProcess) -> None:
-    def twice(runner: ScriptedRunner, job: dict[str, Any]) -> None:
-        runner.finish(job, "failed", "raised")
-
-    with served(ScriptedRunner(Script(after_finish=twice))) as url:
-        assert coordinator.register(url, SCRIPTED_SECRET).status_code == 201
+    with scripted_runner(Script(doubles_finishes=8)) as scripted:
+        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
         outcomes = coordinator.outcomes(campaign)
@@ -120,17 +115,11 @@ def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: Coord
 
 def test_what_comes_after_the_end_of_a_stopped_attempt_does_not_count(coordinator: CoordinatorProcess) -> None:
     """Another client stops a job; its runner reports that, and then a result of the same attempt."""
-
-    def once_more(runner: ScriptedRunner, job: dict[str, Any]) -> None:
-        if job["attempt"] == 1:
-            runner.finish(job, "failed", "raised")
-
-    scripted = ScriptedRunner(Script(ends=lambda job: job["attempt"] > 1, after_finish=once_more))
-    with served(scripted) as url:
-        assert coordinator.register(url, SCRIPTED_SECRET).status_code == 201
+    with scripted_runner(Script(ends=lambda job: job.attempt > 1, doubles_finishes=1)) as scripted:
+        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
         until(lambda: runner_is_busy(coordinator, campaign), "it runs")
-        scripted.stop(scripted.posted[0]["id"], 1)
+        scripted.cancel(scripted.posted[0])
         coordinator.wait_ended(campaign)
         (outcome,) = coordinator.outcomes(campaign)
         assert (outcome["attempt"], outcome["verdict"]) == (2, "passed")

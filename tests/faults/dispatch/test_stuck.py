@@ -15,7 +15,9 @@ from coordinator.app import create_app
 from coordinator.backoff import Backoff
 from coordinator.dispatch import leases, runner_state_machine, session
 from coordinator.settings import Settings
-from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Job, Script, ScriptedRunner, served
+from protocol.jobs import JobStatus
+from tests.faults.dispatch.conftest import SUITE, scripted_runner
+from tests.scripted_runner import Job, Script, ScriptedRunner
 
 ENDS_WITHIN_S = 120.0
 
@@ -37,8 +39,8 @@ async def api(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[h
             yield client
 
 
-async def submit(api: httpx.AsyncClient, url: str, **fields: Any) -> int:
-    registered = await api.post("/runners", json={"url": url, "secret": SECRET})
+async def submit(api: httpx.AsyncClient, scripted: ScriptedRunner, **fields: Any) -> int:
+    registered = await api.post("/runners", json={"url": scripted.url, "secret": scripted.secret})
     assert registered.status_code == 201, registered.text
     answer = await api.post("/campaigns", json={"suite": SUITE, "runs": 1, "timing": "off", "timeout_s": 2} | fields)
     assert answer.status_code == 201, answer.text
@@ -63,12 +65,12 @@ async def runner(api: httpx.AsyncClient) -> dict[str, Any]:
 
 
 def is_bad(job: Job) -> bool:
-    return str(job["case"]) == f"{SUITE}.f3/0"
+    return job.case == f"{SUITE}.f3/0"
 
 
 async def test_a_job_that_is_taken_and_never_begun_is_given_up(api: httpx.AsyncClient) -> None:
-    with served(ScriptedRunner(Script(runs=lambda job: not is_bad(job)))) as url:
-        outcomes = await ended(api, await submit(api, url))
+    with scripted_runner(Script(begins=lambda job: not is_bad(job))) as scripted:
+        outcomes = await ended(api, await submit(api, scripted))
         by_case = {outcome["case"]: outcome for outcome in outcomes}
         given_up = by_case.pop(f"{SUITE}.f3/0")
         assert (given_up["verdict"], given_up["cause"], given_up["rule"]) == (
@@ -83,8 +85,8 @@ async def test_a_job_that_is_taken_and_never_begun_is_given_up(api: httpx.AsyncC
 
 @pytest.mark.parametrize("status", ["unknown_case", "stale_attempt", "other_case", "full"])
 async def test_a_job_that_is_refused_for_ever_is_given_up(api: httpx.AsyncClient, status: str) -> None:
-    with served(ScriptedRunner(Script(take=lambda job: status))) as url:
-        outcomes = await ended(api, await submit(api, url, functions=[f"{SUITE}.f3"]))
+    with scripted_runner(Script(receipt=JobStatus(status))) as scripted:
+        outcomes = await ended(api, await submit(api, scripted, functions=[f"{SUITE}.f3"]))
         assert [(outcome["cause"], outcome["rule"]) for outcome in outcomes] == [("infrastructure", "never-begun")]
         assert outcomes[0]["attempt"] < 100
         told = await runner(api)
@@ -94,8 +96,10 @@ async def test_a_job_that_is_refused_for_ever_is_given_up(api: httpx.AsyncClient
 
 async def test_a_job_whose_elapsed_time_stands_still_is_a_timeout(api: httpx.AsyncClient) -> None:
     """Its runner neither kills it nor lets itself be told to, and says at every heartbeat that it has just begun."""
-    with served(ScriptedRunner(Script(ends=lambda job: not is_bad(job), stops=False))) as url:
-        campaign = await submit(api, url)
+    with scripted_runner(
+        Script(ends=lambda job: not is_bad(job), kills=False, elapsed=lambda elapsed_s: 0.0)
+    ) as scripted:
+        campaign = await submit(api, scripted)
         await until_done(api, campaign, 4)
         (hung,) = [row for row in (await outcomes_of(api, campaign)) if row["verdict"] == "failed"]
         assert (hung["case"], hung["cause"]) == (f"{SUITE}.f3/0", "timeout")
@@ -111,32 +115,32 @@ async def until_done(api: httpx.AsyncClient, campaign: int, count: int) -> None:
 
 
 async def test_streams_that_close_after_each_event_hold_nothing_up(api: httpx.AsyncClient) -> None:
-    with served(ScriptedRunner(Script(lines_per_stream=1))) as url:
-        outcomes = await ended(api, await submit(api, url))
+    with scripted_runner(Script(closes_after_events=1)) as scripted:
+        outcomes = await ended(api, await submit(api, scripted))
         assert {outcome["verdict"] for outcome in outcomes} == {"passed"}
 
 
 async def test_a_deadline_holds_however_often_the_stream_breaks(api: httpx.AsyncClient) -> None:
-    script = Script(ends=lambda job: not is_bad(job), lines_per_stream=1)
-    with served(ScriptedRunner(script)) as url:
-        outcomes = {outcome["case"]: outcome for outcome in await ended(api, await submit(api, url))}
+    script = Script(ends=lambda job: not is_bad(job), closes_after_events=1)
+    with scripted_runner(script) as scripted:
+        outcomes = {outcome["case"]: outcome for outcome in await ended(api, await submit(api, scripted))}
         assert outcomes.pop(f"{SUITE}.f3/0")["cause"] == "timeout"
         assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
 
 
 async def test_a_runner_that_is_silent_in_each_case_and_then_reports_is_believed(api: httpx.AsyncClient) -> None:
     """Longer than silence is waited for: its attempts are lost, and what it reports afterwards counts all the same."""
-    scripted = ScriptedRunner(Script(cases=3))
-    loop = asyncio.get_running_loop()
+    script, loop = Script(), asyncio.get_running_loop()
+    silence_s = runner_state_machine.SILENCE_S + 1.5
 
     def falls_silent(job: Job) -> bool:
-        scripted.silent.set()
-        loop.call_soon_threadsafe(loop.call_later, runner_state_machine.SILENCE_S + 1.5, scripted.silent.clear)
+        script.silent = True
+        loop.call_soon_threadsafe(loop.call_later, silence_s, setattr, script, "silent", False)
         return True
 
-    scripted.script.ends = falls_silent
-    with served(scripted) as url:
-        outcomes = await ended(api, await submit(api, url))
+    script.ends = falls_silent
+    with scripted_runner(script, cases=3) as scripted:
+        outcomes = await ended(api, await submit(api, scripted))
         assert Counter(outcome["verdict"] for outcome in outcomes) == {"passed": 3}
     assert len(scripted.posted) <= 9, "it is not given the same again and again"
 
@@ -150,11 +154,10 @@ async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> 
             return False
         return True
 
-    scripted = ScriptedRunner(Script(ends=is_stopped))
-    with served(scripted) as url:
-        campaign = await submit(api, url, timeout_s=60)
+    with scripted_runner(Script(ends=is_stopped)) as scripted:
+        campaign = await submit(api, scripted, timeout_s=60)
         await until_done(api, campaign, 3)
-        scripted.stop(stopped[0]["id"], stopped[0]["attempt"])
+        scripted.cancel(stopped[0])
         outcomes = {outcome["case"]: outcome for outcome in await ended(api, campaign)}
         assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
         assert outcomes[f"{SUITE}.f3/0"]["attempt"] == 2
@@ -171,9 +174,8 @@ async def test_a_lease_that_nobody_knows_of_is_found(
         held_back.append(job)
         return False
 
-    scripted = ScriptedRunner(Script(runs=waits, cases=1))
-    with served(scripted) as url:
-        campaign = await submit(api, url)
+    with scripted_runner(Script(begins=waits), cases=1) as scripted:
+        campaign = await submit(api, scripted)
         async with asyncio.timeout(ENDS_WITHIN_S):
             while not held_back:  # noqa: ASYNC110  the runner's thread decides
                 await asyncio.sleep(0.01)
@@ -184,21 +186,20 @@ async def test_a_lease_that_nobody_knows_of_is_found(
             " SELECT job_id, attempt + 1, runner_id, boot_id, token FROM attempts"
         )
         await connection.close()
-        scripted.script.runs = lambda job: True
+        scripted.script.begins = lambda job: True
         (outcome,) = await ended(api, campaign)
         assert (outcome["verdict"], outcome["attempt"]) == ("passed", 2)
 
 
 async def test_a_cursor_that_is_ahead_of_its_runner_is_rewound(api: httpx.AsyncClient, database: str) -> None:
-    scripted = ScriptedRunner()
-    with served(scripted) as url:
-        await ended(api, await submit(api, url))
-        scripted.script.runs = lambda job: False
-        campaign = await submit(api, url)
+    with scripted_runner() as scripted:
+        await ended(api, await submit(api, scripted))
+        scripted.script.begins = lambda job: False
+        campaign = await submit(api, scripted)
         connection = await asyncpg.connect(database)
         await connection.execute("UPDATE runners SET cursor = 1000000")
         await connection.close()
-        scripted.script.runs = lambda job: True
+        scripted.script.begins = lambda job: True
         scripted.cut()
         outcomes = await ended(api, campaign)
         assert {outcome["verdict"] for outcome in outcomes} == {"passed"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections import Counter
@@ -11,42 +10,43 @@ from typing import Any
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Event, Script, ScriptedRunner, served, tell
+from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.runner_process import until
+from tests.scripted_runner import Event, Script, case_of, encode
 
 BAD = f"{SUITE}.f3/0"
 
 
 def is_bad(event: Event) -> bool:
-    return event["type"] == "finished" and event["outcome"]["log_tail"] == BAD
+    return event["type"] == "finished" and case_of(event["outcome"]["log_tail"]) == BAD
 
 
 def broken(change: Any) -> Any:
     """Lines as they should be, but for the finish of one case."""
-    return lambda event: change(event) if is_bad(event) else tell(event)
+    return lambda event: change(event) if is_bad(event) else encode(event)
 
 
 def with_outcome(**members: Any) -> Any:
-    return lambda event: tell(event | {"outcome": event["outcome"] | members})
+    return lambda event: encode(event | {"outcome": event["outcome"] | members})
 
 
 CHANGES = {
-    "an extra field": lambda event: tell(event | {"colour": "red"}),
+    "an extra field": lambda event: encode(event | {"colour": "red"}),
     "an unknown word": with_outcome(verdict="fine"),
-    "bad UTF-8": lambda event: tell(event).replace(b"returned", b"ret\xffurned"),
+    "bad UTF-8": lambda event: encode(event).replace(b"returned", b"ret\xffurned"),
     "NUL": with_outcome(log_tail="a\0b"),
     "a lone surrogate": with_outcome(log_tail="\ud800"),
     "not a number": with_outcome(duration_s=float("nan")),
     "a negative number": with_outcome(duration_s=-1.0),
     "a number beyond its type": with_outcome(log_bytes=2**70),
-    "an outcome that is missing": lambda event: tell({k: v for k, v in event.items() if k != "outcome"}),
+    "an outcome that is missing": lambda event: encode({k: v for k, v in event.items() if k != "outcome"}),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_the_job_ends_with_the_reason_and_the_others_pass(coordinator: CoordinatorProcess, change: Any) -> None:
-    with served(ScriptedRunner(Script(line=broken(change)))) as url:
-        assert coordinator.register(url, SECRET).status_code == 201
+    with scripted_runner(Script(line=broken(change))) as scripted:
+        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
         outcomes = {outcome["case"]: outcome for outcome in coordinator.outcomes(campaign)}
@@ -69,10 +69,10 @@ def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: Coordin
         if is_bad(event) and not dropped:
             dropped.append(event)
             return None
-        return tell(event)
+        return encode(event)
 
-    with served(ScriptedRunner(Script(line=once))) as url:
-        assert coordinator.register(url, SECRET).status_code == 201
+    with scripted_runner(Script(line=once)) as scripted:
+        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         coordinator.wait_ended(campaign)
         outcomes = coordinator.outcomes(campaign)
@@ -83,9 +83,9 @@ def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: Coordin
 
 
 def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: CoordinatorProcess) -> None:
-    script = Script(line=lambda event: json.dumps(event | {"colour": "red"}).encode(), cases=20)
-    with served(ScriptedRunner(script)) as url:
-        assert coordinator.register(url, SECRET).status_code == 201
+    script = Script(line=lambda event: encode(event | {"colour": "red"}))
+    with scripted_runner(script, cases=20) as scripted:
+        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         until(lambda: runner(coordinator)["state"] == "quarantined", "it is quarantined")
         assert "cannot be read" in runner(coordinator)["reason"]
@@ -101,7 +101,7 @@ def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: 
             check=True,
         )
         assert "is quarantined: its events cannot be read" in status.stdout
-        script.line = tell
+        script.line = encode
         coordinator.wait_ended(campaign)
         verdicts = Counter(outcome["verdict"] for outcome in coordinator.outcomes(campaign))
         assert verdicts["incomplete"] >= 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from tests.scripted_runner import Case
 
 QUICK_CASES = 12
 SUITE = "matrix"
@@ -17,17 +18,7 @@ CAMPAIGN: dict[str, Any] = {
 """A submission of all of it."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """What the runner does for it: takes so long, and ends so."""
-
-    name: str
-    function: str
-    takes_s: float
-    verdict: str = "passed"
-
-
-def cases() -> dict[str, Case]:
+def cases() -> list[Case]:
     """The suite: mostly quick cases, one that fails, one that takes a while, one that has to be killed."""
     quick = [Case(f"quick/{number}", "matrix.quick", 0.05 + 0.03 * number) for number in range(QUICK_CASES)]
     others = [
@@ -35,4 +26,4 @@ def cases() -> dict[str, Case]:
         Case("slow/0", "matrix.slow", 1.5),
         Case("hang/0", "matrix.hang", 3_600.0),
     ]
-    return {case.name: case for case in (*quick, *others)}
+    return [*quick, *others]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.matrix.leg import Leg, Weather, corrupt, cut_in_the_middle, garble
-from tests.faults.matrix.world import Loop
 from tests.runner_process import until
+from tests.scripted_runner import Loop
 
 PATIENCE_S = 0.5
 LIMIT_S = 20.0

@@ -13,9 +13,8 @@ import os
 import shutil
 import socket
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -31,31 +30,14 @@ from tests.faults.matrix.fault import REAL, SCRIPTED
 from tests.faults.matrix.host_clock import host_clock
 from tests.faults.matrix.leg import Leg
 from tests.faults.matrix.plan import LANES
-from tests.faults.matrix.scripted_runner import ScriptedRunner
+from tests.faults.matrix.suite import SUITE, cases
 from tests.runner_process import RunnerProcess
+from tests.scripted_runner import LOOP_LIMIT_S, Loop, ScriptedRunner
 
 HARDWARE = {"alpha": "one card", "beta": "one card", "gamma": "another card"}
 DISK_BYTES = 600 << 20
 SCRATCH_BYTES = 16 << 20
-LOOP_LIMIT_S = 60.0
 REAL_SECRET = "the-secret-of-delta"
-
-
-class Loop:
-    """An event loop in a thread of its own."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="world", daemon=True)
-        self._thread.start()
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(LOOP_LIMIT_S)
-
-    def close(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
 
 
 class SmallDisk:
@@ -158,7 +140,9 @@ class World:
         embedded._environment = lambda: given() | self.variables
 
     def _begin_runners(self) -> None:
-        self.runners = {name: ScriptedRunner(name, HARDWARE[name], self.run) for name in SCRIPTED}
+        self.runners = {
+            name: ScriptedRunner(name, SUITE, cases(), run=self.run, hardware=HARDWARE[name]) for name in SCRIPTED
+        }
         for runner in self.runners.values():
             runner.start()
             self._stack.callback(runner.stop)

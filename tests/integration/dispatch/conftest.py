@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import store as campaigns
 from coordinator.campaigns.models import CampaignRequest
@@ -69,6 +69,12 @@ def runner_info(boot_id: str = "boot-1") -> RunnerInfo:
     )
 
 
+async def add_runner(connection: AsyncConnection, info: RunnerInfo, suite_id: int, **address: str) -> int:
+    runner_id = await registry.store_runner(connection, None, info, **address)
+    await registry.store_offer(connection, runner_id, [suite_id])
+    return runner_id
+
+
 @pytest.fixture
 async def place(engine: AsyncEngine) -> Place:
     cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(400)]
@@ -76,7 +82,7 @@ async def place(engine: AsyncEngine) -> Place:
         suite_id = await suites.store_suite(
             connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
         )
-        runner_id = await registry.add_runner(connection, runner_info(), [suite_id], url=URL, secret=SECRET)
+        runner_id = await add_runner(connection, runner_info(), suite_id, url=URL, secret=SECRET)
         owned = await ownership.own(connection, runner_id, "me")
         plan = await campaigns.offers(
             connection, "paper", [TargetName(owned.target_id if owned else 0, "torch", "2.9.0", "cpu")]

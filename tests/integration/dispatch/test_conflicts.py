@@ -107,7 +107,7 @@ async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) ->
     registration = RunnerRegistration(url="http://new", secret=SECRET)
     async with asyncio.timeout(60):
         async with place.engine.begin() as connection:
-            first = await store.add_runner(connection, runner_info(), [], url=registration.url, secret="another")
+            first = await store.store_runner(connection, None, runner_info(), url=registration.url, secret="another")
             second = asyncio.create_task(registry.enter(place.engine, registration, runner_info("boot-2"), CATALOGUE))
             await waits(place)
         assert await second == first

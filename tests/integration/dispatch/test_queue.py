@@ -19,7 +19,7 @@ from coordinator.registry import ownership
 from coordinator.registry import store as registry
 from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Evidence, Outcome, Timing
-from tests.integration.dispatch.conftest import TOKEN, Place, runner_info
+from tests.integration.dispatch.conftest import TOKEN, Place, add_runner, runner_info
 
 PASSED = Outcome(
     verdict=Verdict.passed,
@@ -75,7 +75,7 @@ async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_r
     campaign = await place.campaign(runs=2, cases=3)
     async with place.engine.begin() as connection:
         other = runner_info().model_copy(update={"device": "xla"})
-        slow = await registry.add_runner(connection, other, [place.suite_id], url="http://other", secret="")
+        slow = await add_runner(connection, other, place.suite_id, url="http://other", secret="")
         target = await registry.store_target(connection, other)
         await connection.execute(
             text("INSERT INTO campaign_targets (campaign_id, target_id, suite_id, total) VALUES (:c, :t, :s, 6)"),
@@ -145,9 +145,7 @@ async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(p
     (job,) = await place.claim()
     (row,) = reports_of(place, [job.key])
     async with place.engine.begin() as connection:
-        other = await registry.add_runner(
-            connection, runner_info("boot-2"), [place.suite_id], url="http://other", secret=""
-        )
+        other = await add_runner(connection, runner_info("boot-2"), place.suite_id, url="http://other", secret="")
         for foreign in (row._replace(runner_id=other), row._replace(token="another"), row._replace(token="")):
             assert await finishes.finish(connection, [foreign]) == (set(), [])
             assert await finishes.reclaim(connection, [foreign]) == set()

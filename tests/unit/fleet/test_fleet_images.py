@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.errors import DeviceMissingError, FleetError
-from coordinator.fleet.images import Target, desired, devices_of, newest, pinned_images
+from coordinator.fleet.images import Target, devices_of, find_newest, parse_pins, specify_runners
 from coordinator.fleet.inventory import Inventory
 from coordinator.fleet.scheduler import Image, Limits, RunnerSpec
 
@@ -32,7 +32,7 @@ IMAGES = [
 
 def specs(*targets: str, pinned: tuple[str, ...] = (), inventory: Inventory = BARE) -> dict[str, RunnerSpec]:
     by_name = {image.name: image for image in IMAGES}
-    return desired(targets, pinned_images(pinned), IMAGES, by_name.__getitem__, inventory, LIMITS)
+    return specify_runners(targets, parse_pins(pinned), IMAGES, by_name.__getitem__, inventory, LIMITS)
 
 
 def names(inventory: Inventory) -> dict[str, str]:
@@ -79,8 +79,8 @@ def test_a_pinned_image_serves_its_target_beside_those_that_are_named() -> None:
 
 def test_of_one_version_the_image_built_last_is_taken() -> None:
     older, newer = image("torch", "2.13.0", "cpu", created="1"), image("torch", "2.13.0", "cpu", created="2")
-    assert newest([newer, older], Target.parse("torch/cpu")) is newer
-    assert newest([image("torch", "2.9.1", "cpu", created="3"), older], Target.parse("torch/cpu")) is older
+    assert find_newest([newer, older], Target.parse("torch/cpu")) is newer
+    assert find_newest([image("torch", "2.9.1", "cpu", created="3"), older], Target.parse("torch/cpu")) is older
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_a_target_that_no_image_serves_is_told_with_what_there_is(target: str, w
 
 def test_without_any_image_it_says_how_to_get_one() -> None:
     with pytest.raises(FleetError, match="make images"):
-        newest([], Target.parse("torch/cpu"))
+        find_newest([], Target.parse("torch/cpu"))
     with pytest.raises(FleetError, match="make images"):
-        desired([], {}, [], IMAGES.__getitem__, BARE, LIMITS)  # type: ignore[arg-type]
+        specify_runners([], {}, [], IMAGES.__getitem__, BARE, LIMITS)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["", "torch", "torch/", "/cpu", "torch/cpu/0", "torch cpu", "to rch/cpu", "../x/cpu"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.errors import DeviceMissingError
-from coordinator.fleet.inventory import Access, Inventory, access, allowed, look
+from coordinator.fleet.inventory import Access, Inventory, decide_access, find_devices, is_allowed
 
 
 def made(root: Path, *files: str) -> None:
@@ -18,52 +18,54 @@ def made(root: Path, *files: str) -> None:
 
 
 def test_a_host_without_accelerators_has_its_cpu(tmp_path: Path) -> None:
-    inventory = look([], tmp_path)
+    inventory = find_devices([], tmp_path)
     assert inventory == Inventory()
-    assert [allowed(inventory, each) for each in ("cpu", "xla", "cuda", "gpu", "tpu")] == [
+    assert [is_allowed(inventory, each) for each in ("cpu", "xla", "cuda", "gpu", "tpu")] == [
         True,
         True,
         False,
         False,
         False,
     ]
-    assert access(inventory, "cpu") == Access()
+    assert decide_access(inventory, "cpu") == Access()
 
 
 def test_gpus_come_through_the_runtime_where_the_engine_has_it(tmp_path: Path) -> None:
     made(tmp_path, "dev/nvidia0", "dev/nvidia1", "dev/nvidiactl", "dev/nvidia-uvm", "etc/cdi/nvidia.yaml")
-    inventory = look(["runc", "nvidia"], tmp_path)
+    inventory = find_devices(["runc", "nvidia"], tmp_path)
     assert inventory.nvidia == ("/dev/nvidia0", "/dev/nvidia1")
-    assert access(inventory, "cuda") == access(inventory, "gpu") == Access(gpus=True)
+    assert decide_access(inventory, "cuda") == decide_access(inventory, "gpu") == Access(gpus=True)
 
 
 def test_gpus_come_through_the_device_interface_where_there_is_no_runtime(tmp_path: Path) -> None:
     made(tmp_path, "dev/nvidia0", "var/run/cdi/nvidia-container-toolkit.json")
-    assert access(look(["runc"], tmp_path), "cuda") == Access(cdi=("nvidia.com/gpu=all",))
+    assert decide_access(find_devices(["runc"], tmp_path), "cuda") == Access(cdi=("nvidia.com/gpu=all",))
 
 
 def test_a_gpu_that_the_engine_cannot_give_is_told_with_what_to_install(tmp_path: Path) -> None:
     made(tmp_path, "dev/nvidia0")
-    inventory = look(["runc"], tmp_path)
-    assert not allowed(inventory, "cuda")
+    inventory = find_devices(["runc"], tmp_path)
+    assert not is_allowed(inventory, "cuda")
     with pytest.raises(DeviceMissingError, match="Container Toolkit"):
-        access(inventory, "cuda")
+        decide_access(inventory, "cuda")
 
 
 def test_a_runtime_without_a_gpu_is_no_gpu(tmp_path: Path) -> None:
     with pytest.raises(DeviceMissingError, match="no NVIDIA GPU"):
-        access(look(["nvidia"], tmp_path), "cuda")
+        decide_access(find_devices(["nvidia"], tmp_path), "cuda")
 
 
 def test_a_tpu_comes_with_its_devices_and_who_may_open_them(tmp_path: Path) -> None:
     made(tmp_path, "dev/accel0", "dev/accel1")
     group = (tmp_path / "dev" / "accel0").stat().st_gid
-    inventory = look([], tmp_path)
-    assert access(inventory, "tpu") == Access(paths=("/dev/accel0", "/dev/accel1"), groups=(group,) if group else ())
+    inventory = find_devices([], tmp_path)
+    assert decide_access(inventory, "tpu") == Access(
+        paths=("/dev/accel0", "/dev/accel1"), groups=(group,) if group else ()
+    )
 
 
 def test_devices_behind_vfio_are_tpus_only_where_google_made_one_of_them(tmp_path: Path) -> None:
     made(tmp_path, "dev/vfio/0", "dev/vfio/vfio", "sys/bus/pci/devices/0000:00:05.0/vendor")
-    assert look([], tmp_path).tpu == ()
+    assert find_devices([], tmp_path).tpu == ()
     (tmp_path / "sys/bus/pci/devices/0000:00:05.0/vendor").write_text("0x1ae0\n")
-    assert look([], tmp_path).tpu == ("/dev/vfio/0", "/dev/vfio/vfio")
+    assert find_devices([], tmp_path).tpu == ("/dev/vfio/0", "/dev/vfio/vfio")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from coordinator.registry.revisions import ambiguity, content_of, difference, digest
-from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
+from coordinator.registry.revisions import content_of, difference, digest
+from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite, ambiguity
 
 CASES = [
     CatalogueCase(id=f"torch.cat/{number}", function="torch.cat", tags=["a", "b"] if number else [])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coordinator.errors import ConflictError
-from coordinator.registry.enrolment import Takeover, doubtful, judge
-from coordinator.registry.store import Registered
+from coordinator.registry.enrolment import Takeover, decide_takeover, find_doubtful
+from coordinator.registry.store import Registration
 from protocol.enrolment import Enrolment
 
 HERE = "http://here:8790"
@@ -15,8 +15,8 @@ ASKED = Enrolment(name="alpha", url=HERE, secret="provisional")
 BOOT = "boot-of-the-caller"
 
 
-def judged(*known: Registered, answering: dict[Registered, str | None] | None = None) -> Takeover:
-    return judge(ASKED, BOOT, frozenset(known), answering or {})
+def judged(*known: Registration, answering: dict[Registration, str | None] | None = None) -> Takeover:
+    return decide_takeover(ASKED, BOOT, frozenset(known), answering or {})
 
 
 def test_a_new_name_at_a_new_url_is_a_new_registration() -> None:
@@ -24,46 +24,46 @@ def test_a_new_name_at_a_new_url_is_a_new_registration() -> None:
 
 
 def test_the_same_name_at_the_same_url_is_the_same_registration_without_a_question() -> None:
-    known = Registered(1, "alpha", HERE, "s")
-    assert doubtful(ASKED, frozenset({known})) == []
+    known = Registration(1, "alpha", HERE, "s")
+    assert find_doubtful(ASKED, frozenset({known})) == []
     assert judged(known) == Takeover(1, ())
 
 
 def test_a_url_that_somebody_registered_without_a_name_is_adopted() -> None:
-    known = Registered(1, None, HERE, "s")
-    assert doubtful(ASKED, frozenset({known})) == []
+    known = Registration(1, None, HERE, "s")
+    assert find_doubtful(ASKED, frozenset({known})) == []
     assert judged(known) == Takeover(1, ())
 
 
 @pytest.mark.parametrize("boot", [None, BOOT])
 def test_a_name_whose_old_url_is_silent_or_the_same_process_moves(boot: str | None) -> None:
-    known = Registered(1, "alpha", ELSEWHERE, "s")
+    known = Registration(1, "alpha", ELSEWHERE, "s")
     assert judged(known, answering={known: boot}) == Takeover(1, ())
 
 
 def test_a_name_whose_runner_answers_elsewhere_is_refused() -> None:
-    known = Registered(1, "alpha", ELSEWHERE, "s")
+    known = Registration(1, "alpha", ELSEWHERE, "s")
     with pytest.raises(ConflictError, match=f"alpha belongs to the runner at {ELSEWHERE}, which is alive"):
         judged(known, answering={known: "another boot"})
 
 
 def test_a_url_at_which_two_runners_answer_is_refused() -> None:
-    known = Registered(1, "beta", HERE, "s")
+    known = Registration(1, "beta", HERE, "s")
     with pytest.raises(ConflictError, match=f"the runner beta answers at {HERE} too"):
         judged(known, answering={known: "another boot"})
 
 
 @pytest.mark.parametrize("boot", [None, BOOT])
 def test_a_url_whose_runner_of_another_name_is_gone_is_taken_over(boot: str | None) -> None:
-    known = Registered(1, "beta", HERE, "s")
+    known = Registration(1, "beta", HERE, "s")
     assert judged(known, answering={known: boot}) == Takeover(None, (1,))
 
 
 def test_a_runner_that_moves_to_a_gone_runners_url_keeps_its_own_registration() -> None:
-    mine, gone = Registered(2, "alpha", ELSEWHERE, "s"), Registered(1, "beta", HERE, "t")
+    mine, gone = Registration(2, "alpha", ELSEWHERE, "s"), Registration(1, "beta", HERE, "t")
     assert judged(mine, gone, answering={mine: None, gone: None}) == Takeover(2, (1,))
 
 
 def test_a_runner_that_moves_to_a_url_without_a_name_keeps_its_own_registration() -> None:
-    mine, unnamed = Registered(1, "alpha", ELSEWHERE, "s"), Registered(2, None, HERE, "t")
+    mine, unnamed = Registration(1, "alpha", ELSEWHERE, "s"), Registration(2, None, HERE, "t")
     assert judged(mine, unnamed, answering={mine: None}) == Takeover(1, (2,))

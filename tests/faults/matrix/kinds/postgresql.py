@@ -12,7 +12,8 @@ import asyncpg
 import psutil
 
 from tests.faults.matrix.fault import DATABASE_LEG, POSTGRESQL, Fault, Place
-from tests.faults.matrix.world import LOOP_LIMIT_S, World
+from tests.faults.matrix.world import World
+from tests.scripted_runner import LOOP_LIMIT_S
 
 IMPATIENT_MS = 20
 OPPONENTS = 2

@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 from protocol.jobs import JobStatus
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, REAL, SCRIPTED, Fault, Place
-from tests.faults.matrix.script import Event
-from tests.faults.matrix.scripted_runner import ScriptedRunner
 from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
+from tests.scripted_runner import Event, ScriptedRunner
 
 SPOILED_EVENTS = 2
 

@@ -1,4 +1,4 @@
-"""The report of a check: what was found of each clause, and how a person reads it. Pure."""
+"""The findings of a check, one of each clause, and the report that they make. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from coordinator.conformance.contract import Level
+
+class Level(StrEnum):
+    """The extent of a check."""
+
+    probe = "probe"
+    """Only what needs no long waiting: some seconds in all."""
+    full = "full"
 
 
 class Result(StrEnum):
@@ -18,7 +24,7 @@ class Result(StrEnum):
 
 
 class Finding(BaseModel):
-    """What was found of one clause."""
+    """The finding of one clause."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -26,8 +32,15 @@ class Finding(BaseModel):
     sentence: str
     result: Result
     detail: str | None = None
-    """What was seen instead, or why it was not run."""
+    """The observation that breaks the clause, or the reason why it was not run."""
     seconds: float
+
+    def lines(self) -> Iterator[str]:
+        """The finding for a person, its sentence always included."""
+        word = "FAILED" if self.result is Result.failed else self.result.value
+        yield f"{word:<8} {self.id:<22} {self.sentence}"
+        if self.detail:
+            yield f"{'':<31} {self.detail}"
 
 
 class Report(BaseModel):
@@ -38,7 +51,7 @@ class Report(BaseModel):
     url: str
     level: Level
     runner: str
-    """What it calls itself: ``torch@2.9.0/cpu on AMD EPYC``."""
+    """Its own description: ``torch@2.9.0/cpu on AMD EPYC``."""
     findings: list[Finding]
 
     def count(self, result: Result) -> int:
@@ -53,11 +66,3 @@ class Report(BaseModel):
     def summary(self) -> str:
         counts = ", ".join(f"{self.count(result)} {result}" for result in Result)
         return f"{self.runner}: {counts}"
-
-
-def shown(finding: Finding) -> Iterator[str]:
-    """The lines of one finding, its sentence always among them."""
-    word = finding.result.value if finding.result is not Result.failed else "FAILED"
-    yield f"{word:<8} {finding.id:<22} {finding.sentence}"
-    if finding.detail:
-        yield f"{'':<31} {finding.detail}"

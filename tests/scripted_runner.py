@@ -10,21 +10,101 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
+import threading
 import time
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from protocol.jobs import JobStatus
-from tests.faults.matrix.script import Event, Script
-from tests.faults.matrix.suite import SUITE, Case, cases
 
-HEARTBEAT_S = 2.0
 LOOKS_EVERY_S = 0.02
+LOOP_LIMIT_S = 60.0
 QUEUE_LIMIT = 1_000
 TIMED_OUT = {"verdict": "failed", "ending": "timed_out"}
+CANCELLED = {"verdict": "incomplete", "ending": "cancelled"}
+
+Event = dict[str, Any]
+
+
+def encode(event: Event) -> bytes:
+    return json.dumps(event).encode()
+
+
+def case_of(log_tail: str) -> str:
+    """The case that the nonce of an outcome names; empty where a test put something else in its place."""
+    with contextlib.suppress(ValueError):
+        return str(json.loads(log_tail)["case"])
+    return ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of the runner: how long it takes, and how it ends."""
+
+    name: str
+    function: str
+    takes_s: float = 0.0
+    verdict: str = "passed"
+
+
+@dataclass
+class Job:
+    id: str
+    attempt: int
+    case: str
+    run: int
+    timeout_s: float
+    began: float | None = None
+    stopped: bool = False
+    finished: int | None = None
+    """The number of its finished event: acknowledged, the job is forgotten."""
+
+
+@dataclass
+class Script:
+    """The faults of a runner at the moment; all off is a runner that keeps its contract.
+
+    The functions are called in the thread of its event loop.
+    """
+
+    answer_after_s: float = 0.0
+    answer_status: int | None = None
+    """Every request is answered with this status."""
+    silent: bool = False
+    """On: it answers nothing and says nothing."""
+    receipt: JobStatus | None = None
+    """Every job that is posted gets this receipt, and none is taken."""
+    starts: bool = True
+    """Off: jobs are taken, and never begun."""
+    begins: Callable[[Job], bool] = lambda job: True
+    """Whether it ever begins this job."""
+    ends: Callable[[Job], bool] = lambda job: True
+    """Whether a job that has begun ends by itself; one that does not is not killed at its deadline either."""
+    heartbeats: bool = True
+    speaks: bool = True
+    """Off: streams stay open and carry nothing."""
+    closes_after_events: int | None = None
+    """Every stream ends after so many lines."""
+    elapsed: Callable[[float], float] = lambda elapsed_s: elapsed_s
+    """What heartbeats make of the time that a job has been running."""
+    kills: bool = True
+    """Off: a job past its deadline goes on, whoever stops it."""
+    acknowledges: bool = True
+    """Off: acknowledgements are refused."""
+    claims_boot: str | None = None
+    """What it says its boot is, if not the true one."""
+    loses_finishes: int = 0
+    """So many of the next jobs end and are never reported."""
+    doubles_finishes: int = 0
+    """So many of the next finishes are followed by another one of the same attempt."""
+    spoils: list[Callable[[Event], bytes]] = field(default_factory=list)
+    """The lines of the next finishes, one each."""
+    line: Callable[[Event], bytes | None] = encode
+    """The line of any other event; None if it is never sent, though it has its number."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +123,6 @@ class Entry:
 
 
 @dataclass
-class _Job:
-    id: str
-    attempt: int
-    case: str
-    run: int
-    timeout_s: float
-    began: float | None = None
-    stopped: bool = False
-    finished: int | None = None
-    """The number of the event that told its end: acknowledged, the job is forgotten."""
-
-
-@dataclass
 class _Stream:
     """Numbers are checked against what this stream came to, not against the boot's last."""
 
@@ -67,15 +134,49 @@ class _Closed(Exception):
     """This connection is to end."""
 
 
-class ScriptedRunner:
-    """Serves on one port for all its lives; ``hardware`` and ``suite`` decide which target it serves."""
+class Loop:
+    """An event loop in a thread of its own."""
 
-    def __init__(self, name: str, hardware: str, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(LOOP_LIMIT_S)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+class ScriptedRunner:
+    """Serves on one port for all its lives; ``hardware``, ``device`` and ``suite`` decide which target it serves."""
+
+    def __init__(
+        self,
+        name: str,
+        suite: str,
+        cases: Iterable[Case],
+        *,
+        run: Callable[[Coroutine[Any, Any, Any]], Any],
+        script: Script | None = None,
+        hardware: str = "scripted",
+        device: str = "cpu",
+        heartbeat_s: float = 2.0,
+    ) -> None:
         self.name = name
         self.hardware = hardware
+        self.device = device
+        self.suite = suite
+        self.heartbeat_s = heartbeat_s
         self.secret = f"the-secret-of-{name}"
-        self.script = Script()
+        self.script = script or Script()
         self.log: list[Entry] = []
+        self.posted: list[Job] = []
+        """Every job of every POST, whatever its receipt."""
+        self.deleted: list[tuple[str, int]] = []
         self.nonces: list[str] = []
         """Of all outcomes that it ever reported."""
         self.boots: list[str] = []
@@ -85,10 +186,14 @@ class ScriptedRunner:
         self.forgotten = 0
         """Up to this serial number, the database may have been made to forget what it was told."""
         self._run = run
-        self._cases = cases()
+        self._cases = {case.name: case for case in cases}
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._begin_boot()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         self._run(self._start())
@@ -103,6 +208,18 @@ class ScriptedRunner:
     def say(self, *events: Event) -> None:
         """Add events to the stream, numbered as its own, whoever's jobs they name."""
         self._run(self._say(events))
+
+    def finish(self, job: Job, **fields: Any) -> None:
+        """Report an outcome of a job, whoever has it."""
+        self.say(self.finish_of(job.id, job.attempt, job.case, job.run, **fields))
+
+    def cancel(self, job: Job) -> None:
+        """Stop a job as another client's DELETE would."""
+        self._run(self._stop_job(job.id, job.attempt))
+
+    def cut(self) -> None:
+        """Close every connection, open streams included."""
+        self._run(self._cut())
 
     @property
     def holds(self) -> int:
@@ -132,16 +249,16 @@ class ScriptedRunner:
     def _begin_boot(self) -> None:
         self.boot_id = f"{self.name}-{token_hex(4)}"
         self.boots.append(self.boot_id)
-        self._queue: list[_Job] = []
-        self._known: dict[str, _Job] = {}
-        self._current: _Job | None = None
+        self._queue: list[Job] = []
+        self._known: dict[str, Job] = {}
+        self._current: Job | None = None
         self._lines: dict[int, bytes] = {}
         self._n = 0
         self._acknowledged = 0
         self._changed = asyncio.Condition()
         self._write("boot")
 
-    def _write(self, what: str, job: _Job | None = None, verdict: str = "") -> None:
+    def _write(self, what: str, job: Job | None = None, verdict: str = "") -> None:
         told = {} if job is None else {"id": job.id, "attempt": job.attempt, "case": job.case, "run": job.run}
         self.log.append(Entry(time.time(), what, boot_id=self.boot_id, verdict=verdict, **told))
 
@@ -154,9 +271,12 @@ class ScriptedRunner:
         assert self._server is not None
         self._server.close()
         self._worker.cancel()
+        await asyncio.gather(self._worker, self._cut(), return_exceptions=True)
+
+    async def _cut(self) -> None:
         for task in list(self._connections):
             task.cancel()
-        await asyncio.gather(self._worker, *self._connections, return_exceptions=True)
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _restart(self, revision: str) -> None:
         await self._stop()
@@ -173,20 +293,24 @@ class ScriptedRunner:
     async def _work(self) -> None:
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)
-            if self._queue and self.script.starts:
-                self._current = self._queue.pop(0)
-                await self._execute(self._current)
+            job = next(filter(self.script.begins, self._queue), None) if self.script.starts else None
+            if job is not None:
+                self._queue.remove(job)
+                self._current = job
+                await self._execute(job)
                 self._current = None
 
-    async def _execute(self, job: _Job) -> None:
+    async def _execute(self, job: Job) -> None:
         job.began = time.monotonic()
         self._write("started", job)
         await self._emit({"type": "started", "id": job.id, "attempt": job.attempt})
         case = self._cases[job.case]
-        took_s = await self._wait(job, case)
+        ends = self.script.ends(job)
+        takes_s = case.takes_s if ends else math.inf
+        took_s = await self._wait(job, takes_s, job.timeout_s if ends else math.inf)
         fields: dict[str, Any] = {"duration_s": took_s}
-        if took_s < case.takes_s:
-            fields |= {"verdict": "incomplete", "ending": "cancelled"} if job.stopped else TIMED_OUT
+        if took_s < takes_s:
+            fields |= CANCELLED if job.stopped else TIMED_OUT
         elif case.verdict == "failed":
             fields |= {"verdict": "failed", "ending": "raised"}
         if self.script.loses_finishes:
@@ -194,16 +318,16 @@ class ScriptedRunner:
             return
         await self._report(job, fields)
 
-    async def _wait(self, job: _Job, case: Case) -> float:
-        """Until the case is done, was stopped or has used up its time; returns for how long it ran."""
+    async def _wait(self, job: Job, takes_s: float, timeout_s: float) -> float:
+        """Wait until the case is done, was stopped or has used up its time; return for how long it ran."""
         assert job.began is not None
-        while (elapsed_s := time.monotonic() - job.began) < case.takes_s:
-            if self.script.kills and (job.stopped or elapsed_s >= job.timeout_s):
+        while (elapsed_s := time.monotonic() - job.began) < takes_s:
+            if self.script.kills and (job.stopped or elapsed_s >= timeout_s):
                 return elapsed_s
-            await asyncio.sleep(min(LOOKS_EVERY_S, case.takes_s - elapsed_s))
+            await asyncio.sleep(min(LOOKS_EVERY_S, takes_s - elapsed_s))
         return elapsed_s
 
-    async def _report(self, job: _Job, fields: dict[str, Any]) -> None:
+    async def _report(self, job: Job, fields: dict[str, Any]) -> None:
         event = self.finish_of(job.id, job.attempt, job.case, job.run, **fields)
         self._write("finished", job, verdict=event["outcome"]["verdict"])
         job.finished = await self._emit(event, spoiled=True)
@@ -216,8 +340,9 @@ class ScriptedRunner:
         async with self._changed:
             self._n += 1
             numbered = {"n": self._n} | event
-            spoil = self.script.spoils.pop(0) if spoiled and self.script.spoils else None
-            self._lines[self._n] = spoil(numbered) if spoil else json.dumps(numbered).encode()
+            spoil = self.script.spoils.pop(0) if spoiled and self.script.spoils else self.script.line
+            if (line := spoil(numbered)) is not None:
+                self._lines[self._n] = line
             self._changed.notify_all()
             return self._n
 
@@ -242,6 +367,8 @@ class ScriptedRunner:
         method, target, _ = request.split(" ")
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
+        while self.script.silent:  # noqa: ASYNC110  a test sets it from another thread
+            await asyncio.sleep(LOOKS_EVERY_S)
         if self.script.answer_after_s:
             await asyncio.sleep(self.script.answer_after_s)
         url = urlsplit(target)
@@ -268,7 +395,8 @@ class ScriptedRunner:
                 return self._forget(json.loads(body))
             case "DELETE", _:
                 *_, id, attempt = path.split("/")
-                await self._stop_job(id, int(attempt))
+                self.deleted.append((unquote(id), int(attempt)))
+                await self._stop_job(*self.deleted[-1])
                 return 204, None
             case _:
                 return 404, {"detail": "no such path"}
@@ -279,7 +407,7 @@ class ScriptedRunner:
             "protocol": 1,
             "framework": "scripted",
             "version": "1.0",
-            "device": "cpu",
+            "device": self.device,
             "device_class": "cpu",
             "device_count": 1,
             "queue_limit": QUEUE_LIMIT,
@@ -293,7 +421,7 @@ class ScriptedRunner:
 
     def _suite(self) -> dict[str, Any]:
         known = [{"id": case.name, "function": case.function} for case in self._cases.values()]
-        return {"name": SUITE, "revision": self.revision, "cases": known[: len(known) + 1 - int(self.revision)]}
+        return {"name": self.suite, "revision": self.revision, "cases": known[: len(known) + 1 - int(self.revision)]}
 
     async def _take(self, batch: dict[str, Any]) -> tuple[int, Any]:
         if batch["boot_id"] != self.boot_id or batch["revision"] != self.revision:
@@ -305,22 +433,23 @@ class ScriptedRunner:
             self._changed.notify_all()
         return 200, {"jobs": receipts}
 
-    def _receipt(self, job: dict[str, Any]) -> JobStatus:
+    def _receipt(self, body: dict[str, Any]) -> JobStatus:
+        job = Job(*(body[member] for member in ("id", "attempt", "case", "run", "timeout_s")))
+        self.posted.append(job)
         if self.script.receipt is not None:
             return self.script.receipt
-        known = self._known.get(job["id"])
-        if known is not None and (known.case, known.run) != (job["case"], job["run"]):
+        known = self._known.get(job.id)
+        if known is not None and (known.case, known.run) != (job.case, job.run):
             return JobStatus.other_case
-        if known is not None and known.attempt >= job["attempt"]:
-            return JobStatus.known if known.attempt == job["attempt"] else JobStatus.stale_attempt
-        if job["case"] not in self._cases:
+        if known is not None and known.attempt >= job.attempt:
+            return JobStatus.known if known.attempt == job.attempt else JobStatus.stale_attempt
+        if job.case not in self._cases:
             return JobStatus.unknown_case
         if len(self._queue) >= QUEUE_LIMIT:
             return JobStatus.full
-        taken = _Job(job["id"], job["attempt"], job["case"], job["run"], job["timeout_s"])
-        self._known[taken.id] = taken
-        self._queue.append(taken)
-        self._write("posted", taken)
+        self._known[job.id] = job
+        self._queue.append(job)
+        self._write("posted", job)
         return JobStatus.queued
 
     def _forget(self, acknowledgement: dict[str, Any]) -> tuple[int, Any]:
@@ -343,13 +472,15 @@ class ScriptedRunner:
         job.stopped = True
         if job in self._queue:
             self._queue.remove(job)
-            await self._report(job, {"verdict": "incomplete", "ending": "cancelled", "duration_s": 0.0})
+            await self._report(job, CANCELLED | {"duration_s": 0.0})
 
     async def _stream(self, writer: asyncio.StreamWriter, boot_id: str, after: int) -> None:
         if boot_id != self.boot_id:
             return await _answer(writer, 409, {"boot_id": self.boot_id, "detail": "another boot"})
         if after < self._acknowledged:
             return await _answer(writer, 410, {"acknowledged": self._acknowledged, "detail": "acknowledged"})
+        if after > self._n:
+            return await _answer(writer, 422, {"detail": "not issued yet"})
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
         stream = _Stream(after)
         while True:
@@ -366,18 +497,21 @@ class ScriptedRunner:
     async def _next_lines(self, stream: _Stream) -> list[bytes]:
         """What there is to say after what this stream has carried; a heartbeat if that is nothing."""
 
-        def some() -> bool:
-            return self._n > stream.after and self.script.speaks
-
         async with self._changed:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(HEARTBEAT_S):
-                    await self._changed.wait_for(some)
-            if some():
+                async with asyncio.timeout(self.heartbeat_s):
+                    await self._changed.wait_for(lambda: self._n > stream.after and self._is_heard)
+            if not self._is_heard:
+                return []
+            if self._n > stream.after:
                 lines = [self._lines[n] for n in range(stream.after + 1, self._n + 1) if n in self._lines]
                 stream.after = self._n
                 return lines
-            return [self._heartbeat(stream.after)] if self.script.heartbeats and self.script.speaks else []
+            return [self._heartbeat(stream.after)] if self.script.heartbeats else []
+
+    @property
+    def _is_heard(self) -> bool:
+        return self.script.speaks and not self.script.silent
 
     def _heartbeat(self, n: int) -> bytes:
         running = []
@@ -385,7 +519,7 @@ class ScriptedRunner:
             elapsed_s = self.script.elapsed(time.monotonic() - job.began)
             running.append({"id": job.id, "attempt": job.attempt, "elapsed_s": elapsed_s})
         beat = {"type": "heartbeat", "n": n, "queued": len(self._queue), "running": running}
-        return json.dumps(beat).encode()
+        return encode(beat)
 
 
 async def _answer(writer: asyncio.StreamWriter, status: int, body: Any) -> None:

@@ -7,22 +7,24 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from coordinator.conformance.subject import Subject
+from coordinator.conformance.subject import Subject, require
 from coordinator.errors import BrokenError
 from protocol import PROTOCOL_VERSION
-from protocol.catalogue import Catalogue
+from protocol.catalogue import Catalogue, ambiguity
+from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 
 M = TypeVar("M", bound=BaseModel)
 
 
 async def healthz(subject: Subject) -> None:
+    """GET /healthz answers 200, without a secret too."""
     answer = await subject.stranger.get("/healthz")
-    if answer.status_code != 200:
-        raise BrokenError(f"GET /healthz without a secret answered {answer.status_code}")
+    require("GET /healthz without a secret", answer.status_code, 200)
 
 
 async def secret(subject: Subject) -> None:
+    """Every call under /v1 answers 401 without the secret, and with any other, however near."""
     calls: list[tuple[str, str, dict[str, Any]]] = [
         ("GET", "/v1/runner", {}),
         ("GET", "/v1/catalogue", {}),
@@ -30,17 +32,16 @@ async def secret(subject: Subject) -> None:
         ("POST", "/v1/events/ack", {"json": {}}),
         ("DELETE", "/v1/jobs/nobody/1", {}),
     ]
-    for how, header in _refused(subject.secret):
+    for description, headers in _wrong_headers(subject.secret):
         for method, path, content in calls:
-            answer = await subject.stranger.request(method, path, headers=header, **content)
-            _must_refuse(f"{method} {path} {how}", answer.status_code)
-        query: dict[str, Any] = {"boot_id": subject.boot_id, "after": subject.acknowledged}
-        async with subject.stranger.stream("GET", "/v1/events", params=query, headers=header) as streamed:
-            _must_refuse(f"GET /v1/events {how}", streamed.status_code)
+            answer = await subject.stranger.request(method, path, headers=headers, **content)
+            require(f"{method} {path} {description}", answer.status_code, 401)
+        async with subject.open_events(subject.acknowledged, stranger=True, headers=headers) as streamed:
+            require(f"GET /v1/events {description}", streamed.status_code, 401)
 
 
-def _refused(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Headers that must open nothing, and how each is called."""
+def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Headers that must open nothing, each with its description."""
     yield "without a secret", {}
     near = {
         "with a wrong secret": "not-the-secret",
@@ -50,17 +51,13 @@ def _refused(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
         "with the secret's letters in the other case": secret.swapcase(),
         "with an empty secret": "",
     }
-    for how, wrong in near.items():
+    for description, wrong in near.items():
         if wrong != secret:
-            yield how, {"Authorization": f"Bearer {wrong}".rstrip()}
-
-
-def _must_refuse(call: str, status: int) -> None:
-    if status != 401:
-        raise BrokenError(f"{call} answered {status}, not 401")
+            yield description, {"Authorization": f"Bearer {wrong}".rstrip()}
 
 
 async def runner(subject: Subject) -> None:
+    """GET /v1/runner answers who it is: all its members, no others, and protocol 1."""
     info = await _read(subject, "/v1/runner", RunnerInfo)
     if info.protocol != PROTOCOL_VERSION:
         raise BrokenError(f"protocol is {info.protocol}, not {PROTOCOL_VERSION}")
@@ -69,19 +66,19 @@ async def runner(subject: Subject) -> None:
 
 
 async def catalogue(subject: Subject) -> None:
+    """GET /v1/catalogue answers suites with a revision; a case's id is unique in its suite."""
     offered = await _read(subject, "/v1/catalogue", Catalogue)
     if not offered.suites:
         raise BrokenError("it offers no suite, so there is nothing to run")
     for suite in offered.suites:
         if not (suite.name and suite.revision):
             raise BrokenError(f"the suite {suite.name!r} has no name or no revision")
-        ids = [case.id for case in suite.cases]
-        twice = next((each for each in ids if ids.count(each) > 1), None) if len(set(ids)) < len(ids) else None
-        if twice is not None:
-            raise BrokenError(f"the suite {suite.name!r} has two cases {twice!r}")
+    if (reason := ambiguity(offered)) is not None:
+        raise BrokenError(reason)
 
 
 async def constant(subject: Subject) -> None:
+    """GET /v1/runner and GET /v1/catalogue answer the same for as long as the boot lives."""
     for path, before in (("/v1/runner", subject.info), ("/v1/catalogue", subject.catalogue)):
         for _ in range(2):
             try:
@@ -95,30 +92,18 @@ async def constant(subject: Subject) -> None:
 def _difference(before: Any, now: Any, where: str = "") -> str:
     """The first place at which two answers differ."""
     if isinstance(before, dict) and isinstance(now, dict) and before.keys() == now.keys():
-        name = next(name for name in before if before[name] != now[name])
-        return _difference(before[name], now[name], f"{where}.{name}")
-    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        number = next(number for number, pair in enumerate(zip(before, now, strict=True)) if pair[0] != pair[1])
-        return _difference(before[number], now[number], f"{where}.{number}")
-    return f"had at {where.lstrip('.') or 'its top'} {str(before)[:80]}, and now {str(now)[:80]}"
+        members = ((name, before[name], now[name]) for name in before)
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        members = ((str(number), *pair) for number, pair in enumerate(zip(before, now, strict=True)))
+    else:
+        return f"had at {where.lstrip('.') or 'its top'} {str(before)[:80]}, and now {str(now)[:80]}"
+    return next(_difference(old, new, f"{where}.{name}") for name, old, new in members if old != new)
 
 
 async def _read(subject: Subject, path: str, model: type[M]) -> M:
     answer = await subject.http.get(path)
-    if answer.status_code != 200:
-        raise BrokenError(f"GET {path} answered {answer.status_code}")
+    require(f"GET {path}", answer.status_code, 200)
     try:
         return model.model_validate_json(answer.content)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "body"
-        raise BrokenError(f"GET {path}: {where}: {first['msg']}") from error
-
-
-CHECKS = {
-    "access.healthz": healthz,
-    "access.secret": secret,
-    "identity.runner": runner,
-    "identity.catalogue": catalogue,
-    "identity.constant": constant,
-}
+        raise BrokenError(f"GET {path}: {first_fault(error)}") from error

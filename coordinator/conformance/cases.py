@@ -1,0 +1,62 @@
+"""The cases of a runner's catalogue as the kit reads them, and the jobs that it makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Key = tuple[str, int]
+"""A job's id and the number of its attempt."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of the runner's catalogue."""
+
+    suite: str
+    revision: str
+    id: str
+    function: str
+    host_only: bool
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it is posted: its body, in which a check may put anything, and the case that gives its suite."""
+
+    body: dict[str, Any]
+    case: Case
+
+    @property
+    def key(self) -> Key:
+        return self.body["id"], self.body["attempt"]
+
+    def replaced(self, **fields: Any) -> Job:
+        return Job(self.body | fields, self.case)
+
+
+def read_cases(catalogue: dict[str, Any]) -> Iterator[Case]:
+    """Every case that can be understood; ``identity.catalogue`` judges the rest."""
+    for suite in dicts(catalogue.get("suites")):
+        for case in dicts(suite.get("cases")):
+            tags = case.get("tags")
+            yield Case(
+                suite=str(suite.get("name")),
+                revision=str(suite.get("revision")),
+                id=str(case.get("id")),
+                function=str(case.get("function")),
+                host_only=case.get("host_only") is not None,
+                tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+            )
+
+
+def dicts(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects of a list, whatever else is in it."""
+    if isinstance(value, list):
+        yield from (element for element in value if isinstance(element, dict))
+
+
+def named(key: Key) -> str:
+    return f"job {key[0]} attempt {key[1]}"

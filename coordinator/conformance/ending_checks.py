@@ -1,0 +1,121 @@
+"""Checks of how a job ends that does not end by itself: ``stopping.*`` and ``deadline.*``."""
+
+from __future__ import annotations
+
+import time
+
+from coordinator.conformance.cases import named
+from coordinator.conformance.event_stream import Event, Stream
+from coordinator.conformance.subject import STOP_S, Subject, require
+from coordinator.conformance.validity import LATE_S
+from coordinator.errors import BrokenError, NotRunError
+from protocol.enums import ConformanceTag
+
+DEADLINE_S = 2.0
+SHORT_S = 1.5
+"""Less than a slow case takes."""
+TRIES = 3
+"""Once, a busy host may take so long over any case; a runner that charges for waiting does so every time."""
+
+
+async def running(subject: Subject) -> None:
+    """DELETE of a running job kills it; it ends incomplete, cancelled, and the next one runs."""
+    key = await subject.hang()
+    async with subject.stream() as stream:
+        await stream.started(key)
+        await subject.delete(key)
+        (await stream.finished(key, limit_s=STOP_S))[-1].require_ending("incomplete", "cancelled")
+        await _require_next_job_runs(subject, stream)
+
+
+async def queued(subject: Subject) -> None:
+    """DELETE of a waiting job takes it off the queue; it ends incomplete, cancelled, unstarted."""
+    hung = await subject.hang()
+    async with subject.stream() as stream:
+        await stream.started(hung)
+        (waiting,) = await subject.queue(subject.job())
+        await subject.delete(waiting)
+        events = await stream.finished(waiting, limit_s=STOP_S)
+    events[-1].require_ending("incomplete", "cancelled")
+    if any(event.is_of("started", waiting) for event in events):
+        raise BrokenError("the job was started although it had been taken off the queue")
+    if any(event.is_of("finished", hung) for event in events):
+        raise BrokenError("the job that ran was stopped too")
+
+
+async def always(subject: Subject) -> None:
+    """DELETE answers 204 always, also for what is not there."""
+    ended = (await subject.run())[-1].key
+    never = subject.job().key
+    for description, key in (
+        ("a job that is finished", ended),
+        ("a job that never was", never),
+        ("the same again", never),
+    ):
+        require(f"DELETE of {description}", await subject.delete(key), 204)
+
+
+async def alone(subject: Subject) -> None:
+    """DELETE stops the attempt that it names and no other."""
+    key = await subject.hang(SHORT_S)
+    async with subject.stream() as stream:
+        await stream.started(key)
+        for other in ((key[0], 2), (f"{key[0]}0", 1), (key[0][:-1], 1)):
+            require(f"DELETE of {named(other)}, which is not here,", await subject.delete(other), 204)
+        ended = (await stream.finished(key))[-1]
+    ended.require_ending("failed", "timed_out", f"after the DELETE of other attempts, {named(key)}")
+
+
+async def kills(subject: Subject) -> None:
+    """A case that hangs is killed at timeout_s, 5 s late at most; it ends failed, timed_out; the next one runs."""
+    for _ in range(TRIES):
+        late_s = await _seconds_past_deadline(subject)
+        if late_s <= LATE_S:
+            return
+    raise BrokenError(f"a case that hangs was killed {late_s:.1f} s past its deadline, the last of {TRIES} times")
+
+
+async def _seconds_past_deadline(subject: Subject) -> float:
+    """Hang past a deadline; the seconds from it to the kill (fewer than it took, if the start is read late)."""
+    # From before the POST, so that an event that is read late makes no case seem shorter than it was.
+    posted_at = time.monotonic()
+    key = await subject.hang(DEADLINE_S)
+    async with subject.stream() as stream:
+        started = await stream.started(key)
+        ended = (await stream.finished(key, limit_s=DEADLINE_S + STOP_S))[-1]
+        ended.require_ending("failed", "timed_out")
+        if ended.at - posted_at < DEADLINE_S:
+            raise BrokenError(f"with timeout_s {DEADLINE_S:g} it was killed after {ended.at - posted_at:.1f} s")
+        await _require_next_job_runs(subject, stream)
+    return ended.at - started.at - DEADLINE_S
+
+
+async def waiting(subject: Subject) -> None:
+    """Waiting in the queue is not charged to timeout_s."""
+    charged: float | None = None
+    for _ in range(TRIES):
+        waited, ended = await _run_behind_a_slow_one(subject)
+        if ended.ending[1] == "timed_out":
+            charged = waited
+        elif waited >= SHORT_S:
+            return
+    if charged is None:
+        raise NotRunError(f"its slow case took {waited:.1f} s only, so nothing waited as long as its timeout_s")
+    raise BrokenError(f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {charged:.1f} s")
+
+
+async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, Event]:
+    """Queue a job behind a slow one; the seconds that it waited (fewer, if the start is read late), and its end."""
+    async with subject.stream() as stream:
+        (slow,) = await subject.queue(subject.job(ConformanceTag.slow))
+        (key,) = await subject.queue(subject.job(timeout_s=SHORT_S))
+        started = await stream.started(slow)
+        events = await stream.finished(key)
+    end = next((event.at for event in events if event.is_of("finished", slow)), started.at)
+    return end - started.at, events[-1]
+
+
+async def _require_next_job_runs(subject: Subject, stream: Stream) -> None:
+    verdict, ending = (await subject.finish(stream))[-1].ending
+    if verdict == "incomplete":
+        raise BrokenError(f"the next job ended {verdict}, {ending}")

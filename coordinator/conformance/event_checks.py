@@ -1,0 +1,219 @@
+"""Checks of the stream of events and of its acknowledgement: ``events.*`` and ``acknowledging.*``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from coordinator.conformance.cases import Key, named
+from coordinator.conformance.event_stream import HEARTBEAT_S, SLACK_S, Event
+from coordinator.conformance.subject import Subject, require
+from coordinator.conformance.validity import LATE_S
+from coordinator.errors import BrokenError
+
+RUNNING_S = 40.0
+"""The deadline of the case that is watched: longer than the heartbeats that are waited for."""
+LASTING_S = 60.0
+"""Longer than a coordinator waits for a silent stream."""
+DRIFT_S = 3.0
+DRIFT = 0.2
+"""By how much a case's time may differ from that of the heartbeats: they may be read late."""
+AHEAD = 1_000_000
+"""So far past the last event no number has been issued."""
+
+
+async def numbered(subject: Subject) -> None:
+    """Events are numbered without gaps, and a job's started comes before its finished."""
+    jobs = [subject.job(), subject.job()]
+    events = await subject.run(*jobs)
+    numbers = [event.n for event in events]
+    if numbers != list(range(subject.acknowledged + 1, subject.acknowledged + 1 + len(events))):
+        raise BrokenError(f"after {subject.acknowledged} came the numbers {numbers}")
+    for job in jobs:
+        types = [event.type for event in events if event.key == job.key]
+        if types != ["started", "finished"]:
+            raise BrokenError(f"{named(job.key)} has the events {types}")
+
+
+async def resume(subject: Subject) -> None:
+    """A stream begins after N; what is not acknowledged comes again, the same."""
+    first = await subject.run(subject.job(), subject.job())
+    for skipped in (0, 1, len(first) - 1):
+        after = first[skipped - 1].n if skipped else subject.acknowledged
+        async with subject.stream(after) as stream:
+            again = await stream.finished(first[-1].key)
+        _require_same(f"a stream after {after}", again, first[skipped:])
+
+
+async def streams(subject: Subject) -> None:
+    """Several streams at once get the same events."""
+    async with subject.stream() as one, subject.stream() as other:
+        keys = await subject.queue(subject.job(), subject.job())
+        _require_same("the second stream", await other.finished(*keys), await one.finished(*keys))
+
+
+async def bounds(subject: Subject) -> None:
+    """The stream answers 422 for an N that has not been issued yet."""
+    ahead = subject.last + AHEAD
+    require(f"GET /v1/events after {ahead}, which was never issued,", await subject.events_status(ahead), 422)
+
+
+async def idle(subject: Subject) -> None:
+    """With nothing else to say, a heartbeat comes within 10 s; it takes no number."""
+    async with subject.stream() as stream:
+        last = (await subject.finish(stream))[-1].n
+        beat = await stream.heartbeat()
+        if beat.n != last:
+            raise BrokenError(f"the last number issued is {last}; the heartbeat has n {beat.n}")
+        following = await subject.finish(stream)
+    if following[0].n != last + 1:
+        raise BrokenError(f"the event after number {last} and a heartbeat has number {following[0].n}")
+
+
+async def running(subject: Subject) -> None:
+    """Heartbeats say how many jobs have not begun, and what runs since how many seconds, which go on."""
+    posted_at = time.monotonic()
+    async with subject.stream() as stream:
+        hung = await subject.hang(RUNNING_S)
+        await subject.queue(subject.job())
+        await stream.started(hung)
+        # One may still be on its way that left before both jobs were there.
+        beat = await stream.heartbeat()
+        if _misreport(beat, hung, posted_at):
+            beat = await stream.heartbeat()
+        if fault := _misreport(beat, hung, posted_at):
+            raise BrokenError(fault)
+        later = await stream.heartbeat()
+    if fault := _misreport(later, hung, posted_at) or _standstill(beat, later, hung):
+        raise BrokenError(fault)
+
+
+async def lasting(subject: Subject) -> None:
+    """Heartbeats go on, at most 10 s apart, for as long as a case runs, a minute here."""
+    key = await subject.hang(LASTING_S)
+    beats: list[Event] = []
+    async with subject.stream() as stream:
+        begun_at = (await stream.started(key)).at
+        while True:
+            what = f"a heartbeat, {time.monotonic() - begun_at:.0f} s into a case,"
+            event = await stream.next(what, HEARTBEAT_S + SLACK_S)
+            if event.is_of("finished", key):
+                break
+            beats.append(event)
+    event.require_ending("failed", "timed_out", f"with timeout_s {LASTING_S:g}, a case that hangs")
+    if event.at - begun_at > LASTING_S + LATE_S:
+        raise BrokenError(f"with timeout_s {LASTING_S:g}, it was killed {event.at - begun_at:.1f} s after its start")
+    naming = [beat for beat in beats if _seconds_spent(beat, key) > 0]
+    if len(naming) < 2:
+        raise BrokenError(f"of {len(beats)} heartbeats in {LASTING_S:g} s, {len(naming)} named what ran")
+    if fault := _standstill(naming[0], naming[-1], key):
+        raise BrokenError(fault)
+
+
+def _misreport(beat: Event, hung: Key, posted_at: float) -> str | None:
+    """Find the fault of a heartbeat that came while one case hung and one job waited."""
+    running, since_s = beat.body.get("running"), beat.at - posted_at
+    try:
+        (entry,) = running  # type: ignore[misc]
+        right = (entry["id"], entry["attempt"]) == hung and 0 <= entry["elapsed_s"] <= since_s + SLACK_S
+    except (TypeError, ValueError, KeyError):
+        right = False
+    if not right:
+        return f"while {named(hung)} ran since {since_s:.1f} s, a heartbeat had running: {running}"
+    if beat.body.get("queued") != 1:
+        return f"while one job waited, a heartbeat had queued: {beat.body.get('queued')}"
+    return None
+
+
+def _standstill(beat: Event, later: Event, key: Key) -> str | None:
+    """Find the fault in the time that a running case spent between two heartbeats."""
+    before, after, apart = _seconds_spent(beat, key), _seconds_spent(later, key), later.at - beat.at
+    if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
+        return f"{apart:.1f} s apart, two heartbeats had {before:g} s and {after:g} s for a case that ran all the time"
+    return None
+
+
+def _seconds_spent(beat: Event, key: Key) -> float:
+    """Seconds of a case that runs, its waits for the timing lock included; 0 if the heartbeat does not name it."""
+    running = beat.body.get("running")
+    for entry in running if isinstance(running, list) else []:
+        if (entry.get("id"), entry.get("attempt")) == key:
+            return float(entry.get("elapsed_s", 0)) + float(entry.get("waited_s", 0))
+    return 0.0
+
+
+async def history(subject: Subject) -> None:
+    """In the whole check no stream had a gap, no number was two events, and no attempt finished twice or unstarted."""
+    await subject.run()
+    if subject.history.contradiction is not None:
+        raise BrokenError(subject.history.contradiction)
+    if strange := sorted(subject.history.keys - subject.taken):
+        raise BrokenError(f"{named(strange[0])} has events, and was never answered queued")
+
+
+async def trims(subject: Subject) -> None:
+    """What was acknowledged is gone: the stream answers 410 for an N before it."""
+    n = (await subject.run())[-1].n
+    await subject.acknowledge(n)
+    call = f"events up to {n} are acknowledged; GET /v1/events after {n - 1}"
+    require(call, await subject.events_status(n - 1), 410)
+
+
+async def keeps(subject: Subject) -> None:
+    """An acknowledgement up to n forgets nothing after n."""
+    first, second = await subject.queue(subject.job(), subject.job())
+    async with subject.stream() as stream:
+        n = (await stream.finished(first))[-1].n
+        rest = await stream.finished(second)
+        await subject.acknowledge(n)
+    async with subject.stream(n) as stream:
+        _require_same(f"after an acknowledgement up to {n}, the stream", await stream.finished(second), rest)
+
+
+async def forgets(subject: Subject) -> None:
+    """With an acknowledged finished event its job id is forgotten: posted again, it runs."""
+    job = subject.job()
+    await subject.acknowledge((await subject.run(job))[-1].n)
+    await subject.require_status(job, "queued", "its finished event was acknowledged; posted again, the job")
+    async with subject.stream() as stream:
+        await stream.finished(job.key)
+
+
+async def again(subject: Subject) -> None:
+    """What was acknowledged before may be acknowledged again: 204, and nothing changes."""
+    events = await subject.run(subject.job(), subject.job())
+    begin, end = events[0].n, events[-1].n
+    for n in (end, end, begin, end):
+        await subject.acknowledge(n)
+    call = f"after acknowledgements up to {end}, {begin} and {end}, the stream"
+    require(call, await subject.events_status(end), 200)
+    following = await subject.run()
+    if following[0].n != end + 1:
+        raise BrokenError(f"the event after number {end}, acknowledged twice, has number {following[0].n}")
+
+
+async def newer(subject: Subject) -> None:
+    """An acknowledged older attempt takes a newer one of its job not with it: that stays known."""
+    older = subject.job()
+    newer = older.replaced(attempt=2)
+    async with subject.stream() as stream:
+        n = (await subject.finish(stream, older))[-1].n
+        await subject.queue(newer)
+        await subject.acknowledge(n)
+        await stream.finished(newer.key)
+    for job, status in ((newer, "known"), (older, "stale_attempt")):
+        again = f"attempt {job.body['attempt']} posted again"
+        await subject.require_status(job, status, f"attempt 1 was acknowledged, attempt 2 was not: {again}")
+
+
+async def not_issued(subject: Subject) -> None:
+    """An acknowledgement of a number that has not been issued yet is answered 422."""
+    ahead = subject.last + AHEAD
+    answer = await subject.send_acknowledgement(ahead)
+    require(f"POST /v1/events/ack up to {ahead}, which was never issued,", answer.status_code, 422)
+
+
+def _require_same(name: str, events: Sequence[Event], expected: Sequence[Event]) -> None:
+    if [event.text for event in events] != [event.text for event in expected]:
+        numbers, before = [event.n for event in events], [event.n for event in expected]
+        raise BrokenError(f"{name} gave the numbers {numbers}, not the events {before} as before")

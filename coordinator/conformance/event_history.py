@@ -1,0 +1,67 @@
+"""The record of one boot's events over all streams of a check, and the first contradiction in it. Pure."""
+
+from __future__ import annotations
+
+from coordinator.conformance.cases import Key, named
+from coordinator.conformance.event_stream import Event
+from protocol.enums import Ending
+
+UNSTARTED = {Ending.cancelled, Ending.harness_failed}
+"""The endings of an attempt that never began."""
+
+
+class History:
+    """Everything that the streams carried, in the order of its numbers.
+
+    An acknowledged finish takes its job out of the record, as the runner forgets it too: the
+    same attempt may then be posted, and run, once more.
+    """
+
+    def __init__(self) -> None:
+        self.contradiction: str | None = None
+        self.outcomes: list[Event] = []
+        """Every finished event, once."""
+        self.keys: set[Key] = set()
+        """Every attempt that had an event."""
+        self._texts: dict[int, str] = {}
+        self._started: dict[Key, int] = {}
+        self._finished: dict[Key, int] = {}
+
+    def note(self, event: Event, position: int) -> None:
+        """Add what came on a stream that had come to the number ``position``."""
+        contradiction = self._add(event, position)
+        self.contradiction = self.contradiction or contradiction
+
+    def acknowledge(self, n: int) -> None:
+        for key in [key for key, number in self._finished.items() if number <= n]:
+            del self._finished[key]
+            self._started.pop(key, None)
+        self._texts = {number: text for number, text in self._texts.items() if number > n}
+
+    def _add(self, event: Event, position: int) -> str | None:
+        n = event.n
+        if event.type == "heartbeat":
+            return None if n == position else f"after number {position} came a heartbeat with n {n}"
+        gap = None if n == position + 1 else f"after number {position} of a stream came number {n}"
+        known = self._texts.get(n)
+        if known is not None:
+            return gap or (None if known == event.text else f"number {n} was {known}, and is {event.text}")
+        self._texts[n] = event.text
+        self.keys.add(event.key)
+        return self._continue_attempt(event) or gap
+
+    def _continue_attempt(self, event: Event) -> str | None:
+        """Add the event to the story of its attempt; return why it cannot follow what came before, if so."""
+        key, n = event.key, event.n
+        if key in self._finished:
+            return f"{named(key)} finished with number {self._finished[key]}, and number {n} is its {event.type}"
+        if event.type == "started":
+            if key in self._started:
+                return f"{named(key)} started with number {self._started[key]}, and again with {n}"
+            self._started[key] = n
+        elif event.type == "finished":
+            self._finished[key] = n
+            self.outcomes.append(event)
+            if key not in self._started and event.ending[1] not in UNSTARTED:
+                return f"{named(key)} finished as {event.ending[1]} with number {n}, and never started"
+        return None

@@ -1,0 +1,163 @@
+"""A runner's stream of events as the kit reads it: tolerant, so that the clause that is broken says so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from coordinator.conformance.cases import Key, named
+from coordinator.errors import BrokenError
+from protocol.lines import EndlessLineError, LineReader
+
+OUTCOME_S = 60.0
+"""For the outcome of a case that passes at once: a process may have to be made first."""
+KEPT_LINES = 5_000
+LONGEST_LINE = 64 << 20
+"""A line past it ends the stream for the kit, as it does for the coordinator."""
+HEARTBEAT_S = 10.0
+SLACK_S = 1.0
+"""For the way of a heartbeat that leaves in time."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event as it came: its members, the line it stood in, and when it was read."""
+
+    body: dict[str, Any]
+    line: bytes
+    at: float
+
+    @property
+    def type(self) -> Any:
+        return self.body.get("type")
+
+    @property
+    def n(self) -> int:
+        n = self.body.get("n")
+        return n if isinstance(n, int) else 0
+
+    @property
+    def text(self) -> str:
+        """The event alone, to be compared: however its line was written."""
+        return json.dumps(self.body, sort_keys=True)
+
+    @property
+    def key(self) -> Key:
+        attempt = self.body.get("attempt")
+        return str(self.body.get("id")), attempt if isinstance(attempt, int) else 0
+
+    @property
+    def ending(self) -> tuple[Any, Any]:
+        """Verdict and ending of a finished event."""
+        outcome = self.body.get("outcome")
+        return (outcome.get("verdict"), outcome.get("ending")) if isinstance(outcome, dict) else (None, None)
+
+    def is_of(self, type: str, key: Key) -> bool:
+        return self.type == type and self.key == key
+
+    def require_ending(self, verdict: str, ending: str, subject: str = "it") -> None:
+        """Raise ``BrokenError`` unless this is the finished event of an attempt that ended so."""
+        if self.ending != (verdict, ending):
+            raise BrokenError(f"{subject} ended {self.ending[0]}, {self.ending[1]}, not {verdict}, {ending}")
+
+
+class Stream:
+    """One open ``GET /v1/events``: read in the background, given out one by one."""
+
+    def __init__(
+        self,
+        answer: httpx.Response,
+        after: int,
+        note: Callable[[Event, int], None],
+        lines: list[bytes],
+        outcome_s: float,
+    ) -> None:
+        self._answer = answer
+        self._position = after
+        self._note = note
+        self._lines = lines
+        self._outcome_s = outcome_s
+        self._arrived: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._reader = asyncio.create_task(self._read())
+
+    async def next(self, what: str, limit_s: float) -> Event:
+        """The next event; ``what`` names it if it does not come."""
+        return (await self.until(lambda event: True, what, limit_s))[-1]
+
+    async def until(self, condition: Callable[[Event], bool], what: str, limit_s: float | None = None) -> list[Event]:
+        """Every event up to the first of which the condition is true, that one included."""
+        limit_s = self._outcome_s if limit_s is None else limit_s
+        events: list[Event] = []
+        try:
+            async with asyncio.timeout(limit_s):
+                while not events or not condition(events[-1]):
+                    event = await self._arrived.get()
+                    if event is None:
+                        raise BrokenError(f"the stream of events ended before {what} came")
+                    events.append(event)
+        except TimeoutError:
+            raise BrokenError(f"{what} did not come within {limit_s:g} s") from None
+        return events
+
+    async def finished(self, *keys: Key, limit_s: float | None = None) -> list[Event]:
+        """Every numbered event up to the last finished of these attempts."""
+        left = set(keys)
+
+        def is_last(event: Event) -> bool:
+            if event.type == "finished":
+                left.discard(event.key)
+            return not left
+
+        what = f"the finished event of {named(keys[0])}" if len(keys) == 1 else f"the end of {len(keys)} jobs"
+        return [event for event in await self.until(is_last, what, limit_s) if event.type != "heartbeat"]
+
+    async def started(self, key: Key) -> Event:
+        return (await self.until(lambda event: event.is_of("started", key), f"the started event of {named(key)}"))[-1]
+
+    async def heartbeat(self) -> Event:
+        """The next heartbeat, whatever comes before it."""
+        limit_s = HEARTBEAT_S + SLACK_S
+        return (await self.until(lambda event: event.type == "heartbeat", "a heartbeat", limit_s))[-1]
+
+    async def close(self) -> None:
+        self._reader.cancel()
+        # Not awaited itself: a cancellation of the check would be mistaken for the end of the reader.
+        await asyncio.wait({self._reader})
+        if not self._reader.cancelled():
+            self._reader.result()
+
+    async def _read(self) -> None:
+        reader = LineReader(LONGEST_LINE)
+        try:
+            async for chunk in self._answer.aiter_raw():
+                for line in filter(None, reader.feed(chunk)):
+                    if len(self._lines) < KEPT_LINES:
+                        self._lines.append(line)
+                    for body in read_leniently(line):
+                        event = Event(body, line, time.monotonic())
+                        self._note(event, self._position)
+                        self._position = max(self._position, event.n)
+                        self._arrived.put_nowait(event)
+        except (httpx.HTTPError, EndlessLineError):
+            pass  # the None below ends the wait of ``until``
+        finally:
+            self._arrived.put_nowait(None)
+
+
+def read_leniently(line: bytes) -> Iterator[dict[str, Any]]:
+    """Every JSON object in a line, whatever else is wrong with it: ``outcomes.lines`` judges that."""
+    text = line.decode("utf-8", "replace")
+    decoder = json.JSONDecoder()
+    position = 0
+    while (position := text.find("{", position)) >= 0:
+        try:
+            body, position = decoder.raw_decode(text, position)
+        except ValueError:
+            return
+        yield body

@@ -1,0 +1,158 @@
+"""Checks of taking jobs and running each attempt once: ``jobs.*``."""
+
+from __future__ import annotations
+
+import itertools
+
+from coordinator.conformance.cases import Job, Key, named
+from coordinator.conformance.event_stream import Event
+from coordinator.conformance.subject import STOP_S, Subject
+from coordinator.errors import BrokenError, NotRunError
+from protocol.enums import ConformanceTag
+from protocol.jobs import MAX_JOBS_PER_POST
+
+NEWER_S = 1.0
+"""The deadline of a hung case that is waited for."""
+MOST_QUEUED = 2_000
+"""A longer queue is not filled: it would take minutes, and say nothing more."""
+
+
+async def runs(subject: Subject) -> None:
+    """A job is answered queued; then come its started and its finished event, once each."""
+    job = subject.job()
+    await subject.queue(job)
+    events = await _require_one_run(subject, job)
+    if ConformanceTag.passes in job.case.tags:
+        ended = next(event for event in events if event.is_of("finished", job.key))
+        ended.require_ending("passed", "returned", f"the case {job.case.id} that passes")
+
+
+async def receipts(subject: Subject) -> None:
+    """POST /v1/jobs answers one status a job, in order; a case that is not there: unknown_case."""
+    jobs = [subject.job(), subject.job(case=f"{subject.any_case.id}-that-nobody-has"), subject.job()]
+    answer = await subject.send(*jobs)
+    try:
+        found = [(receipt["id"], receipt["attempt"], receipt["status"]) for receipt in answer.json()["jobs"]]
+    except (ValueError, KeyError, TypeError):
+        raise BrokenError(f"POST /v1/jobs answered {answer.status_code} without receipts") from None
+    statuses = ("queued", "unknown_case", "queued")
+    if found != [(*job.key, status) for job, status in zip(jobs, statuses, strict=True)]:
+        raise BrokenError(f"three jobs, of which the second names an unknown case, were answered {found}")
+
+
+async def known(subject: Subject) -> None:
+    """An attempt posted again before its acknowledgement, or twice in one POST, is known, and runs once."""
+    job = subject.job()
+    twice = await subject.post(job, job)
+    if twice != ["queued", "known"]:
+        raise BrokenError(f"one attempt twice in a POST was answered {twice}, not queued and known")
+    await subject.require_status(job, "known", "the same attempt posted again at once")
+    await _require_one_run(subject, job, post_again=True)
+
+
+async def stale(subject: Subject) -> None:
+    """An attempt older than one that is here is answered stale_attempt, and does not run."""
+    job = subject.job(attempt=2)
+    older = job.replaced(attempt=1)
+    await subject.queue(job)
+    await subject.require_status(older, "stale_attempt", "attempt 1 after attempt 2")
+    events = await _require_one_run(subject, job)
+    if any(event.key == older.key for event in events):
+        raise BrokenError("attempt 1 ran although attempt 2 was here")
+
+
+async def other_case(subject: Subject) -> None:
+    """An id that is here with another suite, case or run is answered other_case: nothing is taken."""
+    job = subject.job()
+    newer = job.replaced(run=2, attempt=2)
+    others = {"run": job.replaced(run=2), "run, as a newer attempt": newer}
+    for case in subject.cases:
+        if case.suite != job.case.suite:
+            others.setdefault("suite", Job(job.body | {"case": case.id}, case))
+        elif case.id != job.case.id:
+            others.setdefault("case", job.replaced(case=case.id))
+    await subject.queue(job)
+    for difference, other in others.items():
+        await subject.require_status(other, "other_case", f"the id of a job that is here, with another {difference},")
+    await subject.require_status(job, "known", "after a refusal of its id with another case, the job that is here")
+    events = await _require_one_run(subject, job)
+    if any(event.key == newer.key for event in events):
+        raise BrokenError("what was answered other_case has an event")
+
+
+async def newer(subject: Subject) -> None:
+    """A newer attempt replaces the older one, which is stopped."""
+    older = await subject.hang()
+    async with subject.stream() as stream:
+        await stream.started(older)
+        newer = await subject.hang(NEWER_S, id=older[0], attempt=2)
+        ended = (await stream.finished(older, limit_s=STOP_S))[-1]
+        ended.require_ending("incomplete", "cancelled", "the older attempt")
+        ended = (await stream.finished(newer))[-1]
+        ended.require_ending("failed", "timed_out", "the newer attempt, which hangs,")
+
+
+async def slots(subject: Subject) -> None:
+    """No more cases run at once than slots says."""
+    subject.require_one_slot()
+    await subject.hang(NEWER_S)
+    at_work: set[Key] = set()
+    for event in await subject.run(subject.job(), subject.job()):
+        if event.type == "started":
+            at_work.add(event.key)
+        elif event.type == "finished":
+            at_work.discard(event.key)
+        if len(at_work) > 1:
+            raise BrokenError(f"with slots 1, {' and '.join(map(named, sorted(at_work)))} ran at once")
+
+
+async def order(subject: Subject) -> None:
+    """Jobs run in the order in which they came."""
+    subject.require_one_slot(", so they may end in any order")
+    jobs = [subject.job() for _ in range(4)]
+    posted = [job.key for job in jobs]
+    begun = [event.key for event in await subject.run(*jobs) if event.type == "started" and event.key in posted]
+    if begun != posted:
+        raise BrokenError(f"jobs posted as {[id for id, _ in posted]} were started as {[id for id, _ in begun]}")
+
+
+async def full(subject: Subject) -> None:
+    """Jobs beyond queue_limit are answered full; they do not run, and can be posted again."""
+    limit = subject.info.get("queue_limit")
+    if not isinstance(limit, int) or not 1 <= limit <= MOST_QUEUED:
+        raise NotRunError(f"its queue_limit is {limit}; up to {MOST_QUEUED} is tried")
+    subject.require_one_slot(", so its queue does not stay full")
+    async with subject.stream() as stream:
+        await stream.started(await subject.hang())
+        jobs = [subject.job() for _ in range(limit + 2)]
+        statuses: list[str] = []
+        for begin in range(0, len(jobs), MAX_JOBS_PER_POST):
+            statuses += await subject.post(*jobs[begin : begin + MAX_JOBS_PER_POST])
+        if statuses != ["queued"] * limit + ["full"] * 2:
+            counted = ", ".join(f"{len(list(same))} {status}" for status, same in itertools.groupby(statuses))
+            raise BrokenError(
+                f"with queue_limit {limit} and one case running, {len(jobs)} jobs were answered: {counted}"
+            )
+        refused = {job.key for job in jobs[limit:]}
+        accepted = list(subject.open)
+        for key in reversed(accepted):
+            await subject.delete(key)
+        if any(event.key in refused for event in await stream.finished(*accepted)):
+            raise BrokenError("a job that was answered 'full' has an event")
+        await subject.finish(stream, jobs[-1])
+
+
+async def _require_one_run(subject: Subject, job: Job, *, post_again: bool = False) -> list[Event]:
+    """Raise ``BrokenError`` unless a job that was posted runs once; its events and those of the next job."""
+    async with subject.stream() as stream:
+        events = await stream.finished(job.key)
+        if post_again:
+            when = "after its finished event, before its ack"
+            await subject.require_status(job, "known", f"the same attempt posted again {when}")
+        # What was to come of the jobs before the next one has come when that is finished.
+        events += await subject.finish(stream)
+    for type in ("started", "finished"):
+        count = sum(event.is_of(type, job.key) for event in events)
+        if count != 1:
+            raise BrokenError(f"{named(job.key)} has {count} {type} events")
+    return events

@@ -1,0 +1,117 @@
+"""Checks of what an outcome holds, and of the lines that all events came in: ``outcomes.*``."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from itertools import cycle
+
+from pydantic import ValidationError
+
+from coordinator.conformance.cases import Case
+from coordinator.conformance.findings import Level
+from coordinator.conformance.subject import Subject
+from coordinator.conformance.validity import TAIL_BYTES
+from coordinator.errors import BrokenError, NotRunError
+from protocol.enums import ConformanceTag, Ending, TimingPolicy, Verdict
+from protocol.events import EVENT
+from protocol.model import first_fault
+from protocol.outcomes import Outcome
+
+PRINTED_BYTES = 1 << 20
+LAST_LINE = "conformance: the end"
+
+DRAWN = {Level.probe: 6, Level.full: 200}
+"""The most of the vendor's own cases that are run."""
+BUDGET_S = {Level.probe: 20.0, Level.full: 45.0}
+"""Past it no further case is posted."""
+CASE_S = 5.0
+"""The deadline of each: one that takes longer is timed_out, which is as good an outcome to look at."""
+BATCH = 8
+POLICIES = (TimingPolicy.steady, TimingPolicy.paper, TimingPolicy.off)
+
+_VALID = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.0).model_dump(mode="json")
+
+
+async def output(subject: Subject) -> None:
+    """log_bytes counts all that a case printed; log_tail is the end of it, 64 KiB at most."""
+    ended = (await subject.run(subject.job(ConformanceTag.prints)))[-1]
+    ended.require_ending("passed", "returned", "the case that prints")
+    outcome = ended.body["outcome"]
+    size, tail = outcome.get("log_bytes"), str(outcome.get("log_tail"))
+    if not isinstance(size, int) or size < PRINTED_BYTES:
+        raise BrokenError(f"it printed more than {PRINTED_BYTES} bytes; log_bytes is {size}")
+    if len(tail.encode(errors="replace")) > TAIL_BYTES:
+        raise BrokenError(f"log_tail holds {len(tail.encode(errors='replace'))} bytes")
+    if not tail.rstrip().endswith(LAST_LINE):
+        raise BrokenError(f"its last line was {LAST_LINE!r}; log_tail ends with {tail[-40:]!r}")
+
+
+async def lines(subject: Subject) -> None:
+    """An event is one JSON object that ends at \\n; nothing else is in a line."""
+    # After one more job, so that no ending goes unread.
+    await subject.run()
+    for line in subject.lines:
+        shown = line[:120].decode("utf-8", "backslashreplace")
+        try:
+            event = json.loads(line)
+            if isinstance(event, dict) and isinstance(event.get("outcome"), dict):
+                event["outcome"] = _VALID
+            EVENT.validate_python(event)
+        except ValidationError as error:
+            raise BrokenError(f"an event is not as promised ({first_fault(error)}): {shown}") from error
+        except ValueError as error:
+            raise BrokenError(f"a line is no JSON object ({error}): {shown}") from error
+
+
+async def valid(subject: Subject) -> None:
+    """An outcome has its members alone, sound numbers and text, its ending's verdict, and the times asked for."""
+    await subject.run()
+    for event in subject.history.outcomes:
+        if fault := subject.find_fault(event):
+            raise BrokenError(fault)
+
+
+async def own(subject: Subject) -> None:
+    """The runner's own cases, a sample of them in each timing, are queued and have valid outcomes."""
+    cases = sample(subject.cases, subject.seed)[: DRAWN[subject.level]]
+    if not cases:
+        raise NotRunError("its catalogue has no case that ends by itself")
+    end = time.monotonic() + BUDGET_S[subject.level]
+    limit = subject.info.get("queue_limit")
+    size = min(BATCH, limit) if isinstance(limit, int) and limit > 0 else BATCH
+    timed = list(zip(cases, cycle(POLICIES), strict=False))
+    for begin in range(0, len(timed), size):
+        if time.monotonic() > end:
+            return
+        await _require_valid(subject, timed[begin : begin + size])
+
+
+async def _require_valid(subject: Subject, timed: Sequence[tuple[Case, TimingPolicy]]) -> None:
+    jobs = {
+        job.key: job for job in (subject.job(case, timing=timing.value, timeout_s=CASE_S) for case, timing in timed)
+    }
+    # Each by itself, as a batch has cases of one suite.
+    for job in jobs.values():
+        await subject.queue(job)
+    async with subject.stream() as stream:
+        events = await stream.finished(*jobs)
+    for event in events:
+        if event.type == "finished" and event.key in jobs and (fault := subject.find_fault(event)):
+            body = jobs[event.key].body
+            raise BrokenError(f"the case {body['case']}, with timing {body['timing']}: {fault}")
+
+
+def sample(cases: Sequence[Case], seed: int) -> list[Case]:
+    """Its cases in an order that the seed decides: one of each function before a second, the conformance cases last."""
+    shuffled = [case for case in cases if ConformanceTag.hangs not in case.tags]
+    random.Random(seed).shuffle(shuffled)
+    before: Counter[str] = Counter()
+    ranked: list[tuple[bool, int, Case]] = []
+    for case in shuffled:
+        ranked.append((any(tag in case.tags for tag in ConformanceTag), before[case.function], case))
+        before[case.function] += 1
+    return [case for *_, case in sorted(ranked, key=lambda entry: entry[:2])]

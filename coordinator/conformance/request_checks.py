@@ -1,0 +1,128 @@
+"""Checks of how requests are refused that cannot be carried out: ``requests.*``."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import httpx
+
+from coordinator.conformance.cases import Job
+from coordinator.conformance.subject import Subject, require
+from coordinator.errors import BrokenError, NotRunError
+from protocol.problems import PROBLEM_JSON
+
+ANOTHER = "another-than-this"
+TOO_LARGE = 5 << 20
+
+_BAD_FIELDS: tuple[dict[str, Any], ...] = (
+    {"colour": "red"},
+    {"attempt": 0},
+    {"attempt": 1.5},
+    {"attempt": 32_768},
+    {"attempt": None},
+    {"run": 0},
+    {"run": 32_768},
+    {"timeout_s": 0},
+    {"timeout_s": -1},
+    {"timeout_s": 14_401},
+    {"timeout_s": None},
+    {"timeout_s": math.nan},
+    {"timeout_s": math.inf},
+    {"timing": "sometimes"},
+    {"id": "no spaces"},
+    {"id": "x" * 65},
+)
+_NO_BATCHES = (b"", b"{", b"[]", b"\xff\xfe", b'{"jobs": []}')
+
+
+async def strict(subject: Subject) -> None:
+    """An unknown field, a value out of bounds, or what is no JSON is refused with a 4xx."""
+    good = subject.job()
+    for fields in _BAD_FIELDS:
+        answer = await subject.send(good, subject.job(**fields))
+        _require_refusal(answer, f"POST /v1/jobs with jobs of which one has {json.dumps(fields)}")
+    answer = await subject.send(good, colour="red")
+    _require_refusal(answer, 'POST /v1/jobs with a batch with an unknown field "colour"')
+    _require_refusal(await subject.send(), "POST /v1/jobs with a batch of no job")
+    for content in _NO_BATCHES:
+        _require_refusal(await subject.post_content(content), f"POST /v1/jobs with the body {content!r}")
+    answer = await subject.send_acknowledgement(subject.acknowledged, colour="red")
+    _require_refusal(answer, "POST /v1/events/ack with an unknown field")
+    await _require_new(subject, good)
+
+
+async def large(subject: Subject) -> None:
+    """A body over 4 MiB is answered 413, and nothing of it is taken."""
+    good = subject.job()
+    content = json.dumps(subject.batch(good, suite="x" * TOO_LARGE)).encode()
+    answer = await subject.post_content(content)
+    require(f"POST /v1/jobs of {len(content)} bytes", answer.status_code, 413)
+    await _require_new(subject, good)
+
+
+async def problem(subject: Subject) -> None:
+    """An error is a problem by RFC 9457: its content type, title, status and detail."""
+    answers = [
+        await subject.post_content(b"{"),
+        await subject.send(subject.job(), boot_id=ANOTHER),
+        await subject.stranger.get("/v1/runner"),
+    ]
+    errors = [answer for answer in answers if answer.is_error]
+    if not errors:
+        raise NotRunError("it answers none of the errors asked for; other checks say so")
+    for answer in errors:
+        call = f"the {answer.status_code} of {answer.request.method} {answer.request.url.path}"
+        kind = answer.headers.get("content-type", "none").partition(";")[0].strip()
+        if kind != PROBLEM_JSON:
+            raise BrokenError(f"{call} has the content type {kind}, not {PROBLEM_JSON}")
+        members = _members(answer)
+        missing = [name for name in ("title", "detail") if not (isinstance(members.get(name), str) and members[name])]
+        if missing:
+            raise BrokenError(f"{call} has no {' and no '.join(missing)}")
+        if members.get("status") != answer.status_code:
+            raise BrokenError(f"{call} has the status {members.get('status')!r} in its body")
+
+
+async def boot(subject: Subject) -> None:
+    """A call for another boot answers 409 with the present boot_id, and takes nothing."""
+    job = subject.job()
+    _require_conflict(subject, await subject.send(job, boot_id=ANOTHER))
+    _require_conflict(subject, await subject.send_acknowledgement(subject.acknowledged, boot_id=ANOTHER))
+    async with subject.open_events(subject.acknowledged, boot_id=ANOTHER) as streamed:
+        if streamed.is_error:
+            await streamed.aread()
+        _require_conflict(subject, streamed)
+    await _require_new(subject, job)
+
+
+async def revision(subject: Subject) -> None:
+    """Jobs for another revision answer 409 with the present boot_id; none is taken."""
+    job = subject.job()
+    _require_conflict(subject, await subject.send(job, revision=ANOTHER))
+    await _require_new(subject, job)
+
+
+def _require_refusal(answer: httpx.Response, call: str) -> None:
+    if not answer.is_client_error:
+        raise BrokenError(f"{call} answered {answer.status_code}")
+
+
+def _require_conflict(subject: Subject, answer: httpx.Response) -> None:
+    call = f"{answer.request.method} {answer.request.url.path}"
+    require(call, answer.status_code, 409)
+    if _members(answer).get("boot_id") != subject.boot_id:
+        raise BrokenError(f"the 409 of {call} does not hold the present boot_id {subject.boot_id}")
+
+
+async def _require_new(subject: Subject, job: Job) -> None:
+    await subject.require_status(job, "queued", "after the refusal nothing may have been taken, but the job")
+
+
+def _members(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        members = answer.json()
+    except ValueError:
+        return {}
+    return members if isinstance(members, dict) else {}

@@ -1,0 +1,52 @@
+"""The check of a restart, for which the kit needs somebody's hand: ``restart.*``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+
+import httpx
+
+from coordinator.conformance.cases import named
+from coordinator.conformance.subject import Subject
+from coordinator.errors import BrokenError, NotRunError
+from protocol.enums import ConformanceTag
+
+START_S = 180.0
+"""Until a new boot answers: importing a framework may take a minute."""
+LOOK_EVERY_S = 0.2
+
+
+async def boot(subject: Subject) -> None:
+    """A restart makes a new boot_id, numbers events from 1 again, and loses every attempt."""
+    if subject.restart is None:
+        raise NotRunError("nobody said how to restart it: give --restart-command")
+    lost = subject.job()
+    await subject.queue(lost)
+    if any(ConformanceTag.hangs in case.tags for case in subject.cases):
+        await subject.hang()
+    old = subject.boot_id
+    await subject.restart()
+    subject.begin_anew(await _next_boot(subject))
+    if subject.boot_id == old:
+        raise BrokenError(f"boot_id is {old} as before")
+    events = await subject.run(lost)
+    if events[0].n != 1:
+        raise BrokenError(f"the first event of the new boot has number {events[0].n}")
+    keys = [event.key for event in events]
+    if keys != [lost.key, lost.key]:
+        raise BrokenError(f"beside {named(lost.key)}, the new boot has events of {sorted(set(keys))}")
+
+
+async def _next_boot(subject: Subject) -> dict[str, object]:
+    """The runner's description of itself once it answers again."""
+    end = time.monotonic() + START_S
+    while time.monotonic() < end:
+        with contextlib.suppress(httpx.HTTPError, ValueError):
+            answer = await subject.http.get("/v1/runner")
+            info = answer.json() if answer.status_code == 200 else None
+            if isinstance(info, dict) and "boot_id" in info:
+                return info
+        await asyncio.sleep(LOOK_EVERY_S)
+    raise BrokenError(f"after its restart it did not answer GET /v1/runner within {START_S:g} s")

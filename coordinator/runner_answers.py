@@ -1,0 +1,65 @@
+"""The errors that a runner's answers mean: for the client that dispatches, and for the conformance kit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import httpx
+from pydantic import BaseModel, Field, ValidationError
+
+from coordinator.database.connection import plain_text
+from coordinator.database.outage import reason_of
+from coordinator.errors import (
+    EventsTrimmedError,
+    RunnerChangedError,
+    RunnerIncompatibleError,
+    RunnerRefusedError,
+    RunnerUnreachableError,
+)
+
+ANSWER_S = 10.0
+"""A runner that takes longer than this for a plain answer is unreachable."""
+
+
+def unreachable(url: str, error: Exception, answer_s: float = ANSWER_S) -> RunnerUnreachableError:
+    slow = isinstance(error, httpx.TimeoutException)
+    reason = f"did not answer within {answer_s:.0f} s" if slow else f"does not answer ({reason_of(error)})"
+    return RunnerUnreachableError(f"the runner at {url} {reason}: is it running, and the URL right?")
+
+
+def raise_for_status(response: httpx.Response, url: str) -> None:
+    """Raise the ``RunnerError`` that an answer other than a success means."""
+    if response.is_success:
+        return
+    if response.status_code in (401, 403):
+        raise RunnerRefusedError(f"the runner at {url} refused the secret: give the one it was started with")
+    if response.status_code == 409:
+        raise RunnerChangedError(f"the runner at {url} is another boot or revision: {excerpt(response)}")
+    if response.status_code == 410:
+        raise EventsTrimmedError(
+            f"somebody else acknowledged events of the runner at {url}, and these are lost; "
+            "a runner serves one coordinator's database at a time",
+            AnswerNumbers.read(response.content).acknowledged,
+        )
+    call = f"{response.request.method} {response.request.url.path}"
+    raise RunnerIncompatibleError(
+        f"what answers at {url} is not a runner: {call} gave {response.status_code}; check the URL"
+    )
+
+
+def excerpt(response: httpx.Response) -> str:
+    return plain_text(response.text[:200])
+
+
+class AnswerNumbers(BaseModel):
+    """The numbers by which an answer is judged of which the rest may not be understood."""
+
+    protocol: int | None = None
+    acknowledged: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+
+    @classmethod
+    def read(cls, body: bytes) -> AnswerNumbers:
+        try:
+            return cls.model_validate_json(body)
+        except ValidationError:
+            return cls()
