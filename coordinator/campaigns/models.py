@@ -1,4 +1,4 @@
-"""What campaigns look like over REST."""
+"""The models of campaigns over REST."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Estimate(BaseModel):
 
     seconds: float | None
     measured_jobs: int
-    """How many finished jobs the estimate rests on."""
+    """The number of finished jobs that the estimate rests on."""
 
 
 class CampaignTarget(BaseModel):
@@ -108,7 +108,7 @@ class PlannedTarget(BaseModel):
 
 
 class DryRun(BaseModel):
-    """What a submission would plan."""
+    """The plan of a submission that stores nothing."""
 
     jobs: int
     functions: int

@@ -1,4 +1,4 @@
-"""The catalogue over HTTP: what can be charted."""
+"""The catalogue over HTTP: every suite that can be charted."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class RunnerSession:
         # For a statement that is a transaction by itself: two round trips less.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writer = writer
-        self._state = RunnerState(owned.queue_limit, misbehaved=owned.misbehaved)
+        self._state = RunnerState(owned.queue_limit, strikes=owned.misbehaved)
         self._jobs: dict[Key, HeldJob] = {}
         """The jobs of leases that are about to be posted."""
         self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
@@ -132,7 +132,7 @@ class RunnerSession:
                 reason = str(error)
                 await self._skip(error, client)
                 if not skipped:
-                    # It is there and answers: whoever looks meanwhile, after a check say, must not find it offline.
+                    # It answers, so nobody is to find it offline meanwhile, as after a check.
                     skipped = True
                     self._feed(DisconnectedEvent(time.monotonic(), reason))
                     await self._flush_pending(client)
@@ -156,8 +156,8 @@ class RunnerSession:
             # Flush pending Lose and GiveBack instructions before the session ends, so that the jobs are requeued.
             await self._flush_pending(client)
             if not self._state.in_flight and time.monotonic() - unreachable_since > SILENCE_S:
-                misbehaved = self._state.misbehaved + 1
-                await self._quarantine(quarantine_s(misbehaved), misbehaved, reason)
+                strikes = self._state.strikes + 1
+                await self._quarantine(quarantine_s(strikes), strikes, reason)
             failures += 1
             await asyncio.sleep(RETRY.pause_s(failures))
 
@@ -280,7 +280,7 @@ class RunnerSession:
                 timed_out = (Verdict.failed, Ending.timed_out, Cause.timeout, "coordinator-deadline")
                 await self._record_own_outcome(record_without_report(key, *timed_out, reason, elapsed_s), [key])
             case Quarantine(seconds, reason):
-                await self._quarantine(seconds, self._state.misbehaved, reason)
+                await self._quarantine(seconds, self._state.strikes, reason)
 
     async def _keep_claiming(self) -> None:
         """Lease a batch while the one before is posted."""
@@ -344,11 +344,11 @@ class RunnerSession:
         cursor = Cursor(self.runner.id, self.runner.boot_id, 0)
         await self._writer.write([Report(cursor, key, row, None, self._on_stored)])
 
-    async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
+    async def _quarantine(self, seconds: float, strikes: int, reason: str) -> None:
         metrics.quarantines.inc()
         log.warning("the runner is quarantined", seconds=round(seconds), reason=reason)
         async with self._engine.begin() as connection:
-            await ownership.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
+            await ownership.quarantine(connection, self.runner.id, seconds, strikes, reason)
         raise _EndOfSessionError
 
     async def _held(self) -> list[HeldJob]:

@@ -124,8 +124,8 @@ async def report(engine: AsyncEngine, renderer: Renderer, campaign_id: int, aske
         pictures={id: of_both(svg.decode()) for (id, _), svg in zip(drawn, pictures, strict=True)},
         compared=tuple(made.compared),
         tolerable=asked.factor,
-        failures=tuple(failures),
-        fingerprints=tuple(fingerprints),
+        failures=failures,
+        fingerprints=fingerprints,
     )
 
 
@@ -155,25 +155,13 @@ async def read(
     """Everything that the tables are made of. While a campaign runs, all of it is of the same moment."""
     detail = await campaigns.detail(engine, campaign_id)
     measured: Measure = measure or ("paper" if detail.timing is TimingPolicy.paper else "steady")
-    asked = store.queries(campaign_id, measured)
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")
         beside = None
         if (name := _reference_of(detail, reference)) is not None:
             beside = await references.find(connection, name)
             _require_own(detail, name)
-        return ReportData(
-            name=f"campaign {campaign_id}",
-            targets=tuple(await targets_store.of_campaign(connection, campaign_id)),
-            verdicts=tuple(await store.verdicts(connection, asked)),
-            latencies=tuple(await store.latencies(connection, asked)),
-            measure=measured,
-            reference=beside,
-            queries=asked,
-            placements=tuple(await store.placements(connection, asked)),
-            first_calls=tuple(await store.first_calls(connection, asked)),
-            cpu_bases=await store.cpu_bases(connection, campaign_id),
-        )
+        return await store.read(connection, campaign_id, measured, beside)
 
 
 def contents_of(charted: ReportData, asked: ReportOptions) -> ReportContents:

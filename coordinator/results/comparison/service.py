@@ -1,4 +1,4 @@
-"""Two campaigns against each other, or two targets: what fails on one and passes on the other, what got slower."""
+"""The comparison of two campaigns, or two targets: regressions, fixes and changes of latency."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
         timeout_s=row["timeout_s"],
         fingerprint_id=row["fingerprint_id"],
         was={name.removeprefix("was_"): row[name] for name in _WAS} if row["overridden_by"] is not None else None,
-        attempts=[Attempt.model_validate(each._mapping) for each in attempts],
-        runs=[OtherRun.model_validate(each._mapping) for each in runs],
+        attempts=[Attempt.model_validate(row._mapping) for row in attempts],
+        runs=[OtherRun.model_validate(row._mapping) for row in runs],
     )
 
 
@@ -85,9 +85,9 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
         framework=framework,
         function=name,
         targets=[
-            _on_target(each, [row for row in rows if row.target_id == each.id], bodies)
-            for each in targets
-            if each.framework == framework
+            _on_target(target, [row for row in rows if row.target_id == target.id], bodies)
+            for target in targets
+            if target.framework == framework
         ],
     )
 
