@@ -110,16 +110,15 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
 async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
     """The verdicts of the functions so far, as far as the campaign's matrix has been refreshed."""
     async with engine.connect() as connection:
-        return [
-            VerdictCount.model_validate(dict(row._mapping)) for row in await store.verdicts(connection, campaign_id)
-        ]
+        rows = await store.verdicts(connection, campaign_id)
+    return [VerdictCount.model_validate(row._mapping) for row in rows]
 
 
 async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[RecentFailure]:
     """The latest failures, newest first."""
     async with engine.connect() as connection:
         rows = await store.failed_lately(connection, campaign_id, most)
-    return [RecentFailure.model_validate(dict(row._mapping)) for row in rows]
+    return [RecentFailure.model_validate(row._mapping) for row in rows]
 
 
 async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
@@ -178,12 +177,9 @@ def _campaign(row: Row[Any]) -> dict[str, Any]:
 
 def _target(target: Target, row: Row[Any], elapsed_s: float) -> CampaignTarget:
     counters = _counters(row)
-    return CampaignTarget(
-        **{name: getattr(target, name) for name in CampaignTarget.model_fields if hasattr(target, name)},
-        live_runners=row.live_runners,
-        held_up_by=row.held_up_by,
-        counters=counters,
-        estimate=estimate_of_rest(counters, elapsed_s),
+    estimate = estimate_of_rest(counters, elapsed_s)
+    return CampaignTarget.model_validate(
+        {**row._mapping, **target.model_dump(), "counters": counters, "estimate": estimate}
     )
 
 

@@ -228,7 +228,7 @@ async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[
         ),
         {"job": job_id},
     )
-    return [row._tuple() for row in rows]
+    return [(reason, ended_at, runner_id) for reason, ended_at, runner_id in rows]
 
 
 async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str, datetime, int]]) -> bool:

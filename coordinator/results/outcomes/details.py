@@ -106,13 +106,8 @@ def _on_target(target: Target, rows: Sequence[Row[Any]], bodies: dict[str, dict[
     for row in rows:
         by_case.setdefault(row.case, []).append(row)
     return FunctionOnTarget(
+        **target.model_dump(include=set(FunctionOnTarget.model_fields)),
         target_id=target.id,
-        target=spelled(target),
-        hardware=target.hardware,
-        environment=target.environment,
-        suite_revision=target.suite_revision,
-        simulated=target.simulated,
-        sentences=list(target.sentences),
         cases=[_case(target, name, runs, bodies) for name, runs in by_case.items()],
         fingerprints={row.fingerprint_id: bodies[row.fingerprint_id] for row in rows if row.fingerprint_id in bodies},
     )
@@ -132,17 +127,14 @@ def _case(target: Target, name: str, rows: Sequence[Row[Any]], bodies: dict[str,
                 repeat=repeat_command(target.framework, target.device, name, row.run, bodies.get(row.fingerprint_id)),
                 samples_ms=row.samples_ms or [],
                 fallbacks=row.fallbacks or {},
-                **{column: getattr(row, column) for column in _SAME},
+                **{name: value for name, value in row._mapping.items() if name in _OF_RUN},
             )
             for row in rows
         ],
     )
 
 
-_SAME = (
-    "job_id", "run", "verdict", "ending", "cause", "rule", "overridden_by", "placement", "cold_ms", "steady_ms",
-    "iqr_ms", "duration_s", "said",
-)  # fmt: skip
+_OF_RUN = RunDetail.model_fields.keys() - {"repeat", "samples_ms", "fallbacks"}
 
 
 def _no_outcome(campaign_id: int, job_id: int) -> NotFoundError:
