@@ -53,14 +53,10 @@ class TargetRatios:
     """Of the campaign; the reference has none."""
 
 
-@dataclass(frozen=True)
-class Pair:
-    base: Target
-    other: Target
-
-
-def pairs(targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping[int, int] = NO_BASES) -> list[Pair]:
-    """Every target against a base of its framework: the device of that name, else a GPU, else the CPU.
+def with_bases(
+    targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping[int, int] = NO_BASES
+) -> list[tuple[Target, Target]]:
+    """A base and a target of the same framework: the base is the device of that name, else a GPU, else the CPU.
 
     Of several CPUs it is the one that ``cpu_bases`` names, of other bases the first of the same version.
     Simulated targets are not compared.
@@ -72,7 +68,7 @@ def pairs(targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping
         nearest = next((target for target in bases if target.id == cpu_bases.get(other.id)), None)
         chosen = nearest or _base_of(other, bases)
         if chosen is not None:
-            found.append(Pair(chosen, other))
+            found.append((chosen, other))
     return found
 
 
@@ -82,13 +78,13 @@ def comparisons(data: ReportData, base: str | None = None) -> list[TargetRatios]
     found = [
         TargetRatios(
             data.name,
-            pair.base.framework,
-            data.labels[pair.base.id],
-            data.labels[pair.other.id],
-            _slowest_first(_ratios(measured.get(pair.base.id, {}), measured.get(pair.other.id, {}))),
-            (pair.base.id, pair.other.id),
+            one.framework,
+            data.labels[one.id],
+            data.labels[other.id],
+            _slowest_first(_ratios(measured.get(one.id, {}), measured.get(other.id, {}))),
+            (one.id, other.id),
         )
-        for pair in pairs(data.targets, base, data.cpu_bases)
+        for one, other in with_bases(data.targets, base, data.cpu_bases)
     ]
     if data.reference:
         found += [published(data.reference, framework) for framework in data.frameworks]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -199,16 +200,12 @@ def modules(found: Sequence[FunctionKey]) -> list[Module]:
 
 
 def rows(shown: Sequence[FunctionKey], cells: Sequence[Cell]) -> list[MatrixRow]:
-    by_row: dict[tuple[str, str], dict[int, Cell]] = {}
+    by_row: dict[tuple[str, str], dict[int, Cell]] = defaultdict(dict)
     for cell in cells:
-        by_row.setdefault((cell.framework, cell.function), {})[cell.target_id] = cell
-    return [
-        MatrixRow.model_construct(
-            framework=key.framework,
-            module=key.module,
-            function=key.function,
-            host_only=any(cell.host_only for cell in by_row.get((key.framework, key.function), {}).values()),
-            cells=by_row.get((key.framework, key.function), {}),
-        )
-        for key in shown
-    ]
+        by_row[cell.framework, cell.function][cell.target_id] = cell
+    found = []
+    for key in shown:
+        of_key = by_row[key.framework, key.function]
+        host_only = any(cell.host_only for cell in of_key.values())
+        found.append(MatrixRow.model_construct(**key._asdict(), host_only=host_only, cells=of_key))
+    return found
