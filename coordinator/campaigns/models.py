@@ -49,7 +49,7 @@ class Counters(BaseModel):
     cancelled: int
 
 
-class Estimate(BaseModel):
+class TimeEstimate(BaseModel):
     """Time left, in seconds; null where nothing is known to tell it from."""
 
     seconds: float | None
@@ -72,7 +72,7 @@ class CampaignTarget(BaseModel):
     held_up_by: list[str]
     """A sentence for each runner of the target that could serve it and does not, with the reason."""
     counters: Counters
-    estimate: Estimate
+    estimate: TimeEstimate
 
 
 class Campaign(BaseModel):
@@ -91,7 +91,7 @@ class Campaign(BaseModel):
     imported_at: datetime | None
     """When it came in a bundle; all its other times are by the clock of the machine that ran it."""
     counters: Counters
-    estimate: Estimate
+    estimate: TimeEstimate
 
 
 class CampaignDetail(Campaign):
@@ -104,7 +104,7 @@ class PlannedTarget(BaseModel):
     target: str
     jobs: int
     functions: int
-    estimate: Estimate
+    estimate: TimeEstimate
 
 
 class DryRun(BaseModel):
@@ -114,7 +114,7 @@ class DryRun(BaseModel):
     functions: int
     cases: int
     targets: list[str]
-    estimate: Estimate
+    estimate: TimeEstimate
     """The slowest target's time: targets run side by side."""
     by_target: list[PlannedTarget]
 

@@ -17,9 +17,9 @@ from coordinator.campaigns.models import (
     CampaignTarget,
     Counters,
     DryRun,
-    Estimate,
     PlannedTarget,
     RecentFailure,
+    TimeEstimate,
     VerdictCount,
 )
 from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan
@@ -100,7 +100,7 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
         # Targets run side by side: the slowest one decides.
         seconds = [target.estimate.seconds for target in by_target if target.counters.total > _settled(target.counters)]
         known = [left for left in seconds if left is not None]
-        whole["estimate"] = Estimate(
+        whole["estimate"] = TimeEstimate(
             seconds=max(known) if known and len(known) == len(seconds) else None,
             measured_jobs=whole["counters"].done,
         )
@@ -133,32 +133,32 @@ async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     return await detail(engine, campaign_id)
 
 
-def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> Estimate:
+def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> TimeEstimate:
     """The estimate from earlier durations of the same cases; unknown if a target has run none of them."""
     parts = [estimate_of_part(target, plan.runs, durations) for target in plan.targets]
     seconds = [part.seconds for part in parts if part.seconds is not None]
-    return Estimate(
+    return TimeEstimate(
         seconds=max(seconds) if len(seconds) == len(parts) else None,
         measured_jobs=sum(part.measured_jobs for part in parts),
     )
 
 
-def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[float, int]]) -> Estimate:
+def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[float, int]]) -> TimeEstimate:
     """One target's time, from earlier durations of its cases."""
     if part.target.id not in durations:
-        return Estimate(seconds=None, measured_jobs=0)
+        return TimeEstimate(seconds=None, measured_jobs=0)
     mean_s, measured = durations[part.target.id]
-    return Estimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=measured)
+    return TimeEstimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=measured)
 
 
-def estimate_of_rest(counters: Counters, elapsed_s: float) -> Estimate:
+def estimate_of_rest(counters: Counters, elapsed_s: float) -> TimeEstimate:
     """Time left at the rate so far."""
     left = counters.total - _settled(counters)
     if left == 0:
-        return Estimate(seconds=0.0, measured_jobs=counters.done)
+        return TimeEstimate(seconds=0.0, measured_jobs=counters.done)
     if counters.done < ENOUGH_JOBS:
-        return Estimate(seconds=None, measured_jobs=counters.done)
-    return Estimate(seconds=left * elapsed_s / counters.done, measured_jobs=counters.done)
+        return TimeEstimate(seconds=None, measured_jobs=counters.done)
+    return TimeEstimate(seconds=left * elapsed_s / counters.done, measured_jobs=counters.done)
 
 
 def _settled(counters: Counters) -> int:
