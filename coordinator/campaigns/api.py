@@ -88,7 +88,7 @@ async def _events(campaign: CampaignDetail, request: Request, context: Context) 
         try:
             now = await service.detail(context.engine, campaign.id)
         except DATABASE_AWAY as error:
-            # The status is sent. Whoever watches asks again, and gets a 503 until it is back.
+            # The status is sent already. A watcher that asks again gets a 503 until the database is back.
             log.warning("the campaign cannot be followed", reason=reason_of(error))
             yield _event("away", DATABASE_PROBLEM)
             return

@@ -1,4 +1,4 @@
-"""What campaigns look like over REST."""
+"""The models of campaigns over REST."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Counters(BaseModel):
     cancelled: int
 
 
-class Estimate(BaseModel):
+class TimeEstimate(BaseModel):
     """Time left, in seconds; null where nothing is known to tell it from."""
 
     seconds: float | None
     measured_jobs: int
-    """How many finished jobs the estimate rests on."""
+    """The number of finished jobs that the estimate rests on."""
 
 
 class CampaignTarget(BaseModel):
@@ -72,7 +72,7 @@ class CampaignTarget(BaseModel):
     held_up_by: list[str]
     """A sentence for each runner of the target that could serve it and does not, with the reason."""
     counters: Counters
-    estimate: Estimate
+    estimate: TimeEstimate
 
 
 class Campaign(BaseModel):
@@ -91,7 +91,7 @@ class Campaign(BaseModel):
     imported_at: datetime | None
     """When it came in a bundle; all its other times are by the clock of the machine that ran it."""
     counters: Counters
-    estimate: Estimate
+    estimate: TimeEstimate
 
 
 class CampaignDetail(Campaign):
@@ -104,17 +104,17 @@ class PlannedTarget(BaseModel):
     target: str
     jobs: int
     functions: int
-    estimate: Estimate
+    estimate: TimeEstimate
 
 
 class DryRun(BaseModel):
-    """What a submission would plan."""
+    """The plan of a submission that stores nothing."""
 
     jobs: int
     functions: int
     cases: int
     targets: list[str]
-    estimate: Estimate
+    estimate: TimeEstimate
     """The slowest target's time: targets run side by side."""
     by_target: list[PlannedTarget]
 

@@ -24,7 +24,7 @@ class PlannedCase:
 
 @dataclass(frozen=True)
 class Offer:
-    """What one live target can run of the suite that was asked for."""
+    """The cases of a suite that one live target can run."""
 
     target: TargetName
     suite_id: int
@@ -46,11 +46,11 @@ class Plan:
 
     @property
     def jobs(self) -> int:
-        return sum(len(each.case_ids) for each in self.targets) * self.runs
+        return sum(len(target.case_ids) for target in self.targets) * self.runs
 
     @property
     def functions(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.functions for each in self.targets))
+        return frozenset[str]().union(*(target.functions for target in self.targets))
 
 
 def make_plan(

@@ -17,9 +17,9 @@ from coordinator.campaigns.models import (
     CampaignTarget,
     Counters,
     DryRun,
-    Estimate,
     PlannedTarget,
     RecentFailure,
+    TimeEstimate,
     VerdictCount,
 )
 from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan
@@ -47,17 +47,17 @@ async def dry_run(engine: AsyncEngine, request: CampaignRequest) -> DryRun:
     return DryRun(
         jobs=plan.jobs,
         functions=len(plan.functions),
-        cases=len({case for each in plan.targets for case in each.case_ids}),
-        targets=[str(each.target) for each in plan.targets],
+        cases=len({case for target in plan.targets for case in target.case_ids}),
+        targets=[str(target.target) for target in plan.targets],
         estimate=estimate_of_plan(plan, durations),
         by_target=[
             PlannedTarget(
-                target=str(each.target),
-                jobs=len(each.case_ids) * plan.runs,
-                functions=len(each.functions),
-                estimate=estimate_of_part(each, plan.runs, durations),
+                target=str(target.target),
+                jobs=len(target.case_ids) * plan.runs,
+                functions=len(target.functions),
+                estimate=estimate_of_part(target, plan.runs, durations),
             )
-            for each in plan.targets
+            for target in plan.targets
         ],
     )
 
@@ -98,9 +98,9 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     whole = _campaign(row)
     if row.state == "running":
         # Targets run side by side: the slowest one decides.
-        seconds = [each.estimate.seconds for each in by_target if each.counters.total > _settled(each.counters)]
-        known = [each for each in seconds if each is not None]
-        whole["estimate"] = Estimate(
+        seconds = [target.estimate.seconds for target in by_target if target.counters.total > _settled(target.counters)]
+        known = [left for left in seconds if left is not None]
+        whole["estimate"] = TimeEstimate(
             seconds=max(known) if known and len(known) == len(seconds) else None,
             measured_jobs=whole["counters"].done,
         )
@@ -108,18 +108,17 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
 
 
 async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
-    """What the functions are so far, as far as the campaign's matrix has been added up."""
+    """The verdicts of the functions so far, as far as the campaign's matrix has been refreshed."""
     async with engine.connect() as connection:
-        return [
-            VerdictCount.model_validate(dict(each._mapping)) for each in await store.verdicts(connection, campaign_id)
-        ]
+        rows = await store.verdicts(connection, campaign_id)
+    return [VerdictCount.model_validate(row._mapping) for row in rows]
 
 
 async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[RecentFailure]:
-    """What failed lately, newest first."""
+    """The latest failures, newest first."""
     async with engine.connect() as connection:
         rows = await store.failed_lately(connection, campaign_id, most)
-    return [RecentFailure.model_validate(dict(each._mapping)) for each in rows]
+    return [RecentFailure.model_validate(row._mapping) for row in rows]
 
 
 async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
@@ -134,32 +133,32 @@ async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     return await detail(engine, campaign_id)
 
 
-def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> Estimate:
-    """From what the same cases took before; unknown if a target has run none of them."""
-    parts = [estimate_of_part(each, plan.runs, durations) for each in plan.targets]
-    seconds = [each.seconds for each in parts if each.seconds is not None]
-    return Estimate(
+def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> TimeEstimate:
+    """The estimate from earlier durations of the same cases; unknown if a target has run none of them."""
+    parts = [estimate_of_part(target, plan.runs, durations) for target in plan.targets]
+    seconds = [part.seconds for part in parts if part.seconds is not None]
+    return TimeEstimate(
         seconds=max(seconds) if len(seconds) == len(parts) else None,
-        measured_jobs=sum(each.measured_jobs for each in parts),
+        measured_jobs=sum(part.measured_jobs for part in parts),
     )
 
 
-def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[float, int]]) -> Estimate:
-    """One target's time, from what its cases took before."""
+def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[float, int]]) -> TimeEstimate:
+    """One target's time, from earlier durations of its cases."""
     if part.target.id not in durations:
-        return Estimate(seconds=None, measured_jobs=0)
+        return TimeEstimate(seconds=None, measured_jobs=0)
     mean_s, measured = durations[part.target.id]
-    return Estimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=measured)
+    return TimeEstimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=measured)
 
 
-def estimate_of_rest(counters: Counters, elapsed_s: float) -> Estimate:
+def estimate_of_rest(counters: Counters, elapsed_s: float) -> TimeEstimate:
     """Time left at the rate so far."""
     left = counters.total - _settled(counters)
     if left == 0:
-        return Estimate(seconds=0.0, measured_jobs=counters.done)
+        return TimeEstimate(seconds=0.0, measured_jobs=counters.done)
     if counters.done < ENOUGH_JOBS:
-        return Estimate(seconds=None, measured_jobs=counters.done)
-    return Estimate(seconds=left * elapsed_s / counters.done, measured_jobs=counters.done)
+        return TimeEstimate(seconds=None, measured_jobs=counters.done)
+    return TimeEstimate(seconds=left * elapsed_s / counters.done, measured_jobs=counters.done)
 
 
 def _settled(counters: Counters) -> int:
@@ -178,12 +177,9 @@ def _campaign(row: Row[Any]) -> dict[str, Any]:
 
 def _target(target: Target, row: Row[Any], elapsed_s: float) -> CampaignTarget:
     counters = _counters(row)
-    return CampaignTarget(
-        **{name: getattr(target, name) for name in CampaignTarget.model_fields if hasattr(target, name)},
-        live_runners=row.live_runners,
-        held_up_by=row.held_up_by,
-        counters=counters,
-        estimate=estimate_of_rest(counters, elapsed_s),
+    estimate = estimate_of_rest(counters, elapsed_s)
+    return CampaignTarget.model_validate(
+        {**row._mapping, **target.model_dump(), "counters": counters, "estimate": estimate}
     )
 
 

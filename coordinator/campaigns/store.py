@@ -84,13 +84,13 @@ async def create(connection: AsyncConnection, request: CampaignRequest, plan: Pl
         .returning(campaigns.c.id)
     )
     campaign_id = int(created.scalar_one())
-    for each in plan.targets:
+    for planned in plan.targets:
         await connection.execute(
             insert(campaign_targets).values(
                 campaign_id=campaign_id,
-                target_id=each.target.id,
-                suite_id=each.suite_id,
-                total=len(each.case_ids) * plan.runs,
+                target_id=planned.target.id,
+                suite_id=planned.suite_id,
+                total=len(planned.case_ids) * plan.runs,
             )
         )
         await connection.execute(
@@ -103,8 +103,8 @@ async def create(connection: AsyncConnection, request: CampaignRequest, plan: Pl
             """),
             {
                 "campaign": campaign_id,
-                "target": each.target.id,
-                "cases": list(each.case_ids),
+                "target": planned.target.id,
+                "cases": list(planned.case_ids),
                 "runs": plan.runs,
             },
         )
@@ -164,8 +164,8 @@ async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int
 
     Imported ones count: their cases are rows of their own.
     """
-    told: dict[int, tuple[float, int]] = {}
-    for each in plan.targets:
+    durations: dict[int, tuple[float, int]] = {}
+    for planned in plan.targets:
         row = (
             await connection.execute(
                 text("""
@@ -181,12 +181,12 @@ async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int
                             WHERE planned.id = ANY(CAST(:cases AS int[]))))
                      ORDER BY job_id DESC LIMIT 2000) newest
                 """),
-                {"target": each.target.id, "cases": list(each.case_ids)},
+                {"target": planned.target.id, "cases": list(planned.case_ids)},
             )
         ).one()
         if row.n:
-            told[each.target.id] = (float(row.mean), row.n)
-    return told
+            durations[planned.target.id] = (float(row.mean), row.n)
+    return durations
 
 
 async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:

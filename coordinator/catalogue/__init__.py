@@ -1,1 +1,1 @@
-"""What can be charted: suites, functions and cases that registered runners offer."""
+"""The catalogue: suites, functions and cases that registered runners offer."""

@@ -1,6 +1,9 @@
-"""The catalogue over HTTP: what can be charted."""
+"""The catalogue over HTTP: every suite that can be charted."""
 
 from __future__ import annotations
+
+from itertools import groupby
+from operator import attrgetter
 
 from fastapi import APIRouter
 from pydantic import BaseModel
@@ -37,17 +40,9 @@ async def catalogue(context: Context) -> Catalogue:
     async with context.engine.connect() as connection:
         functions = await store.offered_functions(connection)
         targets = await store.serving_targets(connection)
-    suites: dict[int, CatalogueSuite] = {}
-    for row in functions:
-        suite = suites.setdefault(
-            row.suite_id,
-            CatalogueSuite(
-                suite=row.suite,
-                framework=row.framework,
-                revision=row.revision,
-                targets=[spelled(t) for t in targets if t.suite_id == row.suite_id],
-                functions=[],
-            ),
-        )
-        suite.functions.append(CatalogueFunction(function=row.function, cases=row.cases, host_only=row.host_only))
-    return Catalogue(suites=list(suites.values()))
+    suites = []
+    for suite_id, group in groupby(functions, key=attrgetter("suite_id")):
+        rows = [row._mapping for row in group]
+        served = [spelled(target) for target in targets if target.suite_id == suite_id]
+        suites.append(CatalogueSuite.model_validate({**rows[0], "targets": served, "functions": rows}))
+    return Catalogue(suites=suites)

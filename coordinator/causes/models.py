@@ -1,4 +1,4 @@
-"""What reclassifying and overriding look like over REST."""
+"""The models of reclassifying and overriding over REST."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class Reclassification(BaseModel):
-    """So many outcomes went from one classification to another."""
+    """A number of outcomes that went from one classification to another."""
 
     was: Cause | None
     was_rule: str | None
@@ -25,7 +25,7 @@ class Reclassification(BaseModel):
 
 
 class Reclassified(BaseModel):
-    """What applying today's rules to the stored evidence came to."""
+    """The changes that today's rules made to stored outcomes."""
 
     rules: str
     """Revision of the rules."""

@@ -14,7 +14,7 @@ import re2
 from coordinator.errors import PatternError
 
 MEMORY_BYTES = 16 << 20
-"""What one set may keep of the states that it has come through; past it, it begins anew and stays linear."""
+"""Memory for the states that one set has come through; past it, the set begins anew and stays linear."""
 
 
 class PatternSet:

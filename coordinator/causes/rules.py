@@ -23,7 +23,7 @@ from protocol.outcomes import Evidence, Outcome
 
 @dataclass(frozen=True)
 class Classification:
-    """What an outcome counts as. ``cause`` and ``rule`` are None if it passed."""
+    """A verdict with its cause and rule, which are None if the outcome passed."""
 
     verdict: Verdict
     cause: Cause | None
@@ -40,7 +40,7 @@ _VERDICTS: Mapping[Cause, Verdict] = {
 
 
 def verdict_of(cause: Cause) -> Verdict:
-    """What an outcome of that cause counts as."""
+    """The verdict of an outcome with that cause."""
     return _VERDICTS.get(cause, Verdict.failed)
 
 
@@ -54,7 +54,7 @@ _PYTHON_STACK = Eraser(
     r"in user code:\n|[^\n]*(?:op is created at|Stack trace for op definition): *\n"
     r'|\n*[ \t]*File "[^"\n]+", line \d+, in [^\n]*(?:\n {8}(?:[^ \n][^\n]*|(?m:$)))?'
 )
-"""Lines of source that TensorFlow quotes in a message: whoever wrote them chose their words."""
+"""Lines of source that TensorFlow quotes in a message: their words are their author's, not the framework's."""
 _DISPATCH_TABLE = " is only available for these backends:"
 """Where torch begins to list every kernel it has; those names would mislead as well."""
 _UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
@@ -93,9 +93,9 @@ class Rule:
 
     @property
     def catches_all(self) -> bool:
-        return all(not getattr(self, each.name) for each in fields(self) if each.name not in _NAMING)
+        return all(not getattr(self, condition.name) for condition in fields(self) if condition.name not in _NAMING)
 
-    def matches(self, seen: _Seen) -> bool:
+    def matches(self, seen: _Evidence) -> bool:
         evidence = seen.evidence
         return (
             _is_one(self.ending, seen.ending)
@@ -162,7 +162,7 @@ def _rule(table: Any, number: int) -> Rule:
 
 def _texts(rule: str, key: str, value: Any) -> list[str]:
     texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not texts or not all(isinstance(each, str) and each for each in texts):
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         raise RulesError(f"rule {rule!r}: {key} must be a text or a list of texts, none of them empty")
     return texts
 
@@ -190,7 +190,7 @@ def _is_one(words: _Words, value: str | None) -> bool:
     return not words or value in words
 
 
-def _is_found(patterns: _Words, seen: _Seen, field: str) -> bool:
+def _is_found(patterns: _Words, seen: _Evidence, field: str) -> bool:
     return not patterns or not patterns.isdisjoint(seen.found(field))
 
 
@@ -209,8 +209,8 @@ class RulesByEnding:
         }
 
 
-class _Seen:
-    """What a rule looks at. Each text is searched once, when the first rule asks for it."""
+class _Evidence:
+    """The evidence that rules are matched against. Each text is searched once, when the first rule needs it."""
 
     def __init__(self, outcome: Outcome, framework: str, device: str, patterns: Mapping[str, PatternSet]) -> None:
         self.ending = outcome.ending
@@ -256,7 +256,7 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
     """
     if outcome.ending is Ending.returned:
         return _PASSED
-    seen = _Seen(outcome, framework, device, rules.patterns)
+    seen = _Evidence(outcome, framework, device, rules.patterns)
     return next(classification for rule, classification in rules.of[outcome.ending] if rule.matches(seen))
 
 
@@ -267,7 +267,7 @@ def describe(rule_id: str) -> str | None:
 
 
 def readable(message: str) -> str:
-    """What a person would read of a message: no stacks, no table of kernels, beginning and end if long."""
+    """The part of a message that a person would read: no stacks, no table of kernels, beginning and end if long."""
     words = _ends(message, _UNCUT_HEAD, _UNCUT_TAIL)
     for mark in (*_CPP_STACK, _DISPATCH_TABLE):
         words = words.partition(mark)[0]

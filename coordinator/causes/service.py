@@ -1,10 +1,11 @@
-"""Applying today's rules to what is stored, and keeping a person's word on an outcome."""
+"""Applying today's rules to stored outcomes, and keeping the cause that a person names."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from sqlalchemy import Row
@@ -45,12 +46,12 @@ async def _reclassified(connection: AsyncConnection, campaign_id: int | None) ->
         overridden += sum(row.overridden for row in rows)
         unreported += sum(row.unreported and not row.overridden for row in rows)
         judged = [row for row in rows if not row.overridden and not row.unreported]
-        # A page at a time in a thread: whoever asks for something else meanwhile gets an answer.
-        for row, now in zip(judged, await asyncio.to_thread(_classified, judged), strict=True):
+        # A page at a time in a thread, so that other requests are answered meanwhile.
+        for row, now in zip(judged, await asyncio.to_thread(_classify, judged), strict=True):
             if (now.verdict, now.cause, now.rule) != (row.verdict, row.cause, row.rule):
                 changes[row.cause, row.rule, now.cause, now.rule] += 1
                 renamed.append(ClassifiedOutcome(row.job_id, now.verdict, now.cause, now.rule))
-    # Last, because whoever finishes jobs of these campaigns waits for the counters.
+    # Last, because finishing jobs of these campaigns waits for the counters.
     await store.rename(connection, renamed)
     return Reclassified(
         rules=RULES_REVISION,
@@ -65,65 +66,71 @@ async def _reclassified(connection: AsyncConnection, campaign_id: int | None) ->
     )
 
 
-def _classified(rows: Sequence[Row[Any]]) -> list[Classification]:
-    return [_classify(row) for row in rows]
+def _classify(rows: Sequence[Row[Any]]) -> list[Classification]:
+    return [classify(_outcome(row), framework=row.framework, device=row.device) for row in rows]
 
 
-def _classify(row: Row[Any]) -> Classification:
-    outcome = Outcome.model_construct(
+def _outcome(row: Row[Any]) -> Outcome:
+    return Outcome.model_construct(
         verdict=Verdict(row.verdict),
         ending=Ending(row.ending),
         evidence=Evidence.model_validate(row.evidence) if row.evidence else None,
         log_tail=row.log_tail or "",
         duration_s=0.0,
     )
-    return classify(outcome, framework=row.framework, device=row.device)
 
 
 async def override(engine: AsyncEngine, campaign_id: int, request: OverrideRequest) -> Override:
-    """A person's word wins over every rule, until it is taken back."""
-    await _ended(engine, campaign_id)
-    async with engine.begin() as connection:
-        await store.lock_exclusively(connection)
+    """A person's cause wins over every rule, until it is taken back."""
+    async with _review(engine, campaign_id) as connection:
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
-        await store.put_overrides(connection, jobs, request.cause, request.by, request.why)
-        verdict = verdict_of(request.cause)
-        await store.rename(connection, [ClassifiedOutcome(job, verdict, request.cause, OVERRIDDEN) for job in jobs])
+        await _put(connection, jobs, request.cause, request.by, request.why)
         (stored,) = await _overrides(connection, campaign_id, request.case, target_id)
     return stored
 
 
 async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) -> None:
-    """What the rules had said holds again."""
-    await _ended(engine, campaign_id)
-    async with engine.begin() as connection:
-        await store.lock_exclusively(connection)
+    """Restore the cause that the rules had named."""
+    async with _review(engine, campaign_id) as connection:
         _, jobs = await _jobs(connection, campaign_id, case, target)
-        earlier = await store.take_overrides(connection, jobs)
-        if not earlier:
-            raise NotFoundError(f"nobody has overridden the cause of {case} on {target} in campaign {campaign_id}")
-        await store.rename(connection, earlier)
+        await _take(connection, jobs, f"{case} on {target} in campaign {campaign_id}")
 
 
 async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, cause: Cause, by: str, why: str) -> None:
     """As ``override``, of the case and target that the outcome is of."""
-    await _ended(engine, campaign_id)
-    async with engine.begin() as connection:
-        await store.lock_exclusively(connection)
-        jobs = await _runs_of(connection, campaign_id, job_id)
-        await store.put_overrides(connection, jobs, cause, by, why)
-        await store.rename(connection, [ClassifiedOutcome(job, verdict_of(cause), cause, OVERRIDDEN) for job in jobs])
+    async with _review(engine, campaign_id) as connection:
+        await _put(connection, await _runs_of(connection, campaign_id, job_id), cause, by, why)
 
 
 async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> None:
     """As ``undo``, of the case and target that the outcome is of."""
-    await _ended(engine, campaign_id)
+    async with _review(engine, campaign_id) as connection:
+        await _take(
+            connection, await _runs_of(connection, campaign_id, job_id), f"job {job_id} in campaign {campaign_id}"
+        )
+
+
+@asynccontextmanager
+async def _review(engine: AsyncEngine, campaign_id: int) -> AsyncIterator[AsyncConnection]:
+    """A transaction that alone may change the causes of a campaign, which must have ended."""
+    if (await campaigns.detail(engine, campaign_id)).state == "running":
+        raise ConflictError(f"campaign {campaign_id} is still running: judge its outcomes once they are all there")
     async with engine.begin() as connection:
         await store.lock_exclusively(connection)
-        earlier = await store.take_overrides(connection, await _runs_of(connection, campaign_id, job_id))
-        if not earlier:
-            raise NotFoundError(f"nobody has overridden the cause of job {job_id} in campaign {campaign_id}")
-        await store.rename(connection, earlier)
+        yield connection
+
+
+async def _put(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, by: str, why: str) -> None:
+    await store.put_overrides(connection, jobs, cause, by, why)
+    verdict = verdict_of(cause)
+    await store.rename(connection, [ClassifiedOutcome(job, verdict, cause, OVERRIDDEN) for job in jobs])
+
+
+async def _take(connection: AsyncConnection, jobs: Sequence[int], of: str) -> None:
+    earlier = await store.take_overrides(connection, jobs)
+    if not earlier:
+        raise NotFoundError(f"nobody has overridden the cause of {of}")
+    await store.rename(connection, earlier)
 
 
 async def overrides(engine: AsyncEngine, campaign_id: int) -> list[Override]:
@@ -150,17 +157,12 @@ async def _overrides(
     ]
 
 
-async def _ended(engine: AsyncEngine, campaign_id: int) -> None:
-    if (await campaigns.detail(engine, campaign_id)).state == "running":
-        raise ConflictError(f"campaign {campaign_id} is still running: judge its outcomes once they are all there")
-
-
 async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target: str) -> tuple[int, Sequence[int]]:
     selector = Selector.parse(target)
     there = await targets.of_campaign(connection, campaign_id)
-    matched = [each for each in there if selector.matches(each)]
+    matched = [candidate for candidate in there if selector.matches(candidate)]
     if len(matched) != 1:
-        names = ", ".join(sorted(each.target for each in there))
+        names = ", ".join(sorted(candidate.target for candidate in there))
         raise UnknownNameError(
             f"'{target}' names {len(matched)} targets of campaign {campaign_id}, it must be one (it has: {names})"
         )

@@ -23,7 +23,7 @@ OVERRIDDEN = "overridden"
 
 
 class ClassifiedOutcome(NamedTuple):
-    """What an outcome is to count as."""
+    """The verdict, cause and rule that an outcome is to have."""
 
     job_id: int
     verdict: Verdict
@@ -101,7 +101,7 @@ UPDATE campaign_targets c
 async def rename(connection: AsyncConnection, named: Sequence[ClassifiedOutcome]) -> None:
     """Give outcomes that did not pass another verdict, cause and rule, and count them anew.
 
-    The counters come last, and once: whoever finishes jobs of these campaigns waits for them.
+    The counters come last, and once: finishing jobs of these campaigns waits for them.
     """
     moves: Counter[tuple[int, int, str, str]] = Counter()
     for first in range(0, len(named), RENAMED_AT_ONCE):
@@ -158,7 +158,7 @@ async def where(connection: AsyncConnection, campaign_id: int, job_id: int) -> R
 
 
 async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, by: str, why: str) -> None:
-    """Remember who said what of these outcomes; what they were before the first word on them is kept."""
+    """Store a person's cause of these outcomes; their classification before the first override is kept."""
     await connection.execute(
         text("""
         INSERT INTO overrides (job_id, cause, author, why, was_verdict, was_cause, was_rule)
@@ -172,7 +172,7 @@ async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause:
 
 
 async def take_overrides(connection: AsyncConnection, jobs: Sequence[int]) -> list[ClassifiedOutcome]:
-    """Forget what was said of these outcomes; returns what they were before."""
+    """Delete the overrides of these outcomes; returns their classification before."""
     rows = await connection.execute(
         text("""
         DELETE FROM overrides WHERE job_id = ANY(CAST(:jobs AS bigint[]))

@@ -31,12 +31,12 @@ SLOW_POLL_S = 2.0
 """Work is announced by NOTIFY; this only catches what an announcement missed."""
 RENEW_EVERY_S = 5.0
 TURN_WITHIN_S = float(ownership.OWNERSHIP_S)
-"""A loop that has not succeeded for so long has lost the runners to whoever asks for them."""
+"""A loop that has not succeeded for so long has lost its runners: any other coordinator may own them."""
 ALLOCATIONS_PER_COLLECTION = 20_000
 """Events, rows and messages come by the thousand and are gone at once; Python's 700 is for others."""
 
 SESSION = "session"
-"""What the metrics call all sessions together."""
+"""The name of all sessions together in the metrics."""
 
 Session = tuple[RunnerSession, asyncio.Task[None]]
 
@@ -95,7 +95,7 @@ class Dispatcher:
                 await self._handle_notice(notice.payload)
 
     async def _handle_notice(self, payload: str) -> None:
-        """Without a payload the connection was broken for a while: anything may have been said."""
+        """Act on a notice. One without a payload follows a broken connection: any notice may have been missed."""
         if payload in ("jobs", ""):
             self._wake_all()
         if payload in ("cancel", ""):
@@ -161,7 +161,7 @@ class Dispatcher:
             self._lingering[runner_id] = task
 
     async def _renew(self) -> None:
-        """Ownership and leases every few seconds; with them, a look for what no event tells."""
+        """Renew ownership and leases every few seconds, and sweep for abandoned leases and finished campaigns."""
         pulse = self._supervisor.pulse("renewer")
         pulse.due_within(TURN_WITHIN_S)
         while True:
@@ -197,7 +197,7 @@ class Dispatcher:
             log.info("the campaign is complete", campaign=campaign)
 
     async def _safely(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """Whether it was done; the database may be away for a while, and that ends no loop."""
+        """Do the work, and return whether it was done: that the database is away for a while ends no loop."""
         try:
             await work()
         except DATABASE_AWAY as error:

@@ -99,7 +99,7 @@ class HeartbeatEvent(Event):
     """Each running attempt, for how many seconds it has run on the runner's clock, and for how many of
     them it waited for the timing lock."""
     queued: int = 0
-    """How many jobs the runner holds and has not begun."""
+    """The number of jobs that the runner holds and has not begun."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Accepting outcomes in PostgreSQL: the first finish of an attempt counts, whoever else says what is kept beside it.
+"""Accepting outcomes in PostgreSQL: the first finish of an attempt counts, and later ones are kept beside it.
 
 The statements lock what they touch in the order jobs, attempts, outcomes, campaign_targets, runners.
 """
@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.queue import CHANNEL, Cursor, complete, cursor_arrays, key_arrays
+from protocol.enums import Placement
 
 
 class FinishedJob(NamedTuple):
@@ -24,25 +25,25 @@ class FinishedJob(NamedTuple):
     ending: str
     cause: str | None
     rule: str | None
-    placement: str
-    proof: str
-    init_ms: float | None
-    cold_ms: float | None
-    steady_ms: float | None
-    iqr_ms: float | None
-    samples_ms: str | None
-    """A PostgreSQL array literal: arrays of arrays cannot be ragged."""
-    calls_per_sample: int | None
-    lock_wait_ms: float | None
-    position: int | None
     duration_s: float
-    evidence: str | None
-    log_tail: str | None
-    log_bytes: int | None
+    placement: str = Placement.unknown
+    proof: str = "{}"
+    init_ms: float | None = None
+    cold_ms: float | None = None
+    steady_ms: float | None = None
+    iqr_ms: float | None = None
+    samples_ms: str | None = None
+    """A PostgreSQL array literal: arrays of arrays cannot be ragged."""
+    calls_per_sample: int | None = None
+    lock_wait_ms: float | None = None
+    position: int | None = None
+    evidence: str | None = None
+    log_tail: str | None = None
+    log_bytes: int | None = None
 
 
 class Finish(NamedTuple):
-    """An outcome, and who says so: the runner and the token of the lease that it was given."""
+    """An outcome, the runner that reported it, and the token of the lease under which it did."""
 
     row: FinishedJob
     runner_id: int
@@ -196,11 +197,11 @@ async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> se
     runners = [finish.runner_id for finish in finishes]
     rows = (await connection.execute(_RECLAIM, {**key_arrays(keys), "runner": runners})).all()
     if any(row.superseded for row in rows):
-        # Whoever was given the newer attempt has nothing to do any more.
+        # The runner that holds the newer attempt is to stop it.
         await connection.execute(text("SELECT pg_notify(:channel, 'cancel')"), {"channel": CHANNEL})
     return {Key(row.id, row.attempt, row.token) for row in rows}
 
 
 async def keep_late(connection: AsyncConnection, late: Sequence[LateFinish]) -> None:
-    values = {"runner": [each.runner_id for each in late], "body": [each.body for each in late]}
-    await connection.execute(_LATE, {**key_arrays([each.key for each in late]), **values})
+    values = {"runner": [finish.runner_id for finish in late], "body": [finish.body for finish in late]}
+    await connection.execute(_LATE, {**key_arrays([finish.key for finish in late]), **values})

@@ -1,4 +1,4 @@
-"""Losses: what becomes of a job that came back without an outcome. It is queued again, a bounded number of times."""
+"""Lost attempts: a job that came back without an outcome is queued again, a bounded number of times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ATTEMPTS = 1_000
 
 Consequence = Literal["retry", "timeout", "crash", "infrastructure"]
 
-_SAID = {
+_OUTCOMES = {
     "timeout": (Verdict.failed, Ending.timed_out, Cause.timeout, "silenced-its-runner"),
     "crash": (Verdict.failed, Ending.exited, Cause.crash, "restarted-its-runner"),
     "infrastructure": (Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, "attempts-lost"),
@@ -31,17 +31,17 @@ _SAID = {
 
 
 def consequence(reasons: Iterable[str]) -> Consequence:
-    """What losses for these reasons amount to.
+    """The consequence of losses for these reasons.
 
-    Three times silent is a timeout, three times a restart a crash (that the runners did well on
-    other jobs since is for ``lose`` to see); a mixture is nobody's fault but ours.
+    Three times silent is a timeout, three times a restart a crash (``lose`` checks that the runners did well
+    on other jobs since); a mixture is nobody's fault but ours.
     """
-    told = list(reasons)
-    if len(told) < MOST:
+    reasons = list(reasons)
+    if len(reasons) < MOST:
         return "retry"
-    if all(reason == "silent" for reason in told):
+    if all(reason == "silent" for reason in reasons):
         return "timeout"
-    if all(reason == "restarted" for reason in told):
+    if all(reason == "restarted" for reason in reasons):
         return "crash"
     return "infrastructure"
 
@@ -57,13 +57,13 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
         reasons = [why for why, _, _ in losses]
         # An attempt whose runner fell silent and came back with it has one row, however often that happened.
         reasons += ["silent"] * (returned[0].lost - len(reasons))
-        amounts_to = consequence(reasons)
-        if amounts_to == "crash" and not await queue.did_well_since(connection, losses):
-            amounts_to = "infrastructure"
-        if amounts_to == "retry":
+        ends_as = consequence(reasons)
+        if ends_as == "crash" and not await queue.did_well_since(connection, losses):
+            ends_as = "infrastructure"
+        if ends_as == "retry":
             return None
         await queue.lease_again(connection, key, runner_id)
-        return record_without_report(key, *_SAID[amounts_to], f"its attempts were lost: {', '.join(reasons)}")
+        return record_without_report(key, *_OUTCOMES[ends_as], f"its attempts were lost: {', '.join(reasons)}")
 
     return await transact(engine, work)
 

@@ -37,7 +37,7 @@ BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
 RETRY = Backoff(first_s=0.05, longest_s=5.0)
 STUCK_AFTER_S = 30.0
-"""A batch is stored in milliseconds; one that takes this long is a fault that somebody should see."""
+"""A batch is stored in milliseconds; one that takes this long is a fault that ``GET /readyz`` shows."""
 
 
 class Report(NamedTuple):
@@ -47,7 +47,7 @@ class Report(NamedTuple):
     key: Key | None
     row: FinishedJob | None
     outcome: Outcome | None
-    """The runner's own words, kept if they come too late to be accepted."""
+    """The outcome as the runner reported it, kept if it comes too late to be accepted."""
     stored: Callable[[Cursor], None]
     """Called once the report is committed."""
     late: bool = False
@@ -119,7 +119,7 @@ class OutcomeWriter:
             await self._disconnect()
 
     async def _store_next(self, limit: int) -> None:
-        """Whatever happens, what was taken is not lost: whoever runs this again finds it."""
+        """Store a batch; if that fails, its reports go back to the head of the queue for the next start."""
         self._storing = self._take(limit)
         try:
             await self._store(self._storing)
@@ -206,7 +206,7 @@ class OutcomeWriter:
                 await queue.move_cursors(connection, cursors)
             missed = [finish for finish in ended if finish.key not in accepted]
             if missed:
-                # That it was stopped is no result: it came back to be made again.
+                # A report of being stopped is no result: the attempt was given up to be made again.
                 results = [finish for finish in missed if finish.row.ending != Ending.cancelled]
                 reclaimed = await finishes.reclaim(connection, results) if results else set()
                 again = [finish for finish in missed if finish.key in reclaimed]
@@ -257,7 +257,7 @@ def _late(report: Report) -> LateFinish:
 
 
 def _furthest(batch: Sequence[Report]) -> dict[int, Report]:
-    """By runner, the report that says how far it has been read; our own reports say nothing of that."""
+    """By runner, the report with the furthest cursor; reports that the coordinator made itself have none."""
     furthest: dict[int, Report] = {}
     for report in batch:
         known = furthest.get(report.cursor.runner_id)

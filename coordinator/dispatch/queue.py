@@ -19,9 +19,9 @@ from coordinator.dispatch.instructions import FELL_SILENT
 from coordinator.dispatch.leases import Key
 
 LEASE_S = 120
-"""How long a lease holds without being renewed by the runner's owner."""
+"""The time that a lease holds without being renewed by the runner's owner."""
 CHANNEL = "portolan"
-"""On which coordinators tell each other that there is something to look at."""
+"""The channel of NOTIFY by which coordinators announce changes to each other."""
 
 # Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is
 # open up to the first run that any of its targets with a live runner has still queued.
@@ -55,8 +55,7 @@ WITH open AS MATERIALIZED (
     INSERT INTO attempts (job_id, attempt, runner_id, boot_id, token)
     SELECT id, attempt, :runner, :boot, :token FROM leased
 )
-SELECT leased.id, leased.attempt, leased.run, cases.name AS "case", cases.suite_id,
-       campaigns.timeout_s, campaigns.timing
+SELECT leased.id, leased.attempt, cases.name, leased.run, cases.suite_id, campaigns.timeout_s, campaigns.timing
   FROM leased
   JOIN cases ON cases.id = leased.case_id
   JOIN campaigns ON campaigns.id = leased.campaign_id
@@ -65,8 +64,8 @@ SELECT leased.id, leased.attempt, leased.run, cases.name AS "case", cases.suite_
 
 # What a runner holds, in the order in which it was claimed.
 _HELD = text("""
-SELECT jobs.id, jobs.attempt, jobs.token, jobs.state, jobs.run, cases.name AS "case", cases.suite_id,
-       campaigns.timeout_s, campaigns.timing, attempts.boot_id,
+SELECT jobs.id, jobs.attempt, jobs.token, cases.name, jobs.run, cases.suite_id, campaigns.timeout_s,
+       campaigns.timing, jobs.state = 'running', attempts.boot_id,
        coalesce(extract(epoch FROM clock_timestamp() - attempts.started_at), 0)::float8 AS ran_s
   FROM jobs
   JOIN attempts ON attempts.job_id = jobs.id AND attempts.attempt = jobs.attempt
@@ -142,7 +141,7 @@ RETURNING c.id
 
 @dataclass(frozen=True)
 class Cursor:
-    """How far one boot of one runner has been read; stored with what was read."""
+    """The last event that was read of one boot of one runner; stored with the event."""
 
     runner_id: int
     boot_id: str
@@ -150,7 +149,7 @@ class Cursor:
 
 
 class HeldJob(NamedTuple):
-    """A leased or running job with all that is needed to post it."""
+    """A leased or running job with all that is needed to post it, in the order of the columns that are read."""
 
     key: Key
     case: str
@@ -185,32 +184,16 @@ async def claim(
 ) -> list[HeldJob]:
     of_runner = {"runner": runner_id, "boot": boot_id, "token": token, "target": target_id}
     rows = await connection.execute(_CLAIM, {**of_runner, "suites": list(suites), "limit": limit})
-    return [
-        HeldJob(Key(job, attempt, token), case, run, suite_id, timeout_s, timing)
-        for job, attempt, run, case, suite_id, timeout_s, timing in rows
-    ]
+    return [HeldJob(Key(job, attempt, token), *columns) for job, attempt, *columns in rows]
 
 
 async def held(connection: AsyncConnection, runner_id: int) -> list[HeldJob]:
     rows = await connection.execute(_HELD, {"runner": runner_id})
-    return [
-        HeldJob(
-            Key(row.id, row.attempt, row.token),
-            row.case,
-            row.run,
-            row.suite_id,
-            row.timeout_s,
-            row.timing,
-            row.state == "running",
-            row.boot_id,
-            row.ran_s,
-        )
-        for row in rows
-    ]
+    return [HeldJob(Key(job, attempt, token), *columns) for job, attempt, token, *columns in rows]
 
 
 async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
-    """Give a runner back what it lost by its silence, as far as nobody else has had it since."""
+    """Give a runner back the jobs that it lost by its silence, unless another runner has had them since."""
     await connection.execute(_WELCOME_BACK, {"runner": runner_id, "boot": boot_id})
 
 
@@ -245,7 +228,7 @@ async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[
         ),
         {"job": job_id},
     )
-    return [(row.reason, row.ended_at, row.runner_id) for row in rows]
+    return [(reason, ended_at, runner_id) for reason, ended_at, runner_id in rows]
 
 
 async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str, datetime, int]]) -> bool:
@@ -255,7 +238,7 @@ async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str
             text("SELECT 1 FROM outcomes WHERE runner_id = :runner AND finished_at > :when LIMIT 1"),
             {"runner": runner_id, "when": when},
         )
-        # The last loss has just happened: what the runner did before it counts too.
+        # The last loss has just happened: outcomes from before it count too.
         if row.first() is None and (runner_id, when) != (losses[-1][2], losses[-1][1]):
             return False
     return True
@@ -273,7 +256,7 @@ async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> 
 
 
 async def revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
-    """Which of these attempts the runner no longer has to make: cancelled, or ended without it."""
+    """Those of these attempts that the runner no longer has to make: cancelled, or ended without it."""
     rows = await connection.execute(
         text(
             "SELECT j.id, j.attempt, j.token FROM jobs j WHERE j.id = ANY(CAST(:job AS bigint[])) "
@@ -286,17 +269,9 @@ async def revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Ke
 
 
 def key_arrays(keys: Sequence[Key]) -> dict[str, list[Any]]:
-    return {
-        "job": [key.job for key in keys],
-        "attempt": [key.attempt for key in keys],
-        "token": [key.token for key in keys],
-    }
+    return {name: [getattr(key, name) for key in keys] for name in Key._fields}
 
 
 def cursor_arrays(cursors: Iterable[Cursor]) -> dict[str, list[Any]]:
-    each = list(cursors)
-    return {
-        "c_runner": [cursor.runner_id for cursor in each],
-        "c_boot": [cursor.boot_id for cursor in each],
-        "c_n": [cursor.n for cursor in each],
-    }
+    rows = [(cursor.runner_id, cursor.boot_id, cursor.n) for cursor in cursors]
+    return {name: [row[place] for row in rows] for place, name in enumerate(("c_runner", "c_boot", "c_n"))}

@@ -1,4 +1,4 @@
-"""From a runner's report to a row: classified, summarised, made safe for PostgreSQL. Pure."""
+"""Rows of outcomes from what runners report: classified, summarised, made safe for PostgreSQL. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coordinator.causes.rules import classify
 from coordinator.database.connection import plain_text, to_json
 from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.leases import Key
-from protocol.enums import Cause, Ending, Placement, Verdict
+from protocol.enums import Cause, Ending, Verdict
 from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
 from protocol.outcomes import Evidence, Outcome
 
@@ -52,9 +52,9 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
         rule=classified.rule,
         placement=outcome.placement,
         proof=_json(outcome.proof) if outcome.proof.devices or outcome.proof.fallbacks else "{}",
-        init_ms=_told_from_zero(timing.init_ms),
-        cold_ms=_told_from_zero(timing.cold_ms),
-        steady_ms=_told_from_zero(steady_ms),
+        init_ms=_zero_if_tiny(timing.init_ms),
+        cold_ms=_zero_if_tiny(timing.cold_ms),
+        steady_ms=_zero_if_tiny(steady_ms),
         iqr_ms=iqr_ms,
         samples_ms=_array(timing.samples_ms) if timing.samples_ms else None,
         calls_per_sample=timing.calls_per_sample if timing.samples_ms else None,
@@ -70,29 +70,9 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
 def record_without_report(
     key: Key, verdict: Verdict, ending: Ending, cause: Cause, rule: str, reason: str, elapsed_s: float = 0.0
 ) -> FinishedJob:
-    """The row for a job whose runner never reported: the coordinator says what it saw."""
-    return FinishedJob(
-        job_id=key.job,
-        attempt=key.attempt,
-        verdict=verdict,
-        ending=ending,
-        cause=cause,
-        rule=rule,
-        placement=Placement.unknown,
-        proof="{}",
-        init_ms=None,
-        cold_ms=None,
-        steady_ms=None,
-        iqr_ms=None,
-        samples_ms=None,
-        calls_per_sample=None,
-        lock_wait_ms=None,
-        position=None,
-        duration_s=elapsed_s,
-        evidence=_json(Evidence(reason=plain_text(reason)[:MAX_TEXT])),
-        log_tail=None,
-        log_bytes=None,
-    )
+    """The row for a job whose runner never reported: the coordinator names the reason."""
+    evidence = _json(Evidence(reason=plain_text(reason)[:MAX_TEXT]))
+    return FinishedJob(key.job, key.attempt, verdict, ending, cause, rule, elapsed_s, evidence=evidence)
 
 
 UNSTORABLE = "unstorable"
@@ -103,7 +83,7 @@ def unstorable(key: Key, why: str) -> FinishedJob:
     return record_without_report(key, Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, UNSTORABLE, why)
 
 
-def _told_from_zero(milliseconds: float | None) -> float | None:
+def _zero_if_tiny(milliseconds: float | None) -> float | None:
     return 0.0 if milliseconds is not None and milliseconds < LEAST_MILLISECONDS else milliseconds
 
 
@@ -113,7 +93,7 @@ def overdue(outcome: Outcome) -> Outcome:
 
 
 def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
-    """Median and interquartile range, in the unit of the samples; None for what cannot be told."""
+    """Median and interquartile range, in the unit of the samples; None where there are too few."""
     if not samples_ms:
         return None, None
     if len(samples_ms) == 1:

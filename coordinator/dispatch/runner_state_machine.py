@@ -85,7 +85,7 @@ class RunnerState:
     """The last claim brought less than it asked for: nothing is queued until something wakes us."""
     _last_claim: float | None = None
     _last_heard: float = float("-inf")
-    _moved: float | None = None
+    _progress_at: float | None = None
     """When the runner last began or ended a job of ours, or was given the first one."""
     _full_since: float | None = None
     """Since when it has been full without holding a job of ours."""
@@ -105,23 +105,23 @@ class RunnerState:
 
     @property
     def room(self) -> int:
-        """How many more may be claimed at once."""
+        """The number of jobs that may be claimed at once."""
         return min(MAX_CLAIM, max(0, min(self.ahead, self.queue_limit) - len(self._flights)))
 
     def overdue(self, key: Key) -> bool:
-        """Whether this attempt was told to stop because it was past its deadline."""
+        """Whether a DELETE was sent for this attempt because it was past its deadline."""
         flight = self._flights.get(key)
         return flight is not None and flight.stopped is not None
 
     def wants(self, key: Key) -> bool:
-        """Whether nobody here asked for this attempt to be stopped."""
+        """Whether this coordinator has neither stopped nor revoked this attempt."""
         flight = self._flights.get(key)
         return flight is not None and flight.stopped is None and not flight.revoked
 
     def handle(self, event: Event) -> list[Instruction]:
         match event:
             case AdoptedEvent(now, leases):
-                self._last_heard = self._moved = now
+                self._last_heard = self._progress_at = now
                 self._flights = {lease.key: resume_flight(lease, now) for lease in leases}
                 return []
             case ConnectedEvent():
@@ -129,20 +129,20 @@ class RunnerState:
             case ClaimedEvent(now, leases):
                 return self._claimed(now, leases)
             case StrayLeasesEvent(now, leases):
-                return self._strayed(now, leases)
+                return self._adopt_strays(now, leases)
             case PostedEvent():
                 return self._posted(event)
             case StartedEvent(now, key):
-                return self._start_seen(now, key)
+                return self._started(now, key)
             case FinishedEvent(now, key):
-                return self._finish_seen(now, key)
+                return self._finished(now, key)
             case StoppedEvent(now, key):
-                return self._stop_seen(now, key)
+                return self._stopped(now, key)
             case UnreadableLineEvent(now, key, reason):
-                return self._unreadable_seen(now, key, reason)
+                return self._read_failed(now, key, reason)
             case HeartbeatEvent(now, running, queued):
                 named = {key: (elapsed_s, waited_s) for key, elapsed_s, waited_s in running}
-                return self._beat(now, named, queued)
+                return self._heartbeat(now, named, queued)
             case DisconnectedEvent(_, reason, fruitless):
                 return self._disconnected(reason, fruitless)
             case RevokedEvent(_, keys):
@@ -158,8 +158,8 @@ class RunnerState:
         self.online, self._last_heard = True, event.now
         self._claiming = self._drained = False
         before, self._flights = self._flights, {}
-        if self._moved is None or not before:
-            self._moved = event.now
+        if self._progress_at is None or not before:
+            self._progress_at = event.now
         if not event.same_boot:
             return [*self._restarted(event.leases), *self._refill(event.now)]
         for lease in event.leases:
@@ -197,17 +197,17 @@ class RunnerState:
         if not self.online:
             return [GiveBack(tuple(lease.key for lease in leases), "the runner went away")]
         if not self._flights:
-            self._moved = now
+            self._progress_at = now
         for lease in leases:
             self._flights[lease.key] = Flight(lease, "claimed")
         return [Post(leases), *self._refill(now)]
 
-    def _strayed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
+    def _adopt_strays(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
         """As after a break: what is not known to run is posted again, and heartbeats tell of the rest."""
         if not self.online:
             return []
         if not self._flights:
-            self._moved = now
+            self._progress_at = now
         unknown = [lease for lease in leases if lease.key not in self._flights]
         self._flights.update((lease.key, resume_flight(lease, now)) for lease in unknown)
         waiting = tuple(lease for lease in unknown if not lease.started)
@@ -244,48 +244,48 @@ class RunnerState:
         back = GiveBack(keys, "the runner's queue stayed full, without a job of ours", refused=True)
         return [back, self._strike("its queue stays full, and it holds no job of ours")]
 
-    def _start_seen(self, now: float, key: Key) -> list[Instruction]:
+    def _started(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
         flight = self._flights.get(key)
         if flight is None:
             return [Stop(key)]
-        self._get_on(now)
+        self._note_progress(now)
         if flight.started_at is None:
             flight.phase, flight.started_at = "started", now
         return []
 
-    def _finish_seen(self, now: float, key: Key) -> list[Instruction]:
+    def _finished(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
         if self._flights.pop(key, None) is not None:
-            self._get_on(now)
+            self._note_progress(now)
             self.strikes = self._unreadable = 0
         return self._refill(now)
 
-    def _stop_seen(self, now: float, key: Key) -> list[Instruction]:
+    def _stopped(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
         if self._flights.pop(key, None) is None:
             return []
-        self._get_on(now)
+        self._note_progress(now)
         return [Lose((key,), "stopped by somebody else"), *self._refill(now)]
 
-    def _get_on(self, now: float) -> None:
-        self._moved, self._fruitless = now, 0
+    def _note_progress(self, now: float) -> None:
+        self._progress_at, self._fruitless = now, 0
 
-    def _unreadable_seen(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
+    def _read_failed(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
         """Costs the job that it is about; a runner that goes on like this is left alone for a while."""
         self._last_heard = now
         self._unreadable += 1
         out: list[Instruction] = []
         if key is not None and self._flights.pop(key, None) is not None:
-            self._moved = now
+            self._progress_at = now
             out.append(Stop(key))
         if self._unreadable >= UNREADABLE_LIMIT:
             self._unreadable = 0
             return [*out, self._strike(f"its events cannot be read: {reason}")]
         return [*out, *self._refill(now)]
 
-    def _beat(self, now: float, named: dict[Key, tuple[float, float]], queued: int) -> list[Instruction]:
-        """What the runner says that it holds, beside what it was given."""
+    def _heartbeat(self, now: float, named: dict[Key, tuple[float, float]], queued: int) -> list[Instruction]:
+        """Compare the jobs that the runner names with those that it was given."""
         self._last_heard = now
         out: list[Instruction] = [Stop(key) for key in named if key not in self._flights]
         for key, flight in self._flights.items():
@@ -332,7 +332,7 @@ class RunnerState:
     def _tick(self, now: float) -> list[Instruction]:
         if self._flights and now - self._last_heard > SILENCE_S:
             return self._silent()
-        if self._flights and not self.started and self._moved is not None and now - self._moved > START_S:
+        if self._flights and not self.started and self._progress_at is not None and now - self._progress_at > START_S:
             return self._stalled(now)
         out: list[Instruction] = []
         for key, flight in list(self._flights.items()):
@@ -351,7 +351,7 @@ class RunnerState:
         """It took jobs and begins none. The first one may be why, so that one is counted."""
         head, *others = self._flights
         self._flights.clear()
-        self._moved = now
+        self._progress_at = now
         why = f"the runner did not begin it within {START_S:.0f} s"
         out: list[Instruction] = [Stop(key) for key in (head, *others)]
         out.append(GiveBack((head,), why, refused=True))

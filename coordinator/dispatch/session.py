@@ -132,7 +132,7 @@ class RunnerSession:
                 reason = str(error)
                 await self._skip(error, client)
                 if not skipped:
-                    # It is there and answers: whoever looks meanwhile, after a check say, must not find it offline.
+                    # It answers, so nobody is to find it offline meanwhile, as after a check.
                     skipped = True
                     self._feed(DisconnectedEvent(time.monotonic(), reason))
                     await self._flush_pending(client)

@@ -1,4 +1,4 @@
-"""The stream of a runner's events, as far as it can be read: numbers without gaps, and what is told of the rest.
+"""The stream of a runner's events, as far as it can be read: events in order, and lines that cannot be read.
 
 One event that cannot be read costs the job that it is about, never the stream. Pure.
 """
@@ -21,7 +21,7 @@ from protocol.model import first_fault
 
 @dataclass(frozen=True)
 class UnreadableEvent:
-    """A line that is no event, and what can still be told of it."""
+    """A line that is no event, with the members of it that could still be read."""
 
     reason: str
     n: int | None = None
@@ -42,18 +42,18 @@ def read_event(line: bytes) -> StreamEvent:
 
 def _unreadable(line: bytes, reason: str) -> UnreadableEvent:
     try:
-        said: Any = json.loads(line.decode("utf-8", "replace"))
+        members: Any = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return UnreadableEvent(reason)
-    if not isinstance(said, dict):
+    if not isinstance(members, dict):
         return UnreadableEvent(reason)
-    id, attempt = said.get("id"), _number(said.get("attempt"))
+    id, attempt = members.get("id"), _number(members.get("attempt"))
     key = Key.of_wire(id, attempt) if isinstance(id, str) and attempt is not None else None
     return UnreadableEvent(
         reason,
-        n=_number(said.get("n")),
+        n=_number(members.get("n")),
         key=key if key and key.job else None,
-        is_heartbeat=said.get("type") == "heartbeat",
+        is_heartbeat=members.get("type") == "heartbeat",
     )
 
 
@@ -62,14 +62,14 @@ def _number(value: Any) -> int | None:
 
 
 class EventNumbers:
-    """Which numbers have come. A gap is asked for once more, and then passed over."""
+    """The numbers of a stream's events. A missing event is requested once more, and then passed over."""
 
     def __init__(self, after: int) -> None:
         self.last = after
         self._unnumbered = 0
         """Lines without a readable number since the last one that had one; each may have been the next."""
         self._asked_again = -1
-        """Up to where it has been asked again for what was missing."""
+        """The number after which missing events have been requested again."""
 
     def restart(self, after: int) -> None:
         """The stream is read on from there."""

@@ -39,7 +39,7 @@ class ChangedCase(NamedTuple):
 
     def __str__(self) -> str:
         formats: dict[str, Callable[[Any], str]] = {
-            "function": _short,
+            "function": short,
             "host_only": _quoted,
             "tags": _listed,
             "digest": _quoted,

@@ -23,8 +23,7 @@ from coordinator.results import report_store as store
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
 from coordinator.results.summary import Section, Summary, summary
-from coordinator.targets import store as targets_store
-from coordinator.targets.models import Target
+from coordinator.targets import store as targets
 from protocol.enums import TimingPolicy
 
 
@@ -38,7 +37,7 @@ async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -
     """Raises what ``contents`` would, before anything is computed."""
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
-        await _named_by(options, campaign, connection)
+        await _reference(options, campaign, connection)
 
 
 async def study(engine: AsyncEngine, name: str) -> ReportContents:
@@ -64,8 +63,8 @@ async def report(engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int,
         contents=found,
         pictures={id: of_both(svg.decode()) for id, svg in zip(specs, pictures, strict=True)},
         tolerable=options.tolerable,
-        failures=tuple(failures),
-        fingerprints=tuple(fingerprints),
+        failures=failures,
+        fingerprints=fingerprints,
     )
 
 
@@ -93,29 +92,15 @@ async def summary_of(
 async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> ReportData:
     """Everything that the tables are made of. While a campaign runs, all of it is of the same moment."""
     campaign = await campaigns.detail(engine, campaign_id)
+    measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "steady"))
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")
-        reference, targets = await _named_by(options, campaign, connection)
-        measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "steady"))
-        queries = store.queries(campaign_id, measure)
-        return ReportData(
-            name=f"campaign {campaign_id}",
-            targets=targets,
-            verdicts=tuple(await store.verdicts(connection, queries)),
-            latencies=tuple(await store.latencies(connection, queries)),
-            measure=measure,
-            reference=reference,
-            queries=queries,
-            placements=tuple(await store.placements(connection, queries)),
-            first_calls=tuple(await store.first_calls(connection, queries)),
-            cpu_bases=await store.cpu_bases(connection, campaign_id),
-        )
+        reference = await _reference(options, campaign, connection)
+        return await store.read(connection, campaign_id, measure, reference)
 
 
-async def _named_by(
-    options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection
-) -> tuple[Reference | None, tuple[Target, ...]]:
-    """The reference that the options name, and the targets; raises what is wrong with any of the options."""
+async def _reference(options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection) -> Reference | None:
+    """The reference that the options name; raises what is wrong with any of the options."""
     if not (math.isfinite(options.tolerable) and options.tolerable > 1):
         raise RequestError(f"a latency is intolerable from more than 1 time slower, not from {options.tolerable:g}")
     if options.measure and options.measure not in MEASURES:
@@ -130,10 +115,9 @@ async def _named_by(
             f"the reference {name!r} is of the suite {suites}, and campaign {campaign.id} ran {campaign.suite!r}: "
             "leave the reference out"
         )
-    targets = tuple(await targets_store.of_campaign(connection, campaign.id))
-    devices = sorted({target.device for target in targets})
+    devices = sorted({target.device for target in await targets.of_campaign(connection, campaign.id)})
     if options.reference_device and options.reference_device not in devices:
         raise UnknownNameError(
             f"no target of this campaign is on the device {options.reference_device!r}; there are: {', '.join(devices)}"
         )
-    return reference, targets
+    return reference

@@ -1,1 +1,1 @@
-"""What a campaign found: cells, ratios, summaries, the query language, comparison, history and export."""
+"""The findings of a campaign: cells, ratios, summaries, the query language, comparison, history and export."""

@@ -11,7 +11,7 @@ from coordinator.formats import fraction, plural
 from coordinator.targets.models import Target
 
 WhichVerdict = Literal["anywhere", "on_device"]
-"""Which verdict counts: ``anywhere``, where a fallback to the host passes, or ``on_device``, where it fails."""
+"""The verdict that counts: ``anywhere``, where a fallback to the host passes, or ``on_device``, where it fails."""
 
 
 class FunctionKey(NamedTuple):
@@ -74,7 +74,7 @@ class Cell(BaseModel):
     ratio_to_cpu: float | None
     """Geometric mean, over the cases that both measured, of steady time here to that on the nearest CPU."""
     ratio_cases: int | None
-    """How many cases both measured."""
+    """The number of cases that both measured."""
     cpu_target_id: int | None
     """The target that ``ratio_to_cpu`` is against."""
 
@@ -99,7 +99,7 @@ class Cell(BaseModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know beside the verdict and the counts."""
+        """Remarks that a reader must know beside the verdict and the counts."""
         return (
             *([f"{plural(self.fell_back, 'case')} fell back to the host"] if self.fell_back else []),
             *(
@@ -134,7 +134,7 @@ class Module(BaseModel):
     name: str
     functions: int
     first: int
-    """How many rows of the whole stand before its first."""
+    """The number of rows of the whole before its first."""
 
 
 class MatrixRow(BaseModel):

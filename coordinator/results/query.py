@@ -112,11 +112,6 @@ def parse(text: str) -> Query:
     return tuple(_term(word.group(), word.start()) for word in words)
 
 
-def written(query: Query) -> str:
-    """The query as text that parses to it again."""
-    return " ".join(map(_written, query))
-
-
 def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "") -> None:
     """Raises ``QueryError`` for a word whose target names none of these."""
     for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
@@ -157,7 +152,7 @@ def _term(word: str, at: int) -> Term:
 
 
 def _cause(text: str, at: int, excluded: bool) -> Term:
-    target, word = _assigned(text, at, [str(each) for each in Cause], "cause")
+    target, word = _assigned(text, at, [str(cause) for cause in Cause], "cause")
     return CauseTerm(target, word, excluded)
 
 
@@ -205,30 +200,6 @@ def _target(text: str, at: int) -> Selector | None:
 def _close(word: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
-
-
-def _written(term: Term) -> str:
-    minus = "-" if term.excluded else ""
-    match term:
-        case NameTerm(glob, of):
-            return f"{minus}{'' if of == 'bare' else f'{of}:'}{glob}"
-        case VerdictTerm(target, words):
-            key = next((name for name, of in _VERDICT_KEYS.items() if of == words), None)
-            return f"{minus}{key}:{_spelled(target)}"
-        case CauseTerm(target, word):
-            return f"{minus}cause:{_spelled(target) + '=' if target else ''}{word}"
-        case CountTerm(target, column):
-            key = next(name for name, of in _COUNTED_KEYS.items() if of == column)
-            return f"{minus}{key}:{_spelled(target)}"
-        case RatioTerm(target, than, over):
-            return f"{minus}slower:{_spelled(target)}{'>' if over else '<'}{than!r}"
-
-
-def _spelled(target: Selector | None) -> str:
-    if target is None:
-        return ""
-    version = "" if target.version is None else f"@{target.version}"
-    return f"{target.framework}{version}/{target.device}"
 
 
 def like_pattern(glob: str) -> str:

@@ -1,4 +1,4 @@
-"""How much slower functions are on one device than on another, function by function. Pure.
+"""Ratios of latency between two targets, function by function. Pure.
 
 A ratio of two targets is made per case, over the cases that both measured, and a function's is
 their geometric mean: medians of different cases are not divided. The reference published one
@@ -53,14 +53,10 @@ class TargetRatios:
     """Of the campaign; the reference has none."""
 
 
-@dataclass(frozen=True)
-class Pair:
-    base: Target
-    other: Target
-
-
-def pairs(targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping[int, int] = NO_BASES) -> list[Pair]:
-    """Every target against a base of its framework: the device of that name, else a GPU, else the CPU.
+def with_bases(
+    targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping[int, int] = NO_BASES
+) -> list[tuple[Target, Target]]:
+    """A base and a target of the same framework: the base is the device of that name, else a GPU, else the CPU.
 
     Of several CPUs it is the one that ``cpu_bases`` names, of other bases the first of the same version.
     Simulated targets are not compared.
@@ -72,39 +68,39 @@ def pairs(targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping
         nearest = next((target for target in bases if target.id == cpu_bases.get(other.id)), None)
         chosen = nearest or _base_of(other, bases)
         if chosen is not None:
-            found.append(Pair(chosen, other))
+            found.append((chosen, other))
     return found
 
 
-def comparisons(charted: ReportData, base: str | None = None) -> list[TargetRatios]:
+def comparisons(data: ReportData, base: str | None = None) -> list[TargetRatios]:
     """The campaign's, and then the reference's of the same frameworks."""
-    measured = _by_case(charted.latencies)
+    measured = _by_case(data.latencies)
     found = [
         TargetRatios(
-            charted.name,
-            pair.base.framework,
-            charted.labels[pair.base.id],
-            charted.labels[pair.other.id],
-            _slowest_first(_ratios(measured.get(pair.base.id, {}), measured.get(pair.other.id, {}))),
-            (pair.base.id, pair.other.id),
+            data.name,
+            one.framework,
+            data.labels[one.id],
+            data.labels[other.id],
+            _slowest_first(_ratios(measured.get(one.id, {}), measured.get(other.id, {}))),
+            (one.id, other.id),
         )
-        for pair in pairs(charted.targets, base, charted.cpu_bases)
+        for one, other in with_bases(data.targets, base, data.cpu_bases)
     ]
-    if charted.reference:
-        found += [published(charted.reference, framework) for framework in charted.frameworks]
+    if data.reference:
+        found += [published(data.reference, framework) for framework in data.frameworks]
     return found
 
 
 def published(reference: Reference, framework: str) -> TargetRatios:
-    """What the study measured of a framework: from the GPU to the TPU."""
+    """The study's measurements of a framework: from the GPU to the TPU."""
     latencies = {
-        (each.function, each.device): each.milliseconds
-        for each in reference.latencies
-        if each.framework == framework and each.milliseconds is not None
+        (latency.function, latency.device): latency.milliseconds
+        for latency in reference.latencies
+        if latency.framework == framework and latency.milliseconds is not None
     }
     names = dict.fromkeys(function for function, _ in latencies)
     both = [(name, latencies[name, BEFORE], latencies[name, AFTER]) for name in names]
-    known = [each for each in reference.targets if each.framework == framework]
+    known = [target for target in reference.targets if target.framework == framework]
     base, other = (next((spelled(t) for t in known if t.device == device), device) for device in (BEFORE, AFTER))
     return TargetRatios(
         reference.name,
@@ -129,22 +125,24 @@ Cases = dict[str, dict[str, float]]
 
 def _bases(targets: Sequence[Target], base: str | None) -> list[Target]:
     if base is not None:
-        return [each for each in targets if each.device == base]
-    gpus = [each for each in targets if each.device_class == "gpu"]
-    return gpus or [each for each in targets if each.device == "cpu"]
+        return [target for target in targets if target.device == base]
+    gpus = [target for target in targets if target.device_class == "gpu"]
+    return gpus or [target for target in targets if target.device == "cpu"]
 
 
 def _base_of(other: Target, bases: Sequence[Target]) -> Target | None:
     """None for the first base of all."""
-    same = [each for each in bases if each.version == other.version]
-    return next((each for each in (*same[:1], *bases[:1]) if each is not other), None)
+    same = [candidate for candidate in bases if candidate.version == other.version]
+    return next((candidate for candidate in (*same[:1], *bases[:1]) if candidate is not other), None)
 
 
 def _by_case(latencies: Sequence[CaseLatency], *, also_host_only: bool = False) -> dict[int, Cases]:
     found: dict[int, Cases] = {}
-    for each in latencies:
-        if also_host_only or not each.host_only:
-            found.setdefault(each.target_id, {}).setdefault(each.function, {})[each.case] = each.milliseconds
+    for latency in latencies:
+        if also_host_only or not latency.host_only:
+            found.setdefault(latency.target_id, {}).setdefault(latency.function, {})[latency.case] = (
+                latency.milliseconds
+            )
     return found
 
 
@@ -161,4 +159,4 @@ def _ratios(base: Cases, other: Cases) -> Iterator[FunctionRatio]:
 
 
 def _slowest_first(ratios: Iterator[FunctionRatio]) -> tuple[FunctionRatio, ...]:
-    return tuple(sorted(ratios, key=lambda each: (-each.value, each.function)))
+    return tuple(sorted(ratios, key=lambda ratio: (-ratio.value, ratio.function)))

@@ -1,4 +1,4 @@
-"""What a report is made of: targets, verdicts and latencies as flat rows, and the reference beside them. Pure."""
+"""The data of a report: targets, verdicts and latencies as flat rows, and the reference beside them. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CaseLatency:
 
 @dataclass(frozen=True)
 class PlacementCount:
-    """How many of a target's cases that passed really ran where."""
+    """The number of a target's passed cases with one placement."""
 
     target_id: int
     placement: str
@@ -95,7 +95,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Queries:
-    """Where the rows came from: SQL that runs as it stands."""
+    """The SQL that the rows came from; it runs as it stands."""
 
     verdicts: str
     latencies: str
@@ -126,13 +126,13 @@ class ReportData:
         everywhere: Sequence[Target | PublishedTarget] = self.targets or (
             self.reference.targets if self.reference else ()
         )
-        return tuple(sorted({each.framework for each in everywhere}))
+        return tuple(sorted({target.framework for target in everywhere}))
 
     @cached_property
     def by_target(self) -> dict[int, list[FunctionVerdict]]:
-        found: dict[int, list[FunctionVerdict]] = {each.id: [] for each in self.targets}
-        for each in self.verdicts:
-            found[each.target_id].append(each)
+        found: dict[int, list[FunctionVerdict]] = {target.id: [] for target in self.targets}
+        for verdict in self.verdicts:
+            found[verdict.target_id].append(verdict)
         return found
 
     @cached_property
@@ -148,7 +148,7 @@ class ReportData:
         )
 
     def published(self) -> tuple[PublishedTarget, ...]:
-        """Where the reference has figures from, of the frameworks at hand."""
+        """The targets of the reference, of the frameworks at hand."""
         if self.reference is None:
             return ()
-        return tuple(each for each in self.reference.targets if each.framework in self.frameworks)
+        return tuple(target for target in self.reference.targets if target.framework in self.frameworks)

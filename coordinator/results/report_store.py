@@ -1,10 +1,13 @@
-"""What reports read of the database. All SQL of reports."""
+"""The rows that reports are made of, read from the database. All SQL of reports."""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.reference.models import Reference
 from coordinator.results.report_data import (
     CaseLatency,
     Failure,
@@ -14,9 +17,13 @@ from coordinator.results.report_data import (
     Measure,
     PlacementCount,
     Queries,
+    ReportData,
 )
+from coordinator.targets import store as targets
 
-# Both are shown beside the tables made of them, so that anybody can ask the same: only views, no parameters.
+RowT = TypeVar("RowT")
+
+# These are shown beside the tables that are made of them, so that anybody can run them: only views, no parameters.
 _VERDICTS = """\
 SELECT target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement,
        failed, unknown_cause, not_counted_cause
@@ -56,34 +63,33 @@ _COLUMNS: dict[Measure, str] = {"steady": "steady_ms", "cold": "cold_ms", "paper
 
 
 def queries(campaign_id: int, measure: Measure) -> Queries:
-    return Queries(
-        verdicts=_VERDICTS.format(campaign=int(campaign_id)),
-        latencies=_LATENCIES.format(campaign=int(campaign_id), column=_COLUMNS[measure]),
-        placements=_PLACEMENTS.format(campaign=int(campaign_id)),
-        first_calls=_FIRST_CALLS.format(campaign=int(campaign_id)),
+    campaign, column = int(campaign_id), _COLUMNS[measure]
+    texts = (_VERDICTS, _LATENCIES, _PLACEMENTS, _FIRST_CALLS)
+    return Queries(*(query.format(campaign=campaign, column=column) for query in texts))
+
+
+async def read(
+    connection: AsyncConnection, campaign_id: int, measure: Measure, reference: Reference | None
+) -> ReportData:
+    """All rows of which a campaign's tables are made; ``reference`` is set beside them."""
+    sql = queries(campaign_id, measure)
+    bases = await connection.execute(_BASES, {"campaign": campaign_id})
+    return ReportData(
+        name=f"campaign {campaign_id}",
+        targets=tuple(await targets.of_campaign(connection, campaign_id)),
+        verdicts=await _rows(connection, FunctionVerdict, sql.verdicts),
+        latencies=await _rows(connection, CaseLatency, sql.latencies),
+        measure=measure,
+        reference=reference,
+        queries=sql,
+        placements=await _rows(connection, PlacementCount, sql.placements),
+        first_calls=await _rows(connection, FirstCall, sql.first_calls),
+        cpu_bases={row.target_id: row.cpu_target_id for row in bases},
     )
 
 
-async def cpu_bases(connection: AsyncConnection, campaign_id: int) -> dict[int, int]:
-    """By target: the CPU target that its latencies are set against."""
-    rows = await connection.execute(_BASES, {"campaign": campaign_id})
-    return {row.target_id: row.cpu_target_id for row in rows}
-
-
-async def verdicts(connection: AsyncConnection, asked: Queries) -> list[FunctionVerdict]:
-    return [FunctionVerdict(*row) for row in await connection.execute(text(asked.verdicts))]
-
-
-async def latencies(connection: AsyncConnection, asked: Queries) -> list[CaseLatency]:
-    return [CaseLatency(*row) for row in await connection.execute(text(asked.latencies))]
-
-
-async def placements(connection: AsyncConnection, asked: Queries) -> list[PlacementCount]:
-    return [PlacementCount(*row) for row in await connection.execute(text(asked.placements))]
-
-
-async def first_calls(connection: AsyncConnection, asked: Queries) -> list[FirstCall]:
-    return [FirstCall(*row) for row in await connection.execute(text(asked.first_calls))]
+async def _rows(connection: AsyncConnection, row_type: type[RowT], sql: str, **values: int) -> tuple[RowT, ...]:
+    return tuple(row_type(*row) for row in await connection.execute(text(sql), values))
 
 
 _FAILURES = """
@@ -98,10 +104,9 @@ SELECT DISTINCT ON (o.target_id, c.function)
 """
 
 
-async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> list[Failure]:
+async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> tuple[Failure, ...]:
     """Of each function and target that failed, the first case to run again; at most ``most``."""
-    rows = await connection.execute(text(_FAILURES), {"campaign": campaign_id, "most": most})
-    return [Failure(*row) for row in rows]
+    return await _rows(connection, Failure, _FAILURES, campaign=campaign_id, most=most)
 
 
 _FINGERPRINTS = """
@@ -113,7 +118,6 @@ SELECT n.target_id, n.outcomes, f.id, f.body
 """
 
 
-async def fingerprints(connection: AsyncConnection, campaign_id: int) -> list[Fingerprint]:
-    """What produced the campaign's outcomes, by target."""
-    rows = await connection.execute(text(_FINGERPRINTS), {"campaign": campaign_id})
-    return [Fingerprint(*row) for row in rows]
+async def fingerprints(connection: AsyncConnection, campaign_id: int) -> tuple[Fingerprint, ...]:
+    """The machines and installations that produced the campaign's outcomes, by target."""
+    return await _rows(connection, Fingerprint, _FINGERPRINTS, campaign=campaign_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -45,7 +46,7 @@ SHARE = 0.05
 
 @dataclass(frozen=True)
 class MatrixQuery:
-    """Which part of a matrix is asked for."""
+    """The part of a matrix that a reader wants."""
 
     query: str = ""
     verdict: WhichVerdict = "anywhere"
@@ -55,19 +56,19 @@ class MatrixQuery:
     limit: int | None = None
 
 
-async def page(engine: AsyncEngine, campaign_id: int, asked: MatrixQuery) -> MatrixPage:
+async def page(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> MatrixPage:
     """Raises ``QueryError`` for a query that cannot be read, or names no target of the campaign."""
-    query = parse(asked.query)
+    query = parse(wanted.query)
     campaign = await campaigns.detail(engine, campaign_id)
     freshness = await refreshed(engine, campaign_id)
     whole = await targets(engine, campaign_id)
-    chosen = [target for target in whole if asked.device in (None, target.device)]
-    check_targets(query, chosen, asked.query)
+    chosen = [target for target in whole if wanted.device in (None, target.device)]
+    check_targets(query, chosen, wanted.query)
     async with engine.connect() as connection:
         found, functions = await store.keys(
-            connection, campaign_id, query, chosen, asked.verdict, of_all=len(chosen) == len(whole)
+            connection, campaign_id, query, chosen, wanted.verdict, of_all=len(chosen) == len(whole)
         )
-        shown = found[asked.offset :] if asked.limit is None else found[asked.offset : asked.offset + asked.limit]
+        shown = found[wanted.offset :] if wanted.limit is None else found[wanted.offset : wanted.offset + wanted.limit]
         cells = await store.cells(connection, campaign_id, shown)
     ids = {target.id for target in chosen}
     return MatrixPage(
@@ -75,26 +76,26 @@ async def page(engine: AsyncEngine, campaign_id: int, asked: MatrixQuery) -> Mat
         name=campaign.name,
         suite=campaign.suite,
         state=campaign.state,
-        verdict=asked.verdict,
-        query=asked.query,
+        verdict=wanted.verdict,
+        query=wanted.query,
         freshness=freshness,
         targets=chosen,
         modules=modules(found),
         found=len(found),
         functions=functions,
-        offset=asked.offset,
+        offset=wanted.offset,
         rows=rows(shown, [cell for cell in cells if cell.target_id in ids]),
     )
 
 
-async def pages(engine: AsyncEngine, campaign_id: int, asked: MatrixQuery) -> AsyncIterator[MatrixPage]:
+async def pages(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> AsyncIterator[MatrixPage]:
     """All rows that the query finds, some at a time."""
-    asked = replace(asked, offset=0, limit=AT_ONCE_ROWS)
+    wanted = replace(wanted, offset=0, limit=AT_ONCE_ROWS)
     while True:
-        found = await page(engine, campaign_id, asked)
+        found = await page(engine, campaign_id, wanted)
         yield found
-        asked = replace(asked, offset=asked.offset + AT_ONCE_ROWS)
-        if asked.offset >= found.found:
+        wanted = replace(wanted, offset=wanted.offset + AT_ONCE_ROWS)
+        if wanted.offset >= found.found:
             return
 
 
@@ -104,7 +105,7 @@ async def targets(engine: AsyncEngine, campaign_id: int) -> list[Target]:
 
 
 async def refreshed(engine: AsyncEngine, campaign_id: int) -> Freshness:
-    """How fresh the matrix is; a small campaign's is first brought up to date."""
+    """The freshness of the matrix; that of a small campaign is first brought up to date."""
     async with engine.connect() as connection:
         found = await store.now(connection, campaign_id)
     if found is not None and not found.current and found.done <= SMALL:
@@ -183,7 +184,7 @@ async def _refresh(engine: AsyncEngine, campaign_id: int, *, wait: bool) -> None
     async with engine.begin() as connection:
         if await store.lock_exclusively(connection, campaign_id, wait=wait):
             found = await store.now(connection, campaign_id)
-            # The one that held the lock may have done it.
+            # Another coordinator may have refreshed it while it held the lock.
             if found is not None and not found.current:
                 await store.refresh(connection, campaign_id, anew=not found.as_defined)
 
@@ -199,16 +200,12 @@ def modules(found: Sequence[FunctionKey]) -> list[Module]:
 
 
 def rows(shown: Sequence[FunctionKey], cells: Sequence[Cell]) -> list[MatrixRow]:
-    by_row: dict[tuple[str, str], dict[int, Cell]] = {}
+    by_row: dict[tuple[str, str], dict[int, Cell]] = defaultdict(dict)
     for cell in cells:
-        by_row.setdefault((cell.framework, cell.function), {})[cell.target_id] = cell
-    return [
-        MatrixRow.model_construct(
-            framework=key.framework,
-            module=key.module,
-            function=key.function,
-            host_only=any(cell.host_only for cell in by_row.get((key.framework, key.function), {}).values()),
-            cells=by_row.get((key.framework, key.function), {}),
-        )
-        for key in shown
-    ]
+        by_row[cell.framework, cell.function][cell.target_id] = cell
+    found = []
+    for key in shown:
+        of_key = by_row[key.framework, key.function]
+        host_only = any(cell.host_only for cell in of_key.values())
+        found.append(MatrixRow.model_construct(**key._asdict(), host_only=host_only, cells=of_key))
+    return found

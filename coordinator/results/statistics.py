@@ -91,9 +91,9 @@ def geometric_mean(ratios: Sequence[float]) -> Estimate:
 
 def geometric_means(sets: Sequence[Sequence[float]]) -> list[Estimate]:
     """The ``geometric_mean`` of each set, in a fraction of the time when they are many and small."""
-    logarithms = [[math.log(ratio) for ratio in each] for each in sets]
+    logarithms = [[math.log(ratio) for ratio in ratios] for ratios in sets]
     intervals = _intervals_of_means(logarithms)
-    return [_exponential(each, interval) for each, interval in zip(logarithms, intervals, strict=True)]
+    return [_exponential(values, interval) for values, interval in zip(logarithms, intervals, strict=True)]
 
 
 def _exponential(logarithms: Sequence[float], interval: tuple[float, float] | None) -> Estimate:
@@ -103,23 +103,14 @@ def _exponential(logarithms: Sequence[float], interval: tuple[float, float] | No
     return Estimate(math.exp(statistics.fmean(logarithms)), bounds, len(logarithms))
 
 
-def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which ``share`` of them lie, between two of them by a straight line."""
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-
 def deciles(values: Sequence[float]) -> tuple[float, ...]:
-    """The nine values that cut them into ten parts of the same size."""
-    return tuple(quantile(values, tenths / 10) for tenths in range(1, 10))
+    """The nine values that cut them into ten parts of the same size; of one value, that."""
+    return tuple(statistics.quantiles(values, n=10, method="inclusive") if len(values) > 1 else [*values] * 9)
 
 
 @dataclass(frozen=True)
 class Density:
-    """How thickly values lie along a logarithmic axis: ``heights`` per decade at ``places``, over ``n`` values."""
+    """The density of values along a logarithmic axis: ``heights`` per decade at ``places``, over ``n`` values."""
 
     places: tuple[float, ...]
     heights: tuple[float, ...]
@@ -143,13 +134,14 @@ def density(values: Sequence[float], places: Sequence[float]) -> Density | None:
     width = spread * len(values) ** -0.2
     distance = (np.log10(np.asarray(places, dtype=float))[:, None] - logarithms[None, :]) / width
     heights = np.exp(-0.5 * distance**2).sum(axis=1) / (len(values) * width * math.sqrt(2 * math.pi))
-    return Density(tuple(places), tuple(float(each) for each in heights), len(values))
+    return Density(tuple(places), tuple(float(height) for height in heights), len(values))
 
 
 def logarithmic(low: float, high: float, points: int) -> tuple[float, ...]:
     """Places from low to high, each the same number of times the one before."""
-    step = (math.log(high) - math.log(low)) / (points - 1)
-    return tuple(math.exp(math.log(low) + step * each) for each in range(points))
+    import numpy as np
+
+    return tuple(np.geomspace(low, high, points).tolist())
 
 
 def _intervals_of_means(sets: Sequence[Sequence[float]]) -> list[tuple[float, float] | None]:
@@ -160,9 +152,9 @@ def _intervals_of_means(sets: Sequence[Sequence[float]]) -> list[tuple[float, fl
     found: list[tuple[float, float] | None] = [None] * len(sets)
     for size, places in by_size.items():
         if FEWEST <= size <= KEPT_UP_TO:
-            intervals: Iterable[tuple[float, float] | None] = _intervals_of_one_size([sets[each] for each in places])
+            intervals: Iterable[tuple[float, float] | None] = _intervals_of_one_size([sets[place] for place in places])
         else:
-            intervals = (_bootstrap(sets[each], "mean") for each in places)
+            intervals = (_bootstrap(sets[place], "mean") for place in places)
         for place, interval in zip(places, intervals, strict=True):
             found[place] = interval
     return found
@@ -194,7 +186,7 @@ def _bootstrap(values: Sequence[float], figure: Literal["median", "mean"]) -> tu
 
 
 def _resamples(n: int) -> Iterable[NDArray[Any]]:
-    """Which values each resample draws: rows of n, in blocks that fit in memory."""
+    """The values that each resample draws: rows of n, in blocks that fit in memory."""
     return (_kept(n),) if n <= KEPT_UP_TO else _drawn(n)
 
 

@@ -80,7 +80,7 @@ ON CONFLICT (campaign_id) DO UPDATE
 """
 
 DEFINITION = hashlib.sha256("\n".join((_REFRESH, *(view.query for view in VIEWS))).encode()).hexdigest()[:16]
-"""What the kept figures are defined by: this statement and the views. Whatever was kept by another is made anew."""
+"""The version of the definition of kept figures: this statement and the views. A matrix of another is made anew."""
 
 _NOW = """
 SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0) AS kept, m.made_at,
@@ -96,7 +96,7 @@ SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0
 
 
 async def now(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
-    """How far the campaign is, and how far its matrix."""
+    """The progress of the campaign, and of its matrix."""
     found = await connection.execute(
         text(f"{_NOW} WHERE n.campaign_id = :campaign"), {"campaign": campaign_id, "definition": DEFINITION}
     )
@@ -219,7 +219,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
 
 
 def _condition(query: Query, targets: Sequence[Target], which: WhichVerdict) -> tuple[str, dict[str, Any]]:
-    """What must hold of a row, and the values in it."""
+    """The condition that finds the rows, and the values in it."""
     conditions = ["true"]
     values: dict[str, Any] = {}
     for number, term in enumerate(query):

@@ -36,48 +36,50 @@ class Summary(BaseModel):
 
 
 def summary(
-    campaign: CampaignDetail, charted: ReportData, comparisons: Sequence[TargetRatios], tolerable: float
+    campaign: CampaignDetail, data: ReportData, comparisons: Sequence[TargetRatios], tolerable: float
 ) -> tuple[Section, ...]:
     """The campaign as a whole, then each target."""
     targets = [
-        Section(heading=charted.labels[target.id], sentences=tuple(_of_target(charted, target, comparisons, tolerable)))
-        for target in charted.targets
+        Section(heading=data.labels[target.id], sentences=tuple(_of_target(data, target, comparisons, tolerable)))
+        for target in data.targets
     ]
-    whole = Section(heading=campaign.name or f"Campaign {campaign.id}", sentences=tuple(_of_all(campaign, charted)))
+    whole = Section(heading=campaign.name or f"Campaign {campaign.id}", sentences=tuple(_of_all(campaign, data)))
     return (whole, *targets)
 
 
-def _of_all(campaign: CampaignDetail, charted: ReportData) -> list[str]:
-    functions = len({each.function for each in charted.verdicts})
+def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
+    functions = len({verdict.function for verdict in data.verdicts})
     counters = campaign.counters
-    said = [
-        f"This campaign charted {plural(functions, 'function')} of {listed(charted.frameworks) or 'no framework'} on "
-        f"{plural(len(charted.targets), 'target')}: {plural(counters.total, 'job')}, "
+    sentences = [
+        f"This campaign charted {plural(functions, 'function')} of {listed(data.frameworks) or 'no framework'} on "
+        f"{plural(len(data.targets), 'target')}: {plural(counters.total, 'job')}, "
         f"each case run {_times(campaign.runs)} on each target."
     ]
     if campaign.state == "running":
-        said.append(f"It still runs: {counters.done:,} of {counters.total:,} jobs are done, and figures will change.")
+        sentences.append(
+            f"It still runs: {counters.done:,} of {counters.total:,} jobs are done, and figures will change."
+        )
     if campaign.state == "cancelled":
-        said.append(f"It was cancelled: {plural(counters.cancelled, 'job')} never ran.")
-    if not charted.verdicts:
-        said.append("No job has an outcome yet, so there is nothing to say of any function.")
+        sentences.append(f"It was cancelled: {plural(counters.cancelled, 'job')} never ran.")
+    if not data.verdicts:
+        sentences.append("No job has an outcome yet, so there is nothing to say of any function.")
     elif not counters.passed:
-        said.append(_none_passed(counters.failed, counters.skipped, counters.incomplete))
+        sentences.append(_none_passed(counters.failed, counters.skipped, counters.incomplete))
     if counters.passed and counters.incomplete:
-        said.append(
+        sentences.append(
             f"{plural(counters.incomplete, 'job')} stayed incomplete, for lack of a package or of a runner: these say "
             "nothing of a device, and are in no rate."
         )
-    if len(charted.targets) == 1:
-        said.append("There is one target only, so nothing can be said of moving from one device to another.")
-    return said
+    if len(data.targets) == 1:
+        sentences.append("There is one target only, so nothing can be said of moving from one device to another.")
+    return sentences
 
 
-def _of_target(charted: ReportData, target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
+def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
     where = f"Hardware: {target.hardware}."
-    verdicts = charted.by_target[target.id]
-    notes = [f"{_capital(each)}." for each in target.sentences]
-    counted = [each for each in verdicts if each.verdict != "unknown"]
+    verdicts = data.by_target[target.id]
+    notes = [f"{_capital(sentence)}." for sentence in target.sentences]
+    counted = [verdict for verdict in verdicts if verdict.verdict != "unknown"]
     if not counted:
         nothing = "No function has a case that passed or failed here, so nothing is known of what ports."
         return [where, *notes, nothing, *_unknown(verdicts)]
@@ -93,10 +95,10 @@ def _of_target(charted: ReportData, target: Target, comparisons: Sequence[Target
 
 
 def _ports(counted: Sequence[FunctionVerdict]) -> str:
-    words = Counter(each.verdict for each in counted)
+    words = Counter(verdict.verdict for verdict in counted)
     rate = Rate(words["success"], len(counted))
     assert rate.interval is not None
-    low, high = (100 * each for each in rate.interval)
+    low, high = (100 * bound for bound in rate.interval)
     line = (
         f"{words['success']:,} of {plural(len(counted), 'function')} port without a failure "
         f"({percent(rate.share or 0)}, interval {low:.0f} to {high:.0f} %)"
@@ -106,27 +108,27 @@ def _ports(counted: Sequence[FunctionVerdict]) -> str:
 
 
 def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    known = [each for each in verdicts if each.verdict_on_device not in (None, "unknown")]
-    fallen = [each.function for each in known if each.fell_back]
-    unproven = [each for each in verdicts if each.unknown_placement]
-    own = sum(each.verdict_on_device == "success" for each in known)
-    said = []
+    known = [verdict for verdict in verdicts if verdict.verdict_on_device not in (None, "unknown")]
+    fallen = [verdict.function for verdict in known if verdict.fell_back]
+    unproven = [verdict for verdict in verdicts if verdict.unknown_placement]
+    own = sum(verdict.verdict_on_device == "success" for verdict in known)
+    sentences = []
     if fallen:
-        said.append(
+        sentences.append(
             f"On the device itself {own:,} of {len(known):,} do: the others that passed silently fell back to the "
             f"host, such as {_names(fallen)}."
         )
     elif unproven:
-        said.append(f"On the device itself {own:,} of {len(known):,} are known to.")
+        sentences.append(f"On the device itself {own:,} of {len(known):,} are known to.")
     elif known:
-        said.append("Nothing that passed is known to have fallen back to the host.")
+        sentences.append("Nothing that passed is known to have fallen back to the host.")
     if unproven:
-        cases = sum(each.unknown_placement or 0 for each in unproven)
-        said.append(
+        cases = sum(verdict.unknown_placement or 0 for verdict in unproven)
+        sentences.append(
             f"Where it ran is unknown of {plural(cases, 'case')} that passed, such as of "
-            f"{_names([each.function for each in unproven])}: in no count on the device."
+            f"{_names([verdict.function for verdict in unproven])}: in no count on the device."
         )
-    return said
+    return sentences
 
 
 def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:
@@ -148,7 +150,7 @@ def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     causes = Counter(verdict.not_counted_cause or "unknown" for verdict in unknown)
     return [
         f"{plural(len(unknown), 'function')} {'is' if len(unknown) == 1 else 'are'} unknown: every case was "
-        f"skipped or incomplete ({_most_frequent(causes)}), such as of {_names([each.function for each in unknown])}."
+        f"skipped or incomplete ({_most_frequent(causes)}), such as of {_names([row.function for row in unknown])}."
     ]
 
 
@@ -177,7 +179,7 @@ def _slow(target: Target, comparisons: Sequence[TargetRatios], tolerable: float)
         )
         slow = [function for function in ratios if function.value > tolerable]
         if slow:
-            named = listed([f"{each.function} ({significant(each.value)} times)" for each in slow[:NAMED]])
+            named = listed([f"{function.function} ({significant(function.value)} times)" for function in slow[:NAMED]])
             sentences.append(
                 f"{len(slow):,} of {len(ratios):,} run intolerably slow, more than {tolerable:g} times as long: "
                 f"such as {named}."
@@ -189,9 +191,9 @@ def _slow(target: Target, comparisons: Sequence[TargetRatios], tolerable: float)
 
 def _none_passed(failed: int, skipped: int, incomplete: int) -> str:
     parts = [(failed, "failed"), (skipped, "skipped"), (incomplete, "incomplete")]
-    told = listed([f"{count:,} {word}" for count, word in parts if count]) or "none done"
+    counts = listed([f"{count:,} {word}" for count, word in parts if count]) or "none done"
     return (
-        f"No job passed: {told}. Where everything fails, suspect the installation before the device: run one of the "
+        f"No job passed: {counts}. Where everything fails, suspect the installation before the device: run one of the "
         "commands below by hand."
     )
 

@@ -108,6 +108,10 @@ def test_a_person_s_word_wins_until_it_is_taken_back(
     assert told == "hazards@1.0/cpu  hazards.add/wrong: environment, incomplete, for 2 runs\n"
     assert causes(coordinator, campaign)["hazards.add/wrong"] == ("incomplete", "environment", "overridden")
     assert counted(coordinator, campaign) == (6, 2, 2)
+    job = next(row["job_id"] for row in coordinator.outcomes(campaign) if row["case"] == WRONG["case"])
+    page = f"{coordinator.url}/campaigns/{campaign}/outcomes/{job}?as=json"
+    was = coordinator.http.get(page).json()["was"]
+    assert (was["verdict"], was["cause"], was["rule"]) == before[WRONG["case"]]
 
     as_older_rules_had_it(coordinator, campaign)
     assert "2 outcomes left as a person named them" in portolan.ask("reclassify", str(campaign))

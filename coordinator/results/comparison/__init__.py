@@ -1,1 +1,1 @@
-"""What differs between two campaigns, or two targets: verdicts and latencies, function by function."""
+"""The comparison of two campaigns, or two targets: verdicts and latencies, function by function."""

@@ -1,4 +1,4 @@
-"""Has a function's latency changed between two campaigns? A decision per function. Pure.
+"""The change of a function's latency between two campaigns: a decision per function. Pure.
 
 A run is a process, and processes differ by more than the samples within one: so a run counts as
 one measurement. Its level is the median over the function's cases of how each compares with that
@@ -32,7 +32,7 @@ class Measurement(NamedTuple):
 
 
 class UsualVariance(NamedTuple):
-    """How much a function's runs usually vary, and how many degrees of freedom that is worth."""
+    """The usual variance of a function's runs, and the degrees of freedom that it is worth."""
 
     variance: float
     freedom: int
@@ -46,7 +46,7 @@ FEWEST_FUNCTIONS = 10
 
 @dataclass(frozen=True)
 class LatencyChange:
-    """How many times slower B is than A, and its interval; None where nothing can be said."""
+    """The ratio of B to A and its interval, over 1 where B is slower; None where nothing can be said."""
 
     function: str
     change: Speed
@@ -74,7 +74,7 @@ def compare_latencies(
 
 
 def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, float]:
-    """What the study's rule says of the same functions: the means of all runs, one over the other."""
+    """The ratios by the study's rule: the mean of all runs after over that of all runs before."""
     old, new = _by_function(before), _by_function(after)
     return {
         name: statistics.fmean(_all(new[name])) / statistics.fmean(_all(old[name])) for name in old.keys() & new.keys()

@@ -1,4 +1,4 @@
-"""What a comparison looks like over REST."""
+"""The models of a comparison over REST."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two campaigns against each other, or two targets: what fails on one and passes on the other, what got slower."""
+"""The comparison of two campaigns, or two targets: regressions, fixes and changes of latency."""
 
 from __future__ import annotations
 
@@ -86,14 +86,7 @@ async def latencies(engine: AsyncEngine, found: Pairing, pair: Pair) -> LatencyC
 
 async def _side(engine: AsyncEngine, selector: SideSelector) -> Side:
     campaign = await campaigns.detail(engine, selector.campaign)
-    return Side(
-        campaign=campaign.id,
-        name=campaign.name,
-        suite=campaign.suite,
-        state=campaign.state,
-        timing=campaign.timing,
-        selector=selector.selector,
-    )
+    return Side.model_validate({**dict(campaign), "campaign": campaign.id, "selector": selector.selector})
 
 
 def _notes(one: Target, other: Target) -> list[str]:

@@ -1,4 +1,4 @@
-"""What comparisons read of the database beside the matrix."""
+"""The latencies that comparisons read of the database beside the matrix."""
 
 from __future__ import annotations
 

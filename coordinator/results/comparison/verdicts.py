@@ -64,7 +64,7 @@ def counts(changes: Sequence[VerdictChange]) -> Counts:
 
 
 def _at_most(verdict: SideVerdict, of: int) -> int:
-    """How many of the cases might have passed."""
+    """The number of cases that might have passed."""
     return verdict.passed + verdict.flaky + (of - verdict.total)
 
 

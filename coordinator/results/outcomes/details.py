@@ -12,11 +12,9 @@ from coordinator.campaigns import service as campaigns
 from coordinator.errors import NotFoundError
 from coordinator.results.outcomes import store
 from coordinator.results.outcomes.models import (
-    Attempt,
     CaseDetail,
     FunctionDetail,
     FunctionOnTarget,
-    OtherRun,
     OutcomeDetail,
     RunDetail,
 )
@@ -24,11 +22,7 @@ from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.statistics import middle
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
-from coordinator.targets.selectors import spelled
 from protocol.outcomes import Evidence
-
-OWN = ("evidence", "proof", "samples_ms", "calls_per_sample", "log_tail", "fingerprint_id", "host_only_because", "tags")
-"""Of what the store gives, what is no column of ``outcome_rows``; with these: ``was_…``."""
 
 
 async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> OutcomeDetail:
@@ -36,27 +30,25 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
         row = await store.one(connection, campaign_id, job_id)
         if row is None:
             raise _no_outcome(campaign_id, job_id)
+        columns = await store.columns(connection)
         attempts = await store.attempts(connection, job_id)
         runs = await store.other_runs(connection, job_id)
         targets = {target.id: target for target in await targets_store.of_campaign(connection, campaign_id)}
     target = targets[row["target_id"]]
-    columns = {name: value for name, value in row.items() if name not in (*OWN, *store.INTERNAL, *_WAS, *_PLANNED)}
-    columns["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
-    return OutcomeDetail(
-        row=columns,
-        target=spelled(target),
-        sentences=list(target.sentences),
-        evidence=None if row["evidence"] is None else _evidence(row["evidence"]),
-        samples_ms=row["samples_ms"] or [],
-        calls_per_sample=row["calls_per_sample"],
-        log=row["log_tail"] or "",
-        host_only_because=row["host_only_because"],
-        timing=row["timing"],
-        timeout_s=row["timeout_s"],
-        fingerprint_id=row["fingerprint_id"],
-        was={name.removeprefix("was_"): row[name] for name in _WAS} if row["overridden_by"] is not None else None,
-        attempts=[Attempt.model_validate(each._mapping) for each in attempts],
-        runs=[OtherRun.model_validate(each._mapping) for each in runs],
+    row["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
+    return OutcomeDetail.model_validate(
+        {
+            **row,
+            "row": {name: row[name] for name in columns},
+            "target": target.target,
+            "sentences": target.sentences,
+            "evidence": None if row["evidence"] is None else _evidence(row["evidence"]),
+            "samples_ms": row["samples_ms"] or [],
+            "log": row["log_tail"] or "",
+            "was": {name: row[f"was_{name}"] for name in _WAS} if row["overridden_by"] is not None else None,
+            "attempts": [attempt._mapping for attempt in attempts],
+            "runs": [run._mapping for run in runs],
+        }
     )
 
 
@@ -85,9 +77,9 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
         framework=framework,
         function=name,
         targets=[
-            _on_target(each, [row for row in rows if row.target_id == each.id], bodies)
-            for each in targets
-            if each.framework == framework
+            _on_target(target, [row for row in rows if row.target_id == target.id], bodies)
+            for target in targets
+            if target.framework == framework
         ],
     )
 
@@ -97,8 +89,7 @@ def _evidence(stored: dict[str, Any]) -> Evidence:
     return Evidence.model_construct(**{name: stored[name] for name in Evidence.model_fields if name in stored})
 
 
-_WAS = ("was_verdict", "was_cause", "was_rule")
-_PLANNED = ("notes", "timing", "timeout_s")
+_WAS = ("verdict", "cause", "rule")
 
 
 def _on_target(target: Target, rows: Sequence[Row[Any]], bodies: dict[str, dict[str, Any]]) -> FunctionOnTarget:
@@ -106,13 +97,8 @@ def _on_target(target: Target, rows: Sequence[Row[Any]], bodies: dict[str, dict[
     for row in rows:
         by_case.setdefault(row.case, []).append(row)
     return FunctionOnTarget(
+        **target.model_dump(include=set(FunctionOnTarget.model_fields)),
         target_id=target.id,
-        target=spelled(target),
-        hardware=target.hardware,
-        environment=target.environment,
-        suite_revision=target.suite_revision,
-        simulated=target.simulated,
-        sentences=list(target.sentences),
         cases=[_case(target, name, runs, bodies) for name, runs in by_case.items()],
         fingerprints={row.fingerprint_id: bodies[row.fingerprint_id] for row in rows if row.fingerprint_id in bodies},
     )
@@ -132,17 +118,14 @@ def _case(target: Target, name: str, rows: Sequence[Row[Any]], bodies: dict[str,
                 repeat=repeat_command(target.framework, target.device, name, row.run, bodies.get(row.fingerprint_id)),
                 samples_ms=row.samples_ms or [],
                 fallbacks=row.fallbacks or {},
-                **{column: getattr(row, column) for column in _SAME},
+                **{name: value for name, value in row._mapping.items() if name in _OF_RUN},
             )
             for row in rows
         ],
     )
 
 
-_SAME = (
-    "job_id", "run", "verdict", "ending", "cause", "rule", "overridden_by", "placement", "cold_ms", "steady_ms",
-    "iqr_ms", "duration_s", "said",
-)  # fmt: skip
+_OF_RUN = RunDetail.model_fields.keys() - {"repeat", "samples_ms", "fallbacks"}
 
 
 def _no_outcome(campaign_id: int, job_id: int) -> NotFoundError:

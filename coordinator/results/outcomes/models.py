@@ -50,7 +50,7 @@ class OutcomeDetail(BaseModel):
     """As in `outcome_rows`, with the command that repeats it."""
     target: str
     sentences: list[str]
-    """What must stand beside any figure of its target."""
+    """Sentences that must stand beside any figure of its target."""
     evidence: Evidence | None
     samples_ms: list[float]
     calls_per_sample: int | None
@@ -61,7 +61,7 @@ class OutcomeDetail(BaseModel):
     timeout_s: float
     fingerprint_id: str | None
     was: dict[str, str | None] | None
-    """What the rules had said, if a person said otherwise."""
+    """The verdict, cause and rule before a person overrode them; null if nobody did."""
     attempts: list[Attempt]
     runs: list[OtherRun]
 

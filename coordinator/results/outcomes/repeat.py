@@ -1,4 +1,4 @@
-"""How a person runs one case once more: the command that the case's runner says, filled in. Pure."""
+"""The command by which a person runs one case once more, as its runner words it. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LATER_RUNS_ONLY = re.compile(r"\[([^\[\]]*)\]")
 
 
 def repeat_command(framework: str, device: str, case: str, run: int, fingerprint: Mapping[str, Any] | None) -> str:
-    """What to type where the runner is installed, or a sentence if its fingerprint does not tell."""
+    """The command to type where the runner is installed, or a sentence if its fingerprint has none."""
     body = fingerprint or {}
     template = body.get("repeat")
     if template is None and framework in KNOWN and (fingerprint is None or body.get("python")):

@@ -127,17 +127,19 @@ async def other_runs(connection: AsyncConnection, job_id: int) -> Sequence[Row[A
 
 
 # By way of the jobs, whose key finds them: outcomes have no index of cases.
-_OF_FUNCTION = text("""
+_JOBS_OF_FUNCTION = """
+  FROM campaign_targets ct
+  JOIN suites s ON s.id = ct.suite_id AND s.framework = :framework
+  JOIN cases c ON c.suite_id = ct.suite_id AND c.function = :function
+  JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
+"""
+_OF_FUNCTION = text(f"""
 SELECT o.job_id, o.target_id, c.name AS "case", c.position, c.host_only, o.run, o.verdict, o.ending, o.cause, o.rule,
        o.placement, o.proof -> 'fallbacks' AS fallbacks, o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
        o.fingerprint_id, left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal',
                                        o.evidence ->> 'reason'), 2000) AS said,
        v.author AS overridden_by
-  FROM campaign_targets ct
-  JOIN suites s ON s.id = ct.suite_id AND s.framework = :framework
-  JOIN cases c ON c.suite_id = ct.suite_id AND c.function = :function
-  JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
-  JOIN outcomes o ON o.job_id = j.id
+{_JOBS_OF_FUNCTION}  JOIN outcomes o ON o.job_id = j.id
   LEFT JOIN overrides v ON v.job_id = o.job_id
  WHERE ct.campaign_id = :campaign
  ORDER BY c.position, c.id, o.run
@@ -154,17 +156,9 @@ async def of_function(
 
 async def planned(connection: AsyncConnection, campaign_id: int, framework: str, function: str) -> bool:
     """Whether the campaign has jobs of the function at all."""
-    found = await connection.execute(
-        text("""
-        SELECT EXISTS (
-            SELECT FROM campaign_targets ct
-              JOIN suites s ON s.id = ct.suite_id AND s.framework = :framework
-              JOIN cases c ON c.suite_id = ct.suite_id AND c.function = :function
-              JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
-             WHERE ct.campaign_id = :campaign)
-        """),
-        {"campaign": campaign_id, "framework": framework, "function": function},
-    )
+    values = {"campaign": campaign_id, "framework": framework, "function": function}
+    query = f"SELECT EXISTS (SELECT {_JOBS_OF_FUNCTION} WHERE ct.campaign_id = :campaign)"
+    found = await connection.execute(text(query), values)
     return bool(found.scalar_one())
 
 

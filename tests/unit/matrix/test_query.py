@@ -16,11 +16,11 @@ from coordinator.results.query import (
     NameTerm,
     Query,
     RatioTerm,
+    Term,
     VerdictTerm,
     check_targets,
     named,
     parse,
-    written,
 )
 from coordinator.targets.selectors import Selector, TargetName
 from protocol.enums import Cause
@@ -54,6 +54,35 @@ slower = st.builds(
     RatioTerm, selectors, st.floats(1e-6, 1e6, allow_nan=False, exclude_min=True), st.booleans(), st.booleans()
 )
 queries = st.lists(names | verdicts | causes | counted | slower, max_size=8).map(tuple)
+
+
+def written(query: Query) -> str:
+    return " ".join(map(_written, query))
+
+
+def _written(term: Term) -> str:
+    minus = "-" if term.excluded else ""
+    match term:
+        case NameTerm(glob, of):
+            return f"{minus}{of}:{glob}"
+        case VerdictTerm(target, (word,)):
+            return f"{minus}{word if word != 'success' else 'passes'}:{_spelled(target)}"
+        case VerdictTerm(target):
+            return f"{minus}fails:{_spelled(target)}"
+        case CauseTerm(target, word):
+            return f"{minus}cause:{_spelled(target) + '=' if target else ''}{word}"
+        case CountTerm(target, column):
+            key = {"fell_back": "falls-back", "unknown_placement": "unproven", "flaky": "flaky"}[column]
+            return f"{minus}{key}:{_spelled(target)}"
+        case RatioTerm(target, than, over):
+            return f"{minus}slower:{_spelled(target)}{'>' if over else '<'}{than!r}"
+
+
+def _spelled(target: Selector | None) -> str:
+    if target is None:
+        return ""
+    version = "" if target.version is None else f"@{target.version}"
+    return f"{target.framework}{version}/{target.device}"
 
 
 @settings(deadline=None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from coordinator.reference import reader
 from coordinator.reports import latencies
 from coordinator.reports.table import Missing
-from coordinator.results.ratios import comparisons, pairs
+from coordinator.results.ratios import comparisons, with_bases
 from coordinator.results.statistics import Estimate, Rate
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
@@ -63,33 +63,33 @@ def test_there_and_back_the_ratios_are_inverse(times: list[tuple[float, float]])
 
 class TestWhatIsSetAgainstWhat:
     def test_everything_against_the_gpu_if_there_is_one_else_against_the_cpu(self) -> None:
-        assert [(each.base.device, each.other.device) for each in pairs([CPU, CUDA, XLA])] == [
+        assert [(base.device, other.device) for base, other in with_bases([CPU, CUDA, XLA])] == [
             ("cuda", "cpu"),
             ("cuda", "xla"),
         ]
-        assert [(each.base.device, each.other.device) for each in pairs([XLA, CPU])] == [("cpu", "xla")]
+        assert [(base.device, other.device) for base, other in with_bases([XLA, CPU])] == [("cpu", "xla")]
 
     def test_against_the_device_that_was_asked_for(self) -> None:
-        assert [(each.base.device, each.other.device) for each in pairs([CPU, CUDA, XLA], "xla")] == [
+        assert [(base.device, other.device) for base, other in with_bases([CPU, CUDA, XLA], "xla")] == [
             ("xla", "cpu"),
             ("xla", "cuda"),
         ]
 
     def test_frameworks_are_not_mixed(self) -> None:
         jax = target(9, "cpu", "cpu", framework="jax")
-        assert [(each.base, each.other) for each in pairs([jax, CPU, XLA])] == [(CPU, XLA)]
+        assert [(base, other) for base, other in with_bases([jax, CPU, XLA])] == [(CPU, XLA)]
 
     def test_the_same_device_on_two_machines_and_the_same_version_before_another(self) -> None:
         old, new = target(1, "cuda", "gpu"), target(2, "cuda", "gpu", hardware="NVIDIA A100")
         later, later_cpu = target(3, "cuda", "gpu", version="2.13.0"), target(4, "cpu", "cpu", version="2.13.0")
-        assert [(each.base.id, each.other.id) for each in pairs([old, new, later, later_cpu])] == [
+        assert [(base.id, other.id) for base, other in with_bases([old, new, later, later_cpu])] == [
             (1, 2),
             (1, 3),
             (3, 4),
         ]
 
     def test_a_simulated_target_is_not_compared(self) -> None:
-        assert pairs([CPU, target(7, "toy", "other", simulated=True)]) == []
+        assert with_bases([CPU, target(7, "toy", "other", simulated=True)]) == []
 
     def test_one_target_alone_says_that_there_is_nothing_to_set_it_against_and_keeps_its_latencies(self) -> None:
         seen = charted([CPU], [verdict(CPU, "torch.cat", "success")], measured(CPU, "torch.cat", 3, 5, 4), STUDY)

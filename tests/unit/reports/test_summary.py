@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from coordinator.campaigns.models import CampaignDetail, Counters, Estimate
+from coordinator.campaigns.models import CampaignDetail, Counters, TimeEstimate
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import ReportData
 from coordinator.results.summary import summary
@@ -30,7 +30,7 @@ def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, *
         finished_at=None,
         imported_at=None,
         counters=Counters(total=total, done=total if done is None else done, **(zero | counts)),
-        estimate=Estimate(seconds=None, measured_jobs=0),
+        estimate=TimeEstimate(seconds=None, measured_jobs=0),
         by_target=[],
     )
 
