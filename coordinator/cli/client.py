@@ -19,7 +19,7 @@ from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.registry.models import Runner, RunnerList
-from coordinator.results.comparison.models import Compared
+from coordinator.results.comparison.models import Comparison
 from coordinator.results.models import History, MatrixPage
 from coordinator.results.outcomes.models import OutcomePage
 from coordinator.results.summary import Section, Summary
@@ -122,8 +122,8 @@ class Client:
         answer = self._call("GET", f"/campaigns/{campaign_id}/summary", params=query, timeout=timeout)
         return list(self._read(Summary, answer).sections)
 
-    def compare(self, a: str, b: str, verdict: str) -> Compared:
-        return self._read(Compared, self._call("GET", "/compare", params={"a": a, "b": b, "verdict": verdict}))
+    def compare(self, a: str, b: str, verdict: str) -> Comparison:
+        return self._read(Comparison, self._call("GET", "/compare", params={"a": a, "b": b, "verdict": verdict}))
 
     def history(self, framework: str, function: str) -> History:
         return self._read(History, self._call("GET", f"/history/{quote(framework)}/{quote(function)}"))

@@ -10,7 +10,8 @@ import typer
 from coordinator.cli.options import AsJson, DataDir, Url, connect
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural, ratio
-from coordinator.results.comparison.models import Change, Compared, ComparedPair, Half, LatencyChange
+from coordinator.results.comparison.latencies import LatencyChange
+from coordinator.results.comparison.models import Comparison, PairComparison, SideVerdict, VerdictChange
 
 LISTED = 20
 """Functions of one kind; --json has all."""
@@ -53,13 +54,13 @@ def compare(
         raise typer.Exit(1)
 
 
-def happened(found: Compared, what: FailOn) -> bool:
+def happened(found: Comparison, what: FailOn) -> bool:
     if what is FailOn.regression:
         return any(pair.verdicts.counts.regressions for pair in found.pairs)
     return any(pair.latencies.slower for pair in found.pairs)
 
 
-def told(found: Compared) -> list[str]:
+def told(found: Comparison) -> list[str]:
     """The comparison in lines of text."""
     lines = [f"not compared: {each.target}: {each.why}" for each in found.left_out]
     if not found.pairs:
@@ -69,7 +70,7 @@ def told(found: Compared) -> list[str]:
     return lines
 
 
-def _pair(pair: ComparedPair) -> list[str]:
+def _pair(pair: PairComparison) -> list[str]:
     both = pair.a.target if pair.a.target == pair.b.target else f"{pair.a.target} against {pair.b.target}"
     counts, speed = pair.verdicts.counts, pair.latencies
     lines = [
@@ -95,11 +96,11 @@ def _listed(lines: list[str]) -> list[str]:
     return lines[:LISTED] + more
 
 
-def _change(each: Change) -> str:
+def _change(each: VerdictChange) -> str:
     return f"    {each.kind}: {each.function}: {_half(each.a)} → {_half(each.b)}"
 
 
-def _half(each: Half | None) -> str:
+def _half(each: SideVerdict | None) -> str:
     if each is None:
         return "no outcome"
     cause = f" ({each.cause})" if each.cause else ""

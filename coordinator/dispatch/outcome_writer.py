@@ -7,28 +7,29 @@ that are not yet committed, and a crash between them would lose those.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from structlog.contextvars import bound_contextvars
 
 from coordinator import metrics
 from coordinator.backoff import Backoff
 from coordinator.database.connection import to_json
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
 from coordinator.dispatch import finishes, queue
-from coordinator.dispatch.finishes import Finish, FinishedJob, Late
-from coordinator.dispatch.leases import Key
+from coordinator.dispatch.finishes import Finish, FinishedJob, LateFinish
+from coordinator.dispatch.leases import Key, log_fields
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
+from coordinator.logs import get_logger
 from coordinator.supervision import Pulse
 from protocol.enums import Ending
 from protocol.outcomes import Outcome
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 BATCH = 400
 LINGER_S = 0.010
@@ -160,10 +161,8 @@ class OutcomeWriter:
                     return
                 failures += 1
                 wait_s = RETRY.pause_s(failures)
-                level = logging.DEBUG if is_conflict(error) else logging.WARNING
-                log.log(
-                    level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, reason_of(error)
-                )
+                warn = log.debug if is_conflict(error) else log.warning
+                warn("storing reports failed", reports=len(batch), again_in_s=round(wait_s, 2), reason=reason_of(error))
                 await asyncio.sleep(wait_s)
         rows = [report.row for report in batch if report.row is not None]
         metrics.jobs_stored.inc(len(rows))
@@ -181,12 +180,13 @@ class OutcomeWriter:
             await self._store(batch[middle:])
             return
         (report,) = batch
-        if report.key is None or report.row is None or report.row.rule == UNSTORABLE:
-            log.error("an event of runner %d is passed over: %s", report.cursor.runner_id, reason_of(error))
-            return
-        log.error("the outcome of job %d cannot be stored as it is: %s", report.key.job, error)
-        row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")
-        await self._store([report._replace(row=row)])
+        with bound_contextvars(runner=report.cursor.runner_id, boot=report.cursor.boot_id, **log_fields(report.key)):
+            if report.key is None or report.row is None or report.row.rule == UNSTORABLE:
+                log.error("an event is passed over", reason=reason_of(error))
+                return
+            log.error("the outcome cannot be stored as it is", reason=reason_of(error))
+            row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")
+            await self._store([report._replace(row=row)])
 
     async def _store_once(self, batch: Sequence[Report]) -> list[int]:
         cursors = [report.cursor for report in _furthest(batch).values()]
@@ -237,23 +237,23 @@ class OutcomeWriter:
 
 
 def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Report]], list[Report]]:
-    """The first finish of each attempt, and whatever else was said of it afterwards."""
+    """The first finish of each attempt, and the reports of further ones."""
     first: dict[Key, tuple[Finish, Report]] = {}
     second = []
     for report in batch:
-        if report.key is None or (report.row is None and not report.late):
+        if report.key is None:
             continue
-        if report.late or report.row is None or report.key in first:
+        if report.late or report.key in first:
             second.append(report)
-        else:
+        elif report.row is not None:
             first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report
     return first, second
 
 
-def _late(report: Report) -> Late:
+def _late(report: Report) -> LateFinish:
     assert report.key is not None
     assert report.outcome is not None
-    return Late(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
+    return LateFinish(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
 
 
 def _furthest(batch: Sequence[Report]) -> dict[int, Report]:

@@ -11,7 +11,7 @@ from coordinator.reports import latencies, placements, portability
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Table
-from coordinator.results.ratios import Comparison, comparisons
+from coordinator.results.ratios import TargetRatios, comparisons
 from coordinator.results.report_data import ReportData
 
 Part = TypeVar("Part", Table, Figure)
@@ -42,7 +42,7 @@ class ReportContents:
     data: ReportData
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[TargetRatios, ...]
 
     def table(self, id: str) -> Table:
         return _find("table", self.tables, id)
@@ -73,7 +73,7 @@ def contents_of(data: ReportData, options: ReportOptions) -> ReportContents:
     return ReportContents(data, tuple(tables), tuple(figures), tuple(compared))
 
 
-def _tables(data: ReportData, compared: Sequence[Comparison], tolerable: float) -> list[Table]:
+def _tables(data: ReportData, compared: Sequence[TargetRatios], tolerable: float) -> list[Table]:
     """The tables in the order of a report."""
     found = [portability.portability(data), portability.counts(data)]
     if data.reference is not None:

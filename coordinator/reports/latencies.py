@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from coordinator.reference.models import Reference
 from coordinator.reports.identity import Row, report_table
 from coordinator.reports.table import Cell, Column, Missing, Table
-from coordinator.results.ratios import AFTER, BEFORE, Comparison, FunctionRatio, by_function, published
+from coordinator.results.ratios import AFTER, BEFORE, FunctionRatio, TargetRatios, by_function, published
 from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Rate, deciles, density, geometric_mean, logarithmic, median
 from coordinator.targets.models import Target
@@ -42,7 +42,7 @@ _STUDY = (
 )
 
 
-def extremes(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def extremes(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Table 2: of each comparison the two functions that slowed down most, and the two that did least."""
     rows = [
         _function_row(comparison, function)
@@ -53,7 +53,7 @@ def extremes(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
     return _pairs_table(data, "extremes", title, (*_LATENCIES, _RATIO), rows, ("table-2",))
 
 
-def latencies(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def latencies(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Tables 5 to 7: every function of a framework, the slowest to move first, beside the study's figures of it."""
     own = [comparison for comparison in comparisons if comparison.targets]
     rows = [row for comparison in (own if data.targets else comparisons) for row in _compared(data, comparison)]
@@ -64,7 +64,7 @@ def latencies(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
     return _pairs_table(data, "latencies", "Latency of every function", columns, rows, figures)
 
 
-def faster(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def faster(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Figures 3 and 7: the share of functions that are faster there, also by 1.5 times."""
     rows: list[Row] = []
     for comparison in comparisons:
@@ -91,7 +91,7 @@ def faster(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
     return _pairs_table(data, "faster", title, columns, rows, ("figure-3", "figure-7"), notes)
 
 
-def intolerable(data: ReportData, comparisons: Sequence[Comparison], factor: float = INTOLERABLE) -> Table:
+def intolerable(data: ReportData, comparisons: Sequence[TargetRatios], factor: float = INTOLERABLE) -> Table:
     """The study's third kind of failure: functions that run, but more than ``factor`` times slower."""
     rows = [
         (*_pair(comparison), _share(function.value > factor for function in comparison.functions))
@@ -101,7 +101,7 @@ def intolerable(data: ReportData, comparisons: Sequence[Comparison], factor: flo
     return _pairs_table(data, "intolerable", "Intolerable latency", columns, rows, ("intolerable-latency",))
 
 
-def intolerable_functions(data: ReportData, comparisons: Sequence[Comparison], factor: float = INTOLERABLE) -> Table:
+def intolerable_functions(data: ReportData, comparisons: Sequence[TargetRatios], factor: float = INTOLERABLE) -> Table:
     """The same functions by name."""
     rows = [
         _function_row(comparison, function)
@@ -114,7 +114,7 @@ def intolerable_functions(data: ReportData, comparisons: Sequence[Comparison], f
     return _pairs_table(data, "intolerable_functions", title, (*_LATENCIES, _RATIO), rows, figures)
 
 
-def scatter(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def scatter(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Figure 1: one point a function, to be drawn on two logarithmic axes."""
     rows = [
         _function_row(comparison, function)[:-1]
@@ -176,11 +176,11 @@ def _pairs_table(
     return report_table(data, "latencies", id, title, (*_PAIR, *columns), rows, remade_from, (*notes, *alone))
 
 
-def _pair(comparison: Comparison) -> Row:
+def _pair(comparison: TargetRatios) -> Row:
     return (comparison.source, comparison.framework, comparison.base, comparison.other)
 
 
-def _function_row(comparison: Comparison, function: FunctionRatio) -> Row:
+def _function_row(comparison: TargetRatios, function: FunctionRatio) -> Row:
     return (*_pair(comparison), function.function, function.base_ms, function.other_ms, function.ratio)
 
 
@@ -189,7 +189,7 @@ def _share(holds: Iterator[bool]) -> Cell:
     return Rate(sum(held), len(held)) if held else Missing.not_measured
 
 
-def _compared(data: ReportData, comparison: Comparison) -> Iterator[Row]:
+def _compared(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
     """Also functions that were charted and cannot be compared."""
     study = _study_figures(data.reference, comparison.framework)
     for ratio in comparison.functions:

@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service
-from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, Failure, Verdicts
+from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
 from coordinator.context import Context
 from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
@@ -73,7 +73,7 @@ class Overview:
     progress: Progress
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
-    failed_lately: tuple[Failure, ...]
+    failed_lately: tuple[RecentFailure, ...]
 
 
 @router.get("/campaigns")
@@ -133,7 +133,7 @@ def progress(counters: Counters, elapsed_s: float, seconds_left: float | None) -
     )
 
 
-def causes(campaign_id: int, verdicts: Iterable[Verdicts]) -> tuple[CauseCount, ...]:
+def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCount, ...]:
     """The main causes of all that did not pass, the most frequent first. A function counts once a target."""
     plain: Counter[str] = Counter()
     on_device: Counter[str] = Counter()
@@ -158,7 +158,7 @@ def causes(campaign_id: int, verdicts: Iterable[Verdicts]) -> tuple[CauseCount, 
 
 
 def _line(
-    campaign: CampaignDetail, target: CampaignTarget, verdicts: Iterable[Verdicts], elapsed_s: float
+    campaign: CampaignDetail, target: CampaignTarget, verdicts: Iterable[VerdictCount], elapsed_s: float
 ) -> TargetLine:
     counters = target.counters
     verdict, on_device = dict.fromkeys(WORDS, 0), dict.fromkeys(WORDS, 0)

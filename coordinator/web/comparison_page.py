@@ -11,18 +11,18 @@ from coordinator.campaigns import service as campaigns
 from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.parameters import Text
+from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
+from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import (
-    Change,
-    Compared,
-    ComparedPair,
-    Latencies,
-    LatencyChange,
+    Comparison,
+    LatencyComparison,
     Pair,
-    Verdicts,
+    PairComparison,
+    VerdictChange,
+    VerdictComparison,
 )
 from coordinator.results.comparison.pairs import SideSelector
-from coordinator.results.models import WhichVerdict
 from coordinator.web.pages import page, streamed
 
 router = APIRouter()
@@ -34,7 +34,7 @@ Side = Annotated[Text, Query(max_length=300)]
 
 @router.get("/compare")
 async def compare(
-    request: Request, context: Context, a: Side = "", b: Side = "", verdict: WhichVerdict = "anywhere"
+    request: Request, context: Context, verdict: VerdictParameter, a: Side = "", b: Side = ""
 ) -> Response:
     listed = (await campaigns.listed(context.engine, before=None, limit=50)).campaigns
     form: dict[str, Any] = {"a": a, "b": b, "which": verdict, "campaigns": listed}
@@ -49,10 +49,10 @@ async def compare(
     except RequestError as error:
         return page(request, "compare.html", {"error": str(error)}, status=error.status, error=str(error), **form)
 
-    async def verdicts(pair: Pair) -> Verdicts:
+    async def verdicts(pair: Pair) -> VerdictComparison:
         return await service.verdicts(context.engine, paired, pair)
 
-    async def latencies(pair: Pair) -> Latencies:
+    async def latencies(pair: Pair) -> LatencyComparison:
         return await service.latencies(context.engine, paired, pair)
 
     return streamed(
@@ -68,9 +68,9 @@ async def compare(
     )
 
 
-def by_heading(changes: Iterable[Change]) -> dict[str, list[Change]]:
+def by_heading(changes: Iterable[VerdictChange]) -> dict[str, list[VerdictChange]]:
     """The most important changes first; headings without any are left out."""
-    found: dict[str, list[Change]] = {heading: [] for heading in _HEADINGS}
+    found: dict[str, list[VerdictChange]] = {heading: [] for heading in _HEADINGS}
     for change in changes:
         found[_heading(change)].append(change)
     return {heading: under for heading, under in found.items() if under}
@@ -86,7 +86,7 @@ def by_speed(changes: Iterable[LatencyChange]) -> dict[str, list[LatencyChange]]
     return {word: under for word, under in found.items() if under}
 
 
-def _records(found: Compared) -> Iterator[dict[str, Any]]:
+def _records(found: Comparison) -> Iterator[dict[str, Any]]:
     """One record a function and pair whose verdict or latency changed, or cannot be compared."""
     for pair in found.pairs:
         latencies = {change.function: change for change in pair.latencies.changes}
@@ -96,7 +96,7 @@ def _records(found: Compared) -> Iterator[dict[str, Any]]:
 
 
 def _record(
-    found: Compared, pair: ComparedPair, function: str, verdict: Change | None, latency: LatencyChange | None
+    found: Comparison, pair: PairComparison, function: str, verdict: VerdictChange | None, latency: LatencyChange | None
 ) -> dict[str, Any]:
     low, high = (latency and latency.interval) or (None, None)
     return {
@@ -128,7 +128,7 @@ _HEADINGS = (
 )
 
 
-def _heading(change: Change) -> str:
+def _heading(change: VerdictChange) -> str:
     broke, worse, mended, better, unsure = _HEADINGS
     if change.kind == "insufficient data" or change.a is None or change.b is None:
         return unsure

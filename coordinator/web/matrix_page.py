@@ -14,7 +14,8 @@ from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
 from coordinator.parameters import CampaignId, Text
 from coordinator.results import service
-from coordinator.results.models import Cell, Judged, MatrixPage, MatrixRow, Module, WhichVerdict
+from coordinator.results.api import VerdictParameter
+from coordinator.results.models import Cell, Judgement, MatrixPage, MatrixRow, Module, WhichVerdict
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
 from coordinator.web.pages import SECURITY, page
@@ -31,8 +32,8 @@ async def matrix(
     request: Request,
     campaign_id: CampaignId,
     context: Context,
+    verdict: VerdictParameter,
     q: QueryText = "",
-    verdict: WhichVerdict = "anywhere",
     offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
 ) -> Response:
     query, error = MatrixQuery(q, verdict, offset=offset, limit=ROWS), None
@@ -65,7 +66,7 @@ def groups(part: MatrixPage) -> list[tuple[Module, list[MatrixRow]]]:
     ]
 
 
-def judge(cell: Cell, which: WhichVerdict) -> tuple[Judged, Judged | None]:
+def judge(cell: Cell, which: WhichVerdict) -> tuple[Judgement, Judgement | None]:
     """The verdict that is shown first, and the other one where it differs."""
     anywhere, on_device = cell.judged("anywhere"), cell.judged("on_device")
     assert anywhere is not None
