@@ -237,8 +237,8 @@ def test_the_reference_is_what_the_files_hold_and_changes_with_them(
     monkeypatch.setattr(reader, "DATA", tmp_path)
     shipped = reader.digest()
     for file in tmp_path.iterdir():
-        content = file.read_text()
-        file.write_text(f"{content}\n")
+        content = file.read_bytes()
+        file.write_bytes(content + b"\n")
         assert (reader.digest() == shipped) is (file.name == "README.md")
-        file.write_text(content)
+        file.write_bytes(content)
     assert reader.digest() == shipped
