@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from operator import attrgetter
 
 from fastapi import APIRouter, Request, Response
@@ -32,10 +33,7 @@ async def history(request: Request, framework: PathName, function: PathName, con
 def lines(cells: Sequence[HistoryCell]) -> dict[Line, list[HistoryCell]]:
     """The cells of each line, newest first."""
     of_line = attrgetter("device", "hardware", "suite")
-    found: dict[Line, list[HistoryCell]] = {line: [] for line in sorted(set(map(of_line, cells)))}
-    for cell in cells:
-        found[of_line(cell)].append(cell)
-    return found
+    return {line: list(of_it) for line, of_it in groupby(sorted(cells, key=of_line), key=of_line)}
 
 
 def _scale(cells: Sequence[HistoryCell]) -> Scale | None:

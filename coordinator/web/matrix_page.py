@@ -18,6 +18,7 @@ from coordinator.results.api import VerdictParameter
 from coordinator.results.models import Cell, Judgement, MatrixPage, MatrixRow, Module, WhichVerdict
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
+from coordinator.targets.models import Target
 from coordinator.web.pages import SECURITY, page
 
 router = APIRouter()
@@ -50,7 +51,6 @@ async def matrix(
         part,
         status=error.status if error else 200,
         groups=groups(part),
-        judge=judge,
         per_page=ROWS,
         error=error,
         q=q,
@@ -58,12 +58,16 @@ async def matrix(
     )
 
 
-def groups(part: MatrixPage) -> list[tuple[Module, list[MatrixRow]]]:
-    """The part's rows by module."""
+def groups(part: MatrixPage) -> Iterator[tuple[Module, list[tuple[MatrixRow, list[Any]]]]]:
+    """The part's rows by module. Each has for every target the cell and both of its verdicts, or None."""
     by_name = {(module.framework, module.name): module for module in part.modules}
-    return [
-        (by_name[name], list(rows)) for name, rows in groupby(part.rows, key=lambda row: (row.framework, row.module))
-    ]
+    for name, rows in groupby(part.rows, key=lambda row: (row.framework, row.module)):
+        yield by_name[name], [(row, [_judged(row, target, part.verdict) for target in part.targets]) for row in rows]
+
+
+def _judged(row: MatrixRow, target: Target, which: WhichVerdict) -> tuple[Any, ...]:
+    cell = row.cells.get(target.id)
+    return (target, cell, *judge(cell, which)) if cell else (target, None, None, None)
 
 
 def judge(cell: Cell, which: WhichVerdict) -> tuple[Judgement, Judgement | None]:

@@ -45,7 +45,7 @@ def portability(data: ReportData, table: Table) -> Figure:
         data,
         table,
         "portability",
-        drawing=_bars(rows, VERDICTS, "functions"),
+        drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(VERDICTS.items()), "functions"),
         counted=f"{COUNTED} {WILSON}",
         alternative="Functions that succeed: "
         + "; ".join(f"{row['who']} {row['percent']:.0f} % of {row['n'] or 'unpublished n'}" for row in successes)
@@ -78,7 +78,7 @@ def failures_in_top20(data: ReportData, table: Table) -> Figure:
         data,
         table,
         "failures_in_top20",
-        drawing=_bars(rows, FAILURES, "functions"),
+        drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(FAILURES.items()), "functions"),
         counted=COUNTED,
         alternative="Functions among the 20 most used that fail in part or completely: " + _worst(rows, None),
         silent="None of the 20 functions that the study found most used has a case here that passed or failed: submit "
@@ -94,7 +94,7 @@ def placement(data: ReportData, table: Table) -> Figure:
         data,
         table,
         "placement",
-        drawing=_bars(rows, PLACED, "cases that passed"),
+        drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(PLACED.items()), "cases that passed"),
         counted="A case fell back if any of its passed runs did. Functions that never touch a device are left out.",
         alternative="Cases that passed by falling back to the host: "
         + "; ".join(f"{row['who']} {row['shown']}" for row in fallbacks)
@@ -103,12 +103,8 @@ def placement(data: ReportData, table: Table) -> Figure:
     )
 
 
-def _bars(rows: Rows, colours: Mapping[str, str], counted: str) -> dict[str, object] | None:
-    return _stacked_bars(rows, distinct(rows, "who"), tuple(colours), tuple(colours.values()), counted)
-
-
 @chart_of_rows
-def _stacked_bars(targets: tuple[str, ...], parts: tuple[str, ...], colours: tuple[str, ...], counted: str) -> AnyChart:
+def _stacked_bars(targets: tuple[str, ...], colours: tuple[tuple[str, str], ...], counted: str) -> AnyChart:
     """The parts of a bar lie in their order, the interval of the first over it, n at its end."""
     y = alt.Y("who:N", title=None, sort=list(targets))
     axis = percent(counted)
@@ -119,7 +115,7 @@ def _stacked_bars(targets: tuple[str, ...], parts: tuple[str, ...], colours: tup
             y=y,
             x=alt.X("percent:Q", stack="zero", **axis),
             order=alt.Order("order:O"),
-            color=by_name(alt.Color, "verdict:N", parts, colours, legend=alt.Legend(columns=3)),
+            color=by_name(alt.Color, "verdict:N", *zip(*colours, strict=True), legend=alt.Legend(columns=3)),
             tooltip=tooltips(who="target", verdict="part", shown=counted),
         )
     )
