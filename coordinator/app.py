@@ -12,7 +12,7 @@ from fastapi import APIRouter, FastAPI
 from coordinator import health, problems
 from coordinator.bundles.api import router as bundles
 from coordinator.campaigns.api import router as campaigns
-from coordinator.catalog.api import router as catalogue
+from coordinator.catalogue.api import router as catalogue
 from coordinator.causes.api import router as review
 from coordinator.context import Shared
 from coordinator.database.pools import make_pools

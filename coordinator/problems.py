@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,10 +14,11 @@ from starlette.routing import Match
 from coordinator.database.connection import plain_text
 from coordinator.database.outage import DATABASE_AWAY, is_outage, is_refused, reason_of
 from coordinator.errors import PortolanError
+from coordinator.logs import get_logger
 from coordinator.web.pages import problem_page, wants_page
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 DATABASE_PROBLEM = Problem(
@@ -58,7 +58,7 @@ def install(app: FastAPI) -> None:
             return problem(request, 422, "The request is not valid", detail)
         if not is_outage(error):
             return await _unexpected(request, error)
-        log.warning("%s %s: the database is away: %s", request.method, request.url.path, reason_of(error))
+        log.warning("the database is away", method=request.method, path=request.url.path, reason=reason_of(error))
         return problem(request, DATABASE_PROBLEM.status, DATABASE_PROBLEM.title, DATABASE_PROBLEM.detail)
 
     # Not every OSError: that of a disk is a fault of ours.
@@ -67,7 +67,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _unexpected(request: Request, error: Exception) -> Response:
-        log.exception("%s %s", request.method, request.url.path, exc_info=error)
+        log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
         return problem(request, 500, "Internal error", "something unexpected happened; the coordinator's log says more")
 
     _describe_problems(app)

@@ -11,6 +11,7 @@ import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
+from typing import Literal, TextIO
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from pydantic import AliasChoices, Field
@@ -18,6 +19,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from coordinator.errors import SettingError
 from protocol.enrolment import SECRET
+
+LogFormat = Literal["text", "json"]
 
 STATEMENT_TIMEOUT = "PORTOLAN_STATEMENT_TIMEOUT_S"
 STATEMENT_TIMEOUT_S = 60.0
@@ -35,8 +38,9 @@ class Variables(BaseSettings):
     enrolment_secret_file: Path | None = Field(default=None, validation_alias="PORTOLAN_ENROLMENT_SECRET_FILE")
     database_url: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_URL")
     database_password_file: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_PASSWORD_FILE")
-    # Not a number yet: a command that needs no limit is not to fail for one that cannot be read.
+    # These two are not checked yet: a command that needs neither is not to fail for one that cannot be read.
     statement_timeout_s: str | None = Field(default=None, validation_alias=STATEMENT_TIMEOUT)
+    log_format: str | None = Field(default=None, validation_alias="PORTOLAN_LOG_FORMAT")
     cache: Path | None = Field(default=None, validation_alias=AliasChoices("PORTOLAN_CACHE", "XDG_CACHE_HOME"))
     system_data: Path | None = Field(default=None, validation_alias="XDG_DATA_HOME")
     path: str = Field(default=os.defpath, validation_alias="PATH")
@@ -106,6 +110,17 @@ def statement_timeout_s() -> float:
     if not 0.1 <= seconds <= 3600:
         raise SettingError(f"{STATEMENT_TIMEOUT} is {given!r}: give seconds from 0.1 to 3600")
     return seconds
+
+
+def log_format(stream: TextIO) -> LogFormat:
+    """The environment's form of log lines, or the default: text on a terminal, JSON elsewhere."""
+    given = Variables().log_format
+    match given:
+        case None:
+            return "text" if stream.isatty() else "json"
+        case "text" | "json":
+            return given
+    raise SettingError(f"PORTOLAN_LOG_FORMAT is {given!r}: give text or json")
 
 
 def with_password(url: str, file: str | None) -> str:

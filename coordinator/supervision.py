@@ -8,7 +8,6 @@ again after a pause that grows, and ``GET /readyz`` fails until it runs.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass, field
@@ -17,8 +16,9 @@ from datetime import UTC, datetime, timedelta
 from coordinator import metrics
 from coordinator.backoff import Backoff
 from coordinator.database.outage import DATABASE_AWAY, reason_of
+from coordinator.logs import get_logger
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 PAUSE = Backoff(first_s=0.5, longest_s=30.0)
 PAUSE_AWAY = Backoff(first_s=0.5, longest_s=2.0)
@@ -117,10 +117,11 @@ class Supervisor:
         away = isinstance(error, DATABASE_AWAY)
         pause_s = (PAUSE_AWAY if away else PAUSE).pause_s(record.failures)
         metrics.task_restarts.labels(record.kind).inc()
+        fields = {"task": name, "again_in_s": round(pause_s, 1), "reason": record.reason}
         if away:
-            log.warning("%s: the database is away, starting again in %.1f s: %s", name, pause_s, record.reason)
+            log.warning("a task ended because the database is away", **fields)
         else:
-            log.error("%s ended, starting again in %.1f s: %s", name, pause_s, record.reason, exc_info=error)
+            log.error("a task ended", **fields, exc_info=error)
         return pause_s
 
     def retain(self, kind: str, names: Container[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -16,11 +15,12 @@ from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, DryRun
 from coordinator.context import Context
 from coordinator.database.outage import DATABASE_AWAY, reason_of
+from coordinator.logs import get_logger
 from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.problems import DATABASE_PROBLEM
 from protocol.problems import problem_responses
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"])
 
@@ -89,7 +89,7 @@ async def _events(campaign: CampaignDetail, request: Request, context: Context) 
             now = await service.detail(context.engine, campaign.id)
         except DATABASE_AWAY as error:
             # The status is sent. Whoever watches asks again, and gets a 503 until it is back.
-            log.warning("campaign %d cannot be followed: %s", campaign.id, reason_of(error))
+            log.warning("the campaign cannot be followed", reason=reason_of(error))
             yield _event("away", DATABASE_PROBLEM)
             return
         if (now.counters, now.state) != (campaign.counters, campaign.state):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import logging
 import signal
 import socket
 import sys
@@ -25,6 +23,7 @@ from coordinator.cli.options import split
 from coordinator.cli.processes import STOP_LIMIT_S, Child
 from coordinator.cli.server import listening_on, server_of
 from coordinator.errors import CoordinatorAwayError, DatabaseError, InstanceError, PortolanError
+from coordinator.settings import log_format
 
 if TYPE_CHECKING:
     from coordinator.database.embedded import EmbeddedPostgres
@@ -291,37 +290,15 @@ def _kept_port(kept: Path) -> int:
     return port
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object a line, for programs that read logs."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        said = {
-            "time": self.formatTime(record),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            said["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(said)
-
-
 @contextmanager
 def _logging_to(path: Path) -> Iterator[None]:
     """Everything that is logged goes to a file; the terminal belongs to the command."""
+    from coordinator.logs import log_to
+
     if path.exists() and path.stat().st_size > LOG_LIMIT_BYTES:
         path.replace(path.with_suffix(".log.1"))
-    handler = logging.FileHandler(path, encoding="utf-8")
-    handler.setFormatter(JsonLines())
-    root = logging.getLogger()
-    root.addHandler(handler)
-    ours = logging.getLogger("coordinator")
-    ours.setLevel(logging.INFO)
-    try:
+    with path.open("a", encoding="utf-8") as file, log_to(file, log_format(file)):
         yield
-    finally:
-        root.removeHandler(handler)
-        handler.close()
 
 
 @contextmanager

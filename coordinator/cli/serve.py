@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from typing import Annotated
 
 import typer
 
 from coordinator.cli.directory import DEFAULT_PORT
-from coordinator.cli.local import JsonLines
 from coordinator.cli.server import listening_on, server_of
 from coordinator.errors import DatabaseError, InstanceError
 
@@ -23,13 +21,14 @@ def serve(
 ) -> None:
     """Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners."""
     from coordinator.app import create_app
-    from coordinator.settings import Settings
+    from coordinator.logs import get_logger, log_to
+    from coordinator.settings import Settings, log_format
 
     settings = Settings.from_environment()
-    with listening_on(host, port) as listener:
+    with listening_on(host, port) as listener, log_to(sys.stdout, log_format(sys.stdout)):
         asyncio.run(_require_upgraded(settings.database_url))
-        _log_to_stdout()
-        logging.getLogger("coordinator").info("listening on %s:%s", *listener.getsockname()[:2])
+        place = "{}:{}".format(*listener.getsockname()[:2])
+        get_logger(__name__).info("listening", address=place)
         server = server_of(create_app(settings))
         server.run([listener])
     if not server.started:
@@ -45,10 +44,3 @@ async def _require_upgraded(dsn: str) -> None:
             f"the database is at revision {found or 'none'}, and this Portolan needs {migration.head()}: "
             "run `portolan db upgrade` of this version, or use the version that made it"
         )
-
-
-def _log_to_stdout() -> None:
-    handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(JsonLines())
-    logging.getLogger().addHandler(handler)
-    logging.getLogger("coordinator").setLevel(logging.INFO)

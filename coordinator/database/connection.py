@@ -70,6 +70,8 @@ def engine(
         max_overflow=0,
         pool_timeout=pool_wait_s,
         json_serializer=to_json,
+        # An error of SQLAlchemy is logged, and a parameter may be a runner's secret.
+        hide_parameters=True,
     )
     event.listen(made.sync_engine, "connect", _mark_fresh)
     event.listen(made.sync_engine, "checkout", _ping)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
@@ -22,10 +21,11 @@ from coordinator.dispatch.outcome_writer import RETRY, OutcomeWriter
 from coordinator.dispatch.queue import CHANNEL, LEASE_S
 from coordinator.dispatch.reaper import sweep
 from coordinator.dispatch.session import RunnerSession
+from coordinator.logs import get_logger
 from coordinator.registry import ownership
 from coordinator.supervision import Supervisor, end
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 SLOW_POLL_S = 2.0
 """Work is announced by NOTIFY; this only catches what an announcement missed."""
@@ -157,7 +157,7 @@ class Dispatcher:
         """End a session, within a bound: other runners are waiting to be served."""
         _, task = self._sessions.pop(runner_id)
         if await end(task):
-            log.error("the session of runner %d does not end, going on without it", runner_id)
+            log.error("a session does not end, going on without it", runner=runner_id)
             self._lingering[runner_id] = task
 
     async def _renew(self) -> None:
@@ -176,14 +176,14 @@ class Dispatcher:
         async with self._pools.ownership.begin() as connection:
             ours = await ownership.renew(connection, list(self._sessions), self._identity, LEASE_S)
         for runner_id in [runner_id for runner_id in self._sessions if runner_id not in ours]:
-            log.warning("runner %d is served by another coordinator now", runner_id)
+            log.warning("the runner is served by another coordinator now", runner=runner_id)
             await self._drop(runner_id)
 
     async def _sweep(self) -> None:
         async with self._pools.sessions.begin() as connection:
             swept = await sweep(connection)
         if swept.jobs:
-            log.warning("%d jobs of runners that nobody serves are queued again", swept.jobs)
+            log.warning("jobs of runners that nobody serves are queued again", jobs=swept.jobs)
             self._wake_all()
         if swept.campaigns:
             self._on_completed(swept.campaigns)
@@ -193,14 +193,15 @@ class Dispatcher:
             await ownership.disown_all(connection, self._identity)
 
     def _on_completed(self, campaigns: Sequence[int]) -> None:
-        log.info("campaigns complete: %s", campaigns)
+        for campaign in campaigns:
+            log.info("the campaign is complete", campaign=campaign)
 
     async def _safely(self, work: Callable[[], Awaitable[None]]) -> bool:
         """Whether it was done; the database may be away for a while, and that ends no loop."""
         try:
             await work()
         except DATABASE_AWAY as error:
-            log.warning("the database is away: %s", reason_of(error))
+            log.warning("the database is away", reason=reason_of(error))
             return False
         return True
 

@@ -38,6 +38,11 @@ class Key(NamedTuple):
         return cls(0, attempt, id)
 
 
+def log_fields(key: Key | None) -> dict[str, int]:
+    """The fields of the log that name an attempt; none for a job of another coordinator."""
+    return {"job": key.job, "attempt": key.attempt} if key and key.job else {}
+
+
 @dataclass(frozen=True)
 class Lease:
     """A job that this runner holds, as the database has it."""

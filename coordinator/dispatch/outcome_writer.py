@@ -7,13 +7,13 @@ that are not yet committed, and a crash between them would lose those.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from structlog.contextvars import bound_contextvars
 
 from coordinator import metrics
 from coordinator.backoff import Backoff
@@ -21,14 +21,15 @@ from coordinator.database.connection import to_json
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
 from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, FinishedJob, Late
-from coordinator.dispatch.leases import Key
+from coordinator.dispatch.leases import Key, log_fields
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
+from coordinator.logs import get_logger
 from coordinator.supervision import Pulse
 from protocol.enums import Ending
 from protocol.outcomes import Outcome
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 BATCH = 400
 LINGER_S = 0.010
@@ -160,10 +161,8 @@ class OutcomeWriter:
                     return
                 failures += 1
                 wait_s = RETRY.pause_s(failures)
-                level = logging.DEBUG if is_conflict(error) else logging.WARNING
-                log.log(
-                    level, "storing %d reports failed, trying again in %.2f s: %s", len(batch), wait_s, reason_of(error)
-                )
+                warn = log.debug if is_conflict(error) else log.warning
+                warn("storing reports failed", reports=len(batch), again_in_s=round(wait_s, 2), reason=reason_of(error))
                 await asyncio.sleep(wait_s)
         rows = [report.row for report in batch if report.row is not None]
         metrics.jobs_stored.inc(len(rows))
@@ -181,12 +180,13 @@ class OutcomeWriter:
             await self._store(batch[middle:])
             return
         (report,) = batch
-        if report.key is None or report.row is None or report.row.rule == UNSTORABLE:
-            log.error("an event of runner %d is passed over: %s", report.cursor.runner_id, reason_of(error))
-            return
-        log.error("the outcome of job %d cannot be stored as it is: %s", report.key.job, error)
-        row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")
-        await self._store([report._replace(row=row)])
+        with bound_contextvars(runner=report.cursor.runner_id, boot=report.cursor.boot_id, **log_fields(report.key)):
+            if report.key is None or report.row is None or report.row.rule == UNSTORABLE:
+                log.error("an event is passed over", reason=reason_of(error))
+                return
+            log.error("the outcome cannot be stored as it is", reason=reason_of(error))
+            row = unstorable(report.key, f"the runner's report cannot be stored: {error.__cause__ or error}")
+            await self._store([report._replace(row=row)])
 
     async def _store_once(self, batch: Sequence[Report]) -> list[int]:
         cursors = [report.cursor for report in _furthest(batch).values()]

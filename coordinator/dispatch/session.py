@@ -8,7 +8,6 @@ dispatcher starts a new one when the runner can be served again.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ from secrets import token_hex
 from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
+from structlog.contextvars import bind_contextvars
 
 from coordinator import metrics
 from coordinator.backoff import Backoff
@@ -52,6 +52,7 @@ from coordinator.errors import (
     StreamClosedError,
     SuiteChangedError,
 )
+from coordinator.logs import get_logger
 from coordinator.registry import ownership
 from coordinator.registry.client import RunnerClient
 from coordinator.registry.ownership import OwnedRunner
@@ -59,7 +60,7 @@ from coordinator.registry.service import refresh
 from protocol.enums import Cause, Ending, Verdict
 from protocol.jobs import JobBatch
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 InstructionT = TypeVar("InstructionT", bound=Instruction)
 
@@ -112,6 +113,7 @@ class RunnerSession:
 
     async def run(self) -> None:
         """Serve the runner until it is quarantined; cancel to stop."""
+        bind_contextvars(runner=self.runner.id, url=self.runner.url, boot=self.runner.boot_id)
         self._adopt(AdoptedEvent(_now(), self._leases(await self._held())))
         async with RunnerClient(*self.address) as client:
             with suppress(_EndOfSessionError):
@@ -149,7 +151,7 @@ class RunnerSession:
                 shown = reason
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)
-                log.info("runner %s is offline: %s", self.runner.url, reason)
+                log.info("the runner is offline", reason=reason)
             self._feed(DisconnectedEvent(_now(), reason, fruitless))
             # Flush pending Lose and GiveBack instructions before the session ends, so that the jobs are requeued.
             await self._flush_pending(client)
@@ -165,7 +167,8 @@ class RunnerSession:
         if info.boot_id != self.runner.boot_id:
             self.runner = await refresh(self._engine, self.runner, info, await client.catalogue())
             self._token = token_hex(TOKEN_BYTES)
-            log.info("runner %s restarted", self.runner.url)
+            bind_contextvars(boot=info.boot_id)
+            log.info("the runner restarted")
         async with self._engine.begin() as connection:
             await queue.welcome_back(connection, self.runner.id, info.boot_id)
             owned = await ownership.read(connection, self.runner.id)
@@ -297,7 +300,7 @@ class RunnerSession:
             strays = [held[key] for key in sorted(unknown & now_unknown)]
             unknown = now_unknown
             if strays:
-                log.warning("runner %s: %d leases had been lost from sight", self.runner.url, len(strays))
+                log.warning("leases had been lost from sight", jobs=[job.key.job for job in strays])
                 self._feed(StrayLeasesEvent(_now(), self._leases(strays)))
 
     async def _claim(self, limit: int) -> None:
@@ -343,7 +346,7 @@ class RunnerSession:
 
     async def _quarantine(self, seconds: float, misbehaved: int, reason: str) -> None:
         metrics.quarantines.inc()
-        log.warning("runner %s is quarantined for %.0f s: %s", self.runner.url, seconds, reason)
+        log.warning("the runner is quarantined", seconds=round(seconds), reason=reason)
         async with self._engine.begin() as connection:
             await ownership.quarantine(connection, self.runner.id, seconds, misbehaved, reason)
         raise _EndOfSessionError

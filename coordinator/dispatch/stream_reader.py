@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 
@@ -14,17 +13,18 @@ from coordinator.dispatch.events import (
     StoppedEvent,
     UnreadableLineEvent,
 )
-from coordinator.dispatch.leases import Key
+from coordinator.dispatch.leases import Key, log_fields
 from coordinator.dispatch.outcome_writer import Report
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import overdue, record_off_loop, unstorable
 from coordinator.dispatch.runner_state_machine import RunnerState
 from coordinator.dispatch.stream import EventNumbers, UnreadableEvent, read_event
+from coordinator.logs import get_logger
 from coordinator.registry.ownership import OwnedRunner
 from protocol.enums import Ending
 from protocol.events import Finished
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class StreamReader:
@@ -89,7 +89,7 @@ class StreamReader:
             if self._state.overdue(key):
                 outcome = overdue(outcome)
             elif self._state.wants(key):
-                log.warning("runner %s: another client had job %s stopped", self._runner.url, event.id)
+                log.warning("another client stopped a job", **log_fields(key))
                 self._feed(StoppedEvent(time.monotonic(), key))
                 self._stopped.add(key)
                 return late
@@ -103,7 +103,7 @@ class StreamReader:
 
     def _report_unreadable(self, event: UnreadableEvent) -> list[Report]:
         """The job that the line is about, if one can be recognised, ends with it; the stream goes on."""
-        log.warning("runner %s: an event cannot be read: %s", self._runner.url, event.reason)
+        log.warning("an event cannot be read", reason=event.reason, **log_fields(event.key))
         held = event.key if event.key in self._state.in_flight and not event.is_heartbeat else None
         self._feed(UnreadableLineEvent(time.monotonic(), held, event.reason))
         if event.is_heartbeat:

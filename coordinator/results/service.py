@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -15,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.campaigns import service as campaigns
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import NotFoundError
+from coordinator.logs import get_logger
 from coordinator.results import store
 from coordinator.results.models import (
     Cell,
@@ -31,7 +31,7 @@ from coordinator.results.query import check_targets, parse
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 SMALL = 5000
 """The matrix of a campaign of so few outcomes is refreshed while its reader waits."""
@@ -166,7 +166,7 @@ async def refresh_forever(engine: AsyncEngine) -> None:
         try:
             await refresh_outdated(engine)
         except DATABASE_AWAY as error:
-            log.warning("the matrices cannot be brought up to date, trying again: %s", reason_of(error))
+            log.warning("the matrices cannot be brought up to date", reason=reason_of(error))
         await asyncio.sleep(LOOK_EVERY_S)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +17,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from coordinator import formats
 from coordinator.csv_text import csv_text
 from coordinator.errors import ForbiddenError
+from coordinator.logs import get_logger
 from coordinator.reports.table_renderer import shown
 from coordinator.web import filters
 from protocol.problems import Problem
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -43,6 +44,9 @@ def test_a_database_is_brought_up_to_date_and_then_served(empty: Portolan) -> No
     assert "portolan db upgrade" in line
     assert "the database is at revision" in empty.ask("db", "upgrade")
     assert "the database is at revision" in empty.ask("db", "upgrade")
+    empty.variables["PORTOLAN_LOG_FORMAT"] = "xml"
+    assert "PORTOLAN_LOG_FORMAT is 'xml': give text or json" in empty.refused("serve", "--port", "0")
+    del empty.variables["PORTOLAN_LOG_FORMAT"]
     port = free_port()
     serving = subprocess.Popen(
         [*COMMAND, "serve", "--port", str(port)], env=empty.variables, stdout=subprocess.PIPE, text=True
@@ -57,7 +61,8 @@ def test_a_database_is_brought_up_to_date_and_then_served(empty: Portolan) -> No
     finally:
         serving.send_signal(signal.SIGTERM)
         said, _ = serving.communicate(timeout=120)
-    assert "listening on" in said.splitlines()[0]
+    first = json.loads(said.splitlines()[0])
+    assert (first["event"], first["address"]) == ("listening", f"127.0.0.1:{port}")
 
 
 def _answers(port: int) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 
 import pytest
 from prometheus_client import generate_latest
+from structlog.testing import capture_logs
 
 from coordinator import metrics, supervision
 from coordinator.backoff import Backoff
@@ -21,7 +21,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervision, "CANCEL_AGAIN_S", 0.01)
 
 
-async def test_what_ends_is_logged_counted_and_started_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_ends_is_logged_counted_and_started_again() -> None:
     supervisor, starts, runs = Supervisor(), 0, asyncio.Event()
 
     async def work() -> None:
@@ -38,16 +38,18 @@ async def test_what_ends_is_logged_counted_and_started_again(caplog: pytest.LogC
         runs.set()
         await asyncio.Event().wait()
 
-    task = supervisor.start("a task of the tests", work)
-    async with asyncio.timeout(60):
-        await runs.wait()
+    with capture_logs() as lines:
+        task = supervisor.start("a task of the tests", work)
+        async with asyncio.timeout(60):
+            await runs.wait()
     (down,) = supervisor.down()
     assert (down.task, down.reason) == ("a task of the tests", "it ended: CancelledError")
-    assert [(record.levelno, record.message.partition(", ")[0]) for record in caplog.records] == [
-        (logging.ERROR, "a task of the tests ended"),
-        (logging.ERROR, "a task of the tests ended"),
-        (logging.WARNING, "a task of the tests: the database is away"),
-        (logging.ERROR, "a task of the tests ended"),
+    assert {line["task"] for line in lines} == {"a task of the tests"}
+    assert [(line["log_level"], line["event"]) for line in lines] == [
+        ("error", "a task ended"),
+        ("error", "a task ended"),
+        ("warning", "a task ended because the database is away"),
+        ("error", "a task ended"),
     ]
     assert b'portolan_task_restarts_total{task="a task of the tests"} 4.0' in generate_latest(metrics.REGISTRY)
     assert not await end(task)

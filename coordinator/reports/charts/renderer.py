@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 import multiprocessing
 import os
 import tempfile
@@ -19,10 +18,11 @@ from typing import Literal
 
 from coordinator.atomic_files import replacing
 from coordinator.errors import DrawingError
+from coordinator.logs import get_logger
 from coordinator.reports.charts.drawing import Form, draw, prepare
 from coordinator.reports.charts.figure import Spec
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 Picture = Literal["svg", "png"]
 LIMIT_S = 60.0
@@ -116,7 +116,7 @@ class Renderer:
                 await asyncio.to_thread(_prune, path.parent)
                 await asyncio.to_thread(_write, path, picture)
             except (BrokenProcessPool, TimeoutError) as error:
-                log.warning("a figure could not be drawn: %s", str(error) or f"it took more than {LIMIT_S:g} s")
+                log.warning("a figure could not be drawn", reason=str(error) or f"it took more than {LIMIT_S:g} s")
                 self._end_process()
                 raise DrawingError from error
             except Exception as error:

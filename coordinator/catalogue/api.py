@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from coordinator.catalog import store
+from coordinator.catalogue import store
 from coordinator.context import Context
 from coordinator.targets.selectors import spelled
 

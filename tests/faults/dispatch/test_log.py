@@ -1,0 +1,122 @@
+"""The log of a real coordinator: ids are fields of its lines, every library's lines look alike, no secret is in it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from coordinator.database.connection import engine
+from coordinator.logs import get_logger, log_to
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Script, ScriptedRunner, served
+from tests.portolan_process import COMMAND
+from tests.runner_process import ROOT, until
+
+
+class LoggedCoordinator(CoordinatorProcess):
+    """``portolan serve``, with its standard output in a file."""
+
+    def __init__(self, dsn: str, log: Path, **variables: str) -> None:
+        self.log = log
+        super().__init__(dsn, **variables)
+
+    def start(self) -> None:
+        variables = {"PYTHONPATH": str(ROOT), "PORTOLAN_DATABASE_URL": self.dsn, **self.variables}
+        with self.log.open("ab") as file:
+            self.process = subprocess.Popen(
+                [*COMMAND, "serve", "--port", str(self.port)], env={**os.environ, **variables}, stdout=file
+            )
+        until(self._answers, "the coordinator answers")
+
+    def logged(self, event: str) -> dict[str, Any]:
+        """The first line of an event, as soon as there is one."""
+
+        def lines() -> list[dict[str, Any]]:
+            found = map(json.loads, self.log.read_text().splitlines())
+            return [line for line in found if line["event"].startswith(event)]
+
+        return dict(until(lines, f"{event!r} is logged")[0])
+
+
+@pytest.fixture
+def coordinator(database: str, tmp_path: Path) -> Iterator[LoggedCoordinator]:
+    coordinator = LoggedCoordinator(database, tmp_path / "log", PORTOLAN_STATEMENT_TIMEOUT_S="1")
+    yield coordinator
+    coordinator.stop()
+
+
+def test_ids_are_fields_of_the_log(coordinator: LoggedCoordinator) -> None:
+    scripted = ScriptedRunner(Script(ends=lambda job: job["attempt"] > 1))
+    with served(scripted) as url:
+        runner = coordinator.register(url, SECRET).json()["id"]
+        campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
+        until(lambda: scripted.posted, "it has the job")
+        scripted.stop(scripted.posted[0]["id"], 1)
+        coordinator.wait_ended(campaign)
+        job = int(scripted.posted[0]["id"].rpartition(".")[2])
+        session = {"runner": runner, "url": url, "boot": scripted.boot_id}
+        stopped = coordinator.logged("another client stopped a job")
+        assert stopped.items() >= {**session, "job": job, "attempt": 1}.items()
+        assert coordinator.logged("the campaign is complete")["campaign"] == campaign
+        asyncio.run(ask_while_locked(coordinator, campaign))
+        away = coordinator.logged("the database is away")
+        path = f"/api/v1/campaigns/{campaign}"
+        assert away.items() >= {"campaign": campaign, "method": "GET", "path": path, "level": "warning"}.items()
+    assert coordinator.logged("the runner is offline").items() >= session.items()
+    with socket.create_connection(("127.0.0.1", coordinator.port)) as connection:
+        connection.sendall(b"no request\r\n\r\n")
+    assert coordinator.logged("Invalid HTTP request")["logger"] == "uvicorn.error"
+    assert SECRET not in coordinator.log.read_text()
+
+
+async def ask_while_locked(coordinator: LoggedCoordinator, campaign: int) -> None:
+    connection = await asyncpg.connect(coordinator.dsn)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE campaigns IN ACCESS EXCLUSIVE MODE")
+        answer = await asyncio.to_thread(coordinator.http.get, f"/campaigns/{campaign}")
+        assert answer.status_code == 503
+    await connection.close()
+
+
+def test_lines_for_people(database: str, tmp_path: Path) -> None:
+    coordinator = LoggedCoordinator(database, tmp_path / "log", PORTOLAN_LOG_FORMAT="text")
+    try:
+        with served(ScriptedRunner()) as url:
+            runner = coordinator.register(url, SECRET).json()["id"]
+            coordinator.wait_ended(coordinator.submit("*", suite=SUITE, runs=1))
+        until(lambda: "the runner is offline" in coordinator.log.read_text(), "the end of the runner is logged")
+        coordinator.process.send_signal(signal.SIGTERM)
+    finally:
+        coordinator.stop()
+    (line,) = [line for line in coordinator.log.read_text().splitlines() if "the runner is offline" in line]
+    assert f" runner={runner} " in line
+    assert f" url={url}" in line
+
+
+async def test_no_parameter_of_a_statement_is_logged(database: str) -> None:
+    written, pool = io.StringIO(), engine(database, pool_size=1)
+    # In a variable, because a traceback holds the lines of the code.
+    parameters = {"secret": "open sesame"}
+    with log_to(written, "json"):
+        try:
+            async with pool.connect() as connection:
+                await connection.execute(text("SELECT 1 / (length(:secret) - 11)"), parameters)
+        except DBAPIError as error:
+            get_logger("coordinator.tests").error("a statement failed", exc_info=error)
+    await pool.dispose()
+    line = json.loads(written.getvalue())
+    assert "division by zero" in line["exception"]
+    assert "open sesame" not in written.getvalue()
