@@ -9,7 +9,6 @@ import typer
 from typer.exceptions import TyperException
 
 from coordinator.cli import (
-    bundles,
     campaigns,
     compare,
     database,
@@ -35,20 +34,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("up")(up.up)
-app.command("serve")(serve.serve)
-app.command("submit")(campaigns.submit)
-app.command("status")(campaigns.status)
-app.command("results")(results.results)
-app.command("table")(report.table)
-app.command("figure")(report.figure)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("history")(history.history)
-app.command("cancel")(campaigns.cancel)
-app.command("import")(bundles.import_)
-app.command("reclassify")(review.reclassify)
-app.command("override")(review.override)
+for command in (
+    *(up.up, serve.serve, campaigns.submit, campaigns.status, results.results),
+    *(report.table, report.figure, report.report, compare.compare, history.history),
+    *(campaigns.cancel, campaigns.import_, review.reclassify, review.override),
+):
+    app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(runners.app, name="runner")
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(database.app, name="db")
@@ -71,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(str(error))
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read us has seen enough; Python must not complain about it once more at exit.
+        # The reader has seen enough; Python must not complain about it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:

@@ -9,7 +9,7 @@ import typer
 
 from coordinator.cli.client import Client
 from coordinator.cli.options import AsJson, with_client
-from coordinator.cli.tables import print_json
+from coordinator.cli.output import print_json
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural, ratio
 from coordinator.results.comparison.models import Change, Compared, ComparedPair, Half, LatencyChange

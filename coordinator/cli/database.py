@@ -13,11 +13,6 @@ from coordinator.errors import DatabaseError
 app = typer.Typer(no_args_is_help=True, help="The database.")
 
 
-@app.callback()
-def _group() -> None:
-    """The database."""
-
-
 @app.command("url")
 def url(data_dir: DataDir = None) -> None:
     """Print the DSN of the running instance's database: psql "$(portolan db url)"."""

@@ -8,7 +8,7 @@ import typer
 
 from coordinator.cli.client import Client
 from coordinator.cli.options import AsJson, with_client
-from coordinator.cli.tables import print_columns, print_json
+from coordinator.cli.output import print_columns, print_json
 from coordinator.formats import latency
 from coordinator.results.models import HistoryCell
 

@@ -11,9 +11,8 @@ from urllib.parse import quote
 import typer
 
 from coordinator.cli.client import Client, Query
-from coordinator.cli.files import writing, writing_text
 from coordinator.cli.options import CampaignId, present, with_client, with_options_of
-from coordinator.cli.tables import console, print_columns
+from coordinator.cli.output import console_of, print_columns, writing
 from coordinator.errors import CoordinatorError
 from coordinator.reports.table_renderer import from_json, to_terminal
 
@@ -84,8 +83,8 @@ def table(
     if format is Format.json:
         _write(out, f"{json.dumps(content, ensure_ascii=False, indent=1)}\n".encode())
         return
-    with writing_text(out) as stream:
-        console(stream).print(to_terminal(from_json(content)))
+    with console_of(out) as terminal:
+        terminal.print(to_terminal(from_json(content)))
 
 
 @with_client

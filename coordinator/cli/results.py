@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from coordinator.causes.rules import readable
 from coordinator.cli.client import Client
-from coordinator.cli.files import writing, writing_text
 from coordinator.cli.matrix import print_results
 from coordinator.cli.options import CampaignId, present, with_client
-from coordinator.cli.tables import console
+from coordinator.cli.output import console_of, writing
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
 from protocol.enums import Cause, Verdict
@@ -48,7 +48,7 @@ def results(
     if format is Format.parquet and output is None and sys.stdout.isatty():
         raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
     if format is Format.table:
-        with writing_text(output) as out:
+        with console_of(output) as out:
             _print_table(client, campaign_id, filters, out)
         return
     if format is Format.json:
@@ -60,8 +60,7 @@ def results(
             sink.write(piece)
 
 
-def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], stream: Any) -> None:
-    out = console(stream)
+def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out: Console) -> None:
     function, device = filters.get("function"), filters.get("device")
     print_results(client.matrix(campaign_id, function, device), client.summary(campaign_id, function, device), out)
     if "verdict" not in filters and "cause" not in filters:

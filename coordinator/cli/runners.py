@@ -12,7 +12,7 @@ import typer
 from coordinator.cli.client import Client
 from coordinator.cli.conformance import check
 from coordinator.cli.options import AsJson, SecretFile, SecretStdin, read_secret, with_client
-from coordinator.cli.tables import print_columns, print_json
+from coordinator.cli.output import print_columns, print_json
 
 app = typer.Typer(no_args_is_help=True, help="The runners that the coordinator knows.")
 app.command("check")(check)
