@@ -1,4 +1,4 @@
-"""What request handlers share: the engine and the dispatcher of this process."""
+"""The context of request handlers: the engine, the dispatcher and the renderer of this process."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing"}
 
 
 class LeftOver(StrEnum):
-    """What a campaign can leave behind, to be run again or to fail a pipeline."""
+    """Outcomes that a campaign can leave behind, to be run again or to fail a pipeline."""
 
     failed = "failed"
     incomplete = "incomplete"

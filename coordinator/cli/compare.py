@@ -13,14 +13,10 @@ from coordinator.cli.output import print_json
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural, ratio
 from coordinator.results.comparison.models import Change, Compared, ComparedPair, Half, LatencyChange
+from coordinator.results.models import WhichVerdict
 
 LISTED = 20
 """Functions of one kind; --json has all."""
-
-
-class Which(StrEnum):
-    anywhere = "anywhere"
-    on_device = "on_device"
 
 
 class FailOn(StrEnum):
@@ -34,8 +30,8 @@ def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
     b: Annotated[str, typer.Argument(metavar="B", help="What to set against it.")],
     verdict: Annotated[
-        Which, typer.Option(help="Which verdict counts: on_device, a fallback to the host fails.")
-    ] = Which.anywhere,
+        WhichVerdict, typer.Option(help="Which verdict counts: on_device, a fallback to the host fails.")
+    ] = "anywhere",
     fail_on: Annotated[
         list[FailOn] | None, typer.Option("--fail-on", help="Exit with 1 if there is one; may be given twice.")
     ] = None,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from coordinator.settings import Settings
 
 KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
-"""What ``up`` and ``demo`` try unless told otherwise; the smallest download first, for the first chart."""
+"""The targets of ``up`` and ``demo`` unless others are given; the smallest download first, for the first chart."""
 READY_LIMIT_S = 180.0
 RESTART = Backoff(first_s=1.0, longest_s=60.0)
 LOOK_EVERY_S = 0.1
@@ -53,7 +53,7 @@ class LocalRunner:
     state: Literal["starting", "serving", "waiting", "left out"] = "starting"
     child: Child | None = None
     since: float = field(default_factory=time.monotonic)
-    """When the present state began."""
+    """The time at which the present state began."""
     failures: int = 0
     id: int | None = None
 
@@ -175,7 +175,7 @@ class Instance:
 
     @property
     def settled(self) -> bool:
-        """Whether every runner is up, left out, or was up already."""
+        """True when every runner is up, left out, or was up already."""
         return all(runner.state in ("serving", "left out") or runner.id is not None for runner in self.runners)
 
     @property
