@@ -21,8 +21,9 @@ from bench.house import House, coordinator, database, runner
 from bench.place import folder, say
 from bench.slowed import FACTOR, VARIABLE
 from coordinator.database.connection import engine as make_engine
-from coordinator.results import report_store as store
-from coordinator.results.comparison.latencies import Comparison, Measured, compare, paper_ratios
+from coordinator.results.comparison.latencies import LatencyChange, Measurement, compare_latencies, paper_ratios
+from coordinator.results.comparison.store import measurements
+from coordinator.targets.store import of_campaign
 
 SEED = "PORTOLAN_BENCH_SEED"
 TARGET = "PORTOLAN_BENCH_TARGET"
@@ -42,15 +43,15 @@ def run() -> Iterator[Figure]:
         functions = sorted({each.function for each in before.steady})
         planted = sorted(random.Random(seed).sample(functions, min(PLANTED, len(functions) // 2)))
         slower = _measured(dsn, _campaign(house, place, target, planted), target)
-    same = compare(before.steady, after.steady)
-    changed = compare(before.steady, slower.steady)
+    same = compare_latencies(before.steady, after.steady)
+    changed = compare_latencies(before.steady, slower.steady)
     detail = {"target": target, "seed": seed, "runs": RUNS, "cases": len({each.case for each in before.steady})}
     yield _false_alarms(same, paper_ratios(before.cold, after.cold), detail)
     yield _found(changed, paper_ratios(before.cold, slower.cold), planted, detail)
     yield _insufficient(same, detail)
 
 
-def _false_alarms(compared: Sequence[Comparison], paper: dict[str, float], detail: dict[str, object]) -> Figure:
+def _false_alarms(compared: Sequence[LatencyChange], paper: dict[str, float], detail: dict[str, object]) -> Figure:
     alarms = {each.function: each.ratio for each in compared if each.changed}
     study = [name for name, ratio in paper.items() if not 1 / FACTOR < ratio < FACTOR]
     return Figure(
@@ -67,7 +68,7 @@ def _false_alarms(compared: Sequence[Comparison], paper: dict[str, float], detai
 
 
 def _found(
-    compared: Sequence[Comparison], paper: dict[str, float], planted: Sequence[str], detail: dict[str, object]
+    compared: Sequence[LatencyChange], paper: dict[str, float], planted: Sequence[str], detail: dict[str, object]
 ) -> Figure:
     told = {each.function: each for each in compared}
     found = [name for name in planted if told[name].change == "slower"]
@@ -90,7 +91,7 @@ def _found(
     )
 
 
-def _insufficient(compared: Sequence[Comparison], detail: dict[str, object]) -> Figure:
+def _insufficient(compared: Sequence[LatencyChange], detail: dict[str, object]) -> Figure:
     unknown = [each.function for each in compared if each.change == "insufficient data"]
     return Figure(
         "insufficient_data",
@@ -106,8 +107,8 @@ def _insufficient(compared: Sequence[Comparison], detail: dict[str, object]) -> 
 class _Campaign(NamedTuple):
     """What one campaign measured on the target."""
 
-    steady: list[Measured]
-    cold: list[Measured]
+    steady: list[Measurement]
+    cold: list[Measurement]
 
 
 def _measured(dsn: str, campaign: int, target: str) -> _Campaign:
@@ -115,9 +116,14 @@ def _measured(dsn: str, campaign: int, target: str) -> _Campaign:
         engine = make_engine(dsn)
         try:
             async with engine.connect() as connection:
+                (measured,) = [
+                    found.id
+                    for found in await of_campaign(connection, campaign)
+                    if f"{found.framework}/{found.device}" == target
+                ]
                 return _Campaign(
-                    await store.measured(connection, campaign, target),
-                    await store.measured(connection, campaign, target, "cold_ms"),
+                    await measurements(connection, campaign, measured, "steady_ms"),
+                    await measurements(connection, campaign, measured, "cold_ms"),
                 )
         finally:
             await engine.dispose()

@@ -22,7 +22,7 @@ from coordinator.reports.api import router as reports
 from coordinator.reports.charts.renderer import Renderer
 from coordinator.results import service as matrices
 from coordinator.results.api import router as matrix
-from coordinator.results.comparison.api import router as changes
+from coordinator.results.comparison.api import router as comparison
 from coordinator.results.outcomes.api import router as outcomes
 from coordinator.settings import Settings
 from coordinator.supervision import Supervisor, end
@@ -66,7 +66,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     problems.install(app)
     api = APIRouter(prefix="/api/v1", responses=problem_responses(422, 503))
-    for router in (campaigns, bundles, outcomes, matrix, changes, reports, review, runners, catalogue):
+    for router in (campaigns, bundles, outcomes, matrix, comparison, reports, review, runners, catalogue):
         api.include_router(router)
     app.include_router(api)
     app.include_router(health.router)

@@ -119,7 +119,7 @@ class DryRun(BaseModel):
     by_target: list[PlannedTarget]
 
 
-class Verdicts(BaseModel):
+class VerdictCount(BaseModel):
     """Functions of one target that have the same verdicts and causes, by how many there are."""
 
     target_id: int
@@ -131,7 +131,7 @@ class Verdicts(BaseModel):
     functions: int
 
 
-class Failure(BaseModel):
+class RecentFailure(BaseModel):
     """One outcome that did not pass."""
 
     job_id: int

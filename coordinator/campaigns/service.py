@@ -18,9 +18,9 @@ from coordinator.campaigns.models import (
     Counters,
     DryRun,
     Estimate,
-    Failure,
     PlannedTarget,
-    Verdicts,
+    RecentFailure,
+    VerdictCount,
 )
 from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan
 from coordinator.database.connection import transact
@@ -107,17 +107,19 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     return CampaignDetail.model_validate({**whole, "by_target": by_target})
 
 
-async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[Verdicts]:
+async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
     """What the functions are so far, as far as the campaign's matrix has been added up."""
     async with engine.connect() as connection:
-        return [Verdicts.model_validate(dict(each._mapping)) for each in await store.verdicts(connection, campaign_id)]
+        return [
+            VerdictCount.model_validate(dict(each._mapping)) for each in await store.verdicts(connection, campaign_id)
+        ]
 
 
-async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[Failure]:
+async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[RecentFailure]:
     """What failed lately, newest first."""
     async with engine.connect() as connection:
         rows = await store.failed_lately(connection, campaign_id, most)
-    return [Failure.model_validate(dict(each._mapping)) for each in rows]
+    return [RecentFailure.model_validate(dict(each._mapping)) for each in rows]
 
 
 async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:

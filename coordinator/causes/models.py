@@ -14,7 +14,7 @@ Name = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, ma
 Words = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 
 
-class Change(BaseModel):
+class Reclassification(BaseModel):
     """So many outcomes went from one classification to another."""
 
     was: Cause | None
@@ -35,7 +35,7 @@ class Reclassified(BaseModel):
     """Left alone: a person named their cause."""
     unreported: int
     """Left alone: their runner never reported, so the coordinator named the cause from what it saw itself."""
-    changes: list[Change]
+    changes: list[Reclassification]
 
 
 class OverrideRequest(BaseModel):

@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.causes import store
-from coordinator.causes.models import Change, Override, OverrideRequest, Reclassified
+from coordinator.causes.models import Override, OverrideRequest, Reclassification, Reclassified
 from coordinator.causes.rules import RULES_REVISION, Classification, classify, verdict_of
-from coordinator.causes.store import OVERRIDDEN, Named
+from coordinator.causes.store import OVERRIDDEN, ClassifiedOutcome
 from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
 from coordinator.targets import store as targets
@@ -38,7 +38,7 @@ async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassifi
 
 async def _reclassified(connection: AsyncConnection, campaign_id: int | None) -> Reclassified:
     looked_at = overridden = unreported = 0
-    renamed: list[Named] = []
+    renamed: list[ClassifiedOutcome] = []
     changes: Counter[tuple[Cause | None, str | None, Cause | None, str | None]] = Counter()
     async for rows in store.not_passed(connection, campaign_id):
         looked_at += len(rows)
@@ -49,7 +49,7 @@ async def _reclassified(connection: AsyncConnection, campaign_id: int | None) ->
         for row, now in zip(judged, await asyncio.to_thread(_classified, judged), strict=True):
             if (now.verdict, now.cause, now.rule) != (row.verdict, row.cause, row.rule):
                 changes[row.cause, row.rule, now.cause, now.rule] += 1
-                renamed.append(Named(row.job_id, now.verdict, now.cause, now.rule))
+                renamed.append(ClassifiedOutcome(row.job_id, now.verdict, now.cause, now.rule))
     # Last, because whoever finishes jobs of these campaigns waits for the counters.
     await store.rename(connection, renamed)
     return Reclassified(
@@ -59,7 +59,7 @@ async def _reclassified(connection: AsyncConnection, campaign_id: int | None) ->
         overridden=overridden,
         unreported=unreported,
         changes=[
-            Change(was=was, was_rule=was_rule, now=now_, now_rule=now_rule, outcomes=count)
+            Reclassification(was=was, was_rule=was_rule, now=now_, now_rule=now_rule, outcomes=count)
             for (was, was_rule, now_, now_rule), count in changes.most_common()
         ],
     )
@@ -88,7 +88,7 @@ async def override(engine: AsyncEngine, campaign_id: int, request: OverrideReque
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
         await store.put_overrides(connection, jobs, request.cause, request.by, request.why)
         verdict = verdict_of(request.cause)
-        await store.rename(connection, [Named(job, verdict, request.cause, OVERRIDDEN) for job in jobs])
+        await store.rename(connection, [ClassifiedOutcome(job, verdict, request.cause, OVERRIDDEN) for job in jobs])
         (stored,) = await _overrides(connection, campaign_id, request.case, target_id)
     return stored
 
@@ -112,7 +112,7 @@ async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, c
         await store.lock_exclusively(connection)
         jobs = await _runs_of(connection, campaign_id, job_id)
         await store.put_overrides(connection, jobs, cause, by, why)
-        await store.rename(connection, [Named(job, verdict_of(cause), cause, OVERRIDDEN) for job in jobs])
+        await store.rename(connection, [ClassifiedOutcome(job, verdict_of(cause), cause, OVERRIDDEN) for job in jobs])
 
 
 async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> None:

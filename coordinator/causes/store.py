@@ -22,7 +22,7 @@ OVERRIDDEN = "overridden"
 """Stands where the rule's id would, if a person named the cause."""
 
 
-class Named(NamedTuple):
+class ClassifiedOutcome(NamedTuple):
     """What an outcome is to count as."""
 
     job_id: int
@@ -98,7 +98,7 @@ UPDATE campaign_targets c
 """)
 
 
-async def rename(connection: AsyncConnection, named: Sequence[Named]) -> None:
+async def rename(connection: AsyncConnection, named: Sequence[ClassifiedOutcome]) -> None:
     """Give outcomes that did not pass another verdict, cause and rule, and count them anew.
 
     The counters come last, and once: whoever finishes jobs of these campaigns waits for them.
@@ -171,7 +171,7 @@ async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause:
     )
 
 
-async def take_overrides(connection: AsyncConnection, jobs: Sequence[int]) -> list[Named]:
+async def take_overrides(connection: AsyncConnection, jobs: Sequence[int]) -> list[ClassifiedOutcome]:
     """Forget what was said of these outcomes; returns what they were before."""
     rows = await connection.execute(
         text("""
@@ -181,7 +181,9 @@ async def take_overrides(connection: AsyncConnection, jobs: Sequence[int]) -> li
         {"jobs": list(jobs)},
     )
     return [
-        Named(row.job_id, Verdict(row.was_verdict), Cause(row.was_cause) if row.was_cause else None, row.was_rule)
+        ClassifiedOutcome(
+            row.job_id, Verdict(row.was_verdict), Cause(row.was_cause) if row.was_cause else None, row.was_rule
+        )
         for row in rows
     ]
 

@@ -19,7 +19,7 @@ from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.registry.models import Runner, RunnerList
-from coordinator.results.comparison.models import Compared
+from coordinator.results.comparison.models import Comparison
 from coordinator.results.models import History, MatrixPage
 from coordinator.results.outcomes.models import OutcomePage
 from coordinator.results.summary import Section, Summary
@@ -105,8 +105,8 @@ class Client:
         query = {"function": function, "device": device}
         return self._get(Summary, f"/campaigns/{campaign_id}/summary", query, within_s=WHOLE_S).sections
 
-    def compare(self, a: str, b: str, verdict: str) -> Compared:
-        return self._get(Compared, "/compare", {"a": a, "b": b, "verdict": verdict})
+    def compare(self, a: str, b: str, verdict: str) -> Comparison:
+        return self._get(Comparison, "/compare", {"a": a, "b": b, "verdict": verdict})
 
     def history(self, framework: str, function: str) -> History:
         return self._get(History, f"/history/{quote(framework)}/{quote(function)}")

@@ -12,7 +12,8 @@ from coordinator.cli.options import AsJson, with_client
 from coordinator.cli.output import print_json
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural, ratio
-from coordinator.results.comparison.models import Change, Compared, ComparedPair, Half, LatencyChange
+from coordinator.results.comparison.latencies import LatencyChange
+from coordinator.results.comparison.models import Comparison, PairComparison, SideVerdict, VerdictChange
 from coordinator.results.models import WhichVerdict
 
 LISTED = 20
@@ -51,7 +52,7 @@ def compare(
         raise typer.Exit(1)
 
 
-def _lines(found: Compared) -> list[str]:
+def _lines(found: Comparison) -> list[str]:
     """Return the comparison in lines of text."""
     lines = [f"not compared: {target.target}: {target.why}" for target in found.left_out]
     if not found.pairs:
@@ -61,7 +62,7 @@ def _lines(found: Compared) -> list[str]:
     return lines
 
 
-def _pair(pair: ComparedPair) -> list[str]:
+def _pair(pair: PairComparison) -> list[str]:
     both = pair.a.target if pair.a.target == pair.b.target else f"{pair.a.target} against {pair.b.target}"
     counts, speed = pair.verdicts.counts, pair.latencies
     lines = [
@@ -87,11 +88,11 @@ def _listed(lines: list[str]) -> list[str]:
     return lines[:LISTED] + more
 
 
-def _change(change: Change) -> str:
+def _change(change: VerdictChange) -> str:
     return f"    {change.kind}: {change.function}: {_half(change.a)} → {_half(change.b)}"
 
 
-def _half(half: Half | None) -> str:
+def _half(half: SideVerdict | None) -> str:
     if half is None:
         return "no outcome"
     cause = f" ({half.cause})" if half.cause else ""

@@ -165,7 +165,7 @@ UPDATE attempts a SET "end" = CASE WHEN a."end" = 'finished' THEN 'finished' ELS
 """)
 
 
-class Late(NamedTuple):
+class LateFinish(NamedTuple):
     """A finish that cannot be the outcome: what is kept of it."""
 
     key: Key
@@ -201,6 +201,6 @@ async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> se
     return {Key(row.id, row.attempt, row.token) for row in rows}
 
 
-async def keep_late(connection: AsyncConnection, late: Sequence[Late]) -> None:
+async def keep_late(connection: AsyncConnection, late: Sequence[LateFinish]) -> None:
     values = {"runner": [each.runner_id for each in late], "body": [each.body for each in late]}
     await connection.execute(_LATE, {**key_arrays([each.key for each in late]), **values})

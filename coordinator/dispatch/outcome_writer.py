@@ -20,7 +20,7 @@ from coordinator.backoff import Backoff
 from coordinator.database.connection import to_json
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
 from coordinator.dispatch import finishes, queue
-from coordinator.dispatch.finishes import Finish, FinishedJob, Late
+from coordinator.dispatch.finishes import Finish, FinishedJob, LateFinish
 from coordinator.dispatch.leases import Key, log_fields
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
@@ -237,23 +237,23 @@ class OutcomeWriter:
 
 
 def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Report]], list[Report]]:
-    """The first finish of each attempt, and whatever else was said of it afterwards."""
+    """The first finish of each attempt, and the reports of further ones."""
     first: dict[Key, tuple[Finish, Report]] = {}
     second = []
     for report in batch:
-        if report.key is None or (report.row is None and not report.late):
+        if report.key is None:
             continue
-        if report.late or report.row is None or report.key in first:
+        if report.late or report.key in first:
             second.append(report)
-        else:
+        elif report.row is not None:
             first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report
     return first, second
 
 
-def _late(report: Report) -> Late:
+def _late(report: Report) -> LateFinish:
     assert report.key is not None
     assert report.outcome is not None
-    return Late(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
+    return LateFinish(report.key, report.cursor.runner_id, to_json(report.outcome.model_dump(mode="json")))
 
 
 def _furthest(batch: Sequence[Report]) -> dict[int, Report]:

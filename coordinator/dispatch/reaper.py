@@ -25,16 +25,16 @@ SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id
 _RUNNING = text("SELECT id FROM campaigns WHERE state = 'running'")
 
 
-class Swept(NamedTuple):
+class Sweep(NamedTuple):
     jobs: int
     """Given back to the queue, uncounted."""
     campaigns: list[int]
     """Complete, and marked so now."""
 
 
-async def sweep(connection: AsyncConnection) -> Swept:
+async def sweep(connection: AsyncConnection) -> Sweep:
     abandoned = [Key(row.id, row.attempt, row.token) for row in await connection.execute(_ABANDONED)]
     if abandoned:
         await queue.give_back(connection, abandoned, "nobody serves its runner", counted=False)
     running = [row.id for row in await connection.execute(_RUNNING)]
-    return Swept(len(abandoned), await queue.complete(connection, running) if running else [])
+    return Sweep(len(abandoned), await queue.complete(connection, running) if running else [])

@@ -101,7 +101,7 @@ class RunnerSession:
         self._token = token_hex(TOKEN_BYTES)
 
     def wake(self) -> None:
-        self._feed(WakeEvent(_now()))
+        self._feed(WakeEvent(time.monotonic()))
 
     async def stop_revoked(self) -> None:
         """Stop the jobs that were cancelled in the database, or that ended there without this runner."""
@@ -109,18 +109,18 @@ class RunnerSession:
         if keys:
             async with self._engine.connect() as connection:
                 revoked = await queue.revoked(connection, self.runner.id, list(keys))
-            self._feed(RevokedEvent(_now(), tuple(revoked)))
+            self._feed(RevokedEvent(time.monotonic(), tuple(revoked)))
 
     async def run(self) -> None:
         """Serve the runner until it is quarantined; cancel to stop."""
         bind_contextvars(runner=self.runner.id, url=self.runner.url, boot=self.runner.boot_id)
-        self._adopt(AdoptedEvent(_now(), self._leases(await self._held())))
+        self._adopt(AdoptedEvent(time.monotonic(), self._leases(await self._held())))
         async with RunnerClient(*self.address) as client:
             with suppress(_EndOfSessionError):
                 await run_until_one_fails(self._serve(client), self._tick())
 
     async def _serve(self, client: RunnerClient) -> None:
-        failures, unreachable_since, skipped = 0, _now(), False
+        failures, unreachable_since, skipped = 0, time.monotonic(), False
         shown: str | None = None
         while True:
             fruitless = False
@@ -134,7 +134,7 @@ class RunnerSession:
                 if not skipped:
                     # It is there and answers: whoever looks meanwhile, after a check say, must not find it offline.
                     skipped = True
-                    self._feed(DisconnectedEvent(_now(), reason))
+                    self._feed(DisconnectedEvent(time.monotonic(), reason))
                     await self._flush_pending(client)
                     continue
             except RunnerError as error:
@@ -145,17 +145,17 @@ class RunnerSession:
                         await ownership.rewind(connection, self.runner.id, self.runner.boot_id)
             skipped = False
             if self._state.online:
-                unreachable_since = _now()
+                unreachable_since = time.monotonic()
             if reason != shown:
                 # A stream that ended is the first reason; why the runner is not taken back may be another.
                 shown = reason
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)
                 log.info("the runner is offline", reason=reason)
-            self._feed(DisconnectedEvent(_now(), reason, fruitless))
+            self._feed(DisconnectedEvent(time.monotonic(), reason, fruitless))
             # Flush pending Lose and GiveBack instructions before the session ends, so that the jobs are requeued.
             await self._flush_pending(client)
-            if not self._state.in_flight and _now() - unreachable_since > SILENCE_S:
+            if not self._state.in_flight and time.monotonic() - unreachable_since > SILENCE_S:
                 misbehaved = self._state.misbehaved + 1
                 await self._quarantine(quarantine_s(misbehaved), misbehaved, reason)
             failures += 1
@@ -183,10 +183,10 @@ class RunnerSession:
         # An attempt of another boot is gone.
         lost = [job for job in held if job.boot_id != info.boot_id]
         if lost:
-            self._adopt(ConnectedEvent(_now(), False, self._leases(lost)))
+            self._adopt(ConnectedEvent(time.monotonic(), False, self._leases(lost)))
             await self._flush_pending(client)
         kept = [job for job in held if job.boot_id == info.boot_id]
-        self._adopt(ConnectedEvent(_now(), True, self._leases(kept)))
+        self._adopt(ConnectedEvent(time.monotonic(), True, self._leases(kept)))
 
     async def _hold_session(self, client: RunnerClient) -> None:
         await run_until_one_fails(
@@ -203,7 +203,7 @@ class RunnerSession:
         async with self._engine.begin() as connection:
             await ownership.skip_to(connection, self.runner.id, self.runner.boot_id, trimmed.acknowledged)
             held = await queue.held(connection, self.runner.id)
-        self._adopt(ConnectedEvent(_now(), False, self._leases(held)))
+        self._adopt(ConnectedEvent(time.monotonic(), False, self._leases(held)))
         await self._flush_pending(client)
 
     async def _read_events(self, client: RunnerClient) -> None:
@@ -219,7 +219,7 @@ class RunnerSession:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            self._feed(TickEvent(_now()))
+            self._feed(TickEvent(time.monotonic()))
 
     def _feed(self, event: Event) -> None:
         for instruction in self._state.handle(event):
@@ -301,7 +301,7 @@ class RunnerSession:
             unknown = now_unknown
             if strays:
                 log.warning("leases had been lost from sight", jobs=[job.key.job for job in strays])
-                self._feed(StrayLeasesEvent(_now(), self._leases(strays)))
+                self._feed(StrayLeasesEvent(time.monotonic(), self._leases(strays)))
 
     async def _claim(self, limit: int) -> None:
         async with self._single.connect() as connection:
@@ -314,7 +314,7 @@ class RunnerSession:
                 suites=list(self.runner.suites),
                 limit=limit,
             )
-        self._feed(ClaimedEvent(_now(), self._leases(jobs)))
+        self._feed(ClaimedEvent(time.monotonic(), self._leases(jobs)))
 
     async def _post(self, leases: Iterable[Lease], client: RunnerClient) -> None:
         in_flight = self._state.in_flight
@@ -336,7 +336,7 @@ class RunnerSession:
             )
             receipts = await client.post(batch)
             status = {Key.of_wire(receipt.id, receipt.attempt): receipt.status for receipt in receipts.jobs}
-            self._feed(PostedEvent.from_receipts(_now(), [job.key for job in jobs], status))
+            self._feed(PostedEvent.from_receipts(time.monotonic(), [job.key for job in jobs], status))
 
     async def _record_own_outcome(self, row: FinishedJob, keys: Sequence[Key]) -> None:
         """Store an outcome that the coordinator made for one of these attempts."""
@@ -377,7 +377,3 @@ def _drain(instructions: asyncio.Queue[InstructionT]) -> list[InstructionT]:
     while not instructions.empty():
         drained.append(instructions.get_nowait())
     return drained
-
-
-def _now() -> float:
-    return time.monotonic()

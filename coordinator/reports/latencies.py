@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from coordinator.reference.models import Reference
 from coordinator.reports.identity import tabled
 from coordinator.reports.table import Cell, Column, Missing, Table
-from coordinator.results.ratios import AFTER, BEFORE, Comparison, by_function, published
+from coordinator.results.ratios import AFTER, BEFORE, TargetRatios, by_function, published
 from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.results.statistics import Rate, deciles, density, geometric_mean, logarithmic, median
 from coordinator.targets.models import Target
@@ -31,7 +31,7 @@ _BOTH = (
 )
 
 
-def extremes(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def extremes(charted: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Table 2: of each comparison the two functions that slowed down most, and the two that did least."""
     rows = [
         (*_who(each), one.function, one.base_ms, one.other_ms, one.ratio)
@@ -42,7 +42,7 @@ def extremes(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
     return _table(charted, "extremes", "The greatest and least changes of latency", columns, rows, ("table-2",))
 
 
-def latencies(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def latencies(charted: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Tables 5 to 7: every function of a framework, the slowest to move first, beside the study's figures of it."""
     own = [each for each in comparisons if each.targets]
     rows = [row for each in (own if charted.targets else comparisons) for row in _latencies(charted, each)]
@@ -66,7 +66,7 @@ def latencies(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
     return _table(charted, "latencies", "Latency of every function", columns, rows, figures)
 
 
-def faster(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def faster(charted: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Figures 3 and 7: the share of functions that are faster there, also by 1.5 times."""
     rows: list[Row] = []
     for each in comparisons:
@@ -97,7 +97,7 @@ def faster(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
     return _table(charted, "faster", "Functions that are faster elsewhere", columns, rows, figures, notes)
 
 
-def intolerable(charted: ReportData, comparisons: Sequence[Comparison], factor: float = INTOLERABLE) -> Table:
+def intolerable(charted: ReportData, comparisons: Sequence[TargetRatios], factor: float = INTOLERABLE) -> Table:
     """The study's third kind of failure: functions that run, but more than ``factor`` times slower."""
     rows = []
     for each in comparisons:
@@ -107,7 +107,9 @@ def intolerable(charted: ReportData, comparisons: Sequence[Comparison], factor: 
     return _table(charted, "intolerable", "Intolerable latency", columns, rows, ("intolerable-latency",))
 
 
-def intolerable_functions(charted: ReportData, comparisons: Sequence[Comparison], factor: float = INTOLERABLE) -> Table:
+def intolerable_functions(
+    charted: ReportData, comparisons: Sequence[TargetRatios], factor: float = INTOLERABLE
+) -> Table:
     """The same functions by name."""
     rows = [
         (*_who(each), one.function, one.base_ms, one.other_ms, one.ratio)
@@ -120,7 +122,7 @@ def intolerable_functions(charted: ReportData, comparisons: Sequence[Comparison]
     return _table(charted, "intolerable_functions", title, columns, rows, ("intolerable-latency",))
 
 
-def scatter(charted: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def scatter(charted: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     """Figure 1: one point a function, to be drawn on two logarithmic axes."""
     rows = [
         (*_who(each), one.function, one.base_ms, one.other_ms)
@@ -211,7 +213,7 @@ def _alone(charted: ReportData, id: str) -> tuple[str, ...]:
     )
 
 
-def _who(comparison: Comparison) -> Row:
+def _who(comparison: TargetRatios) -> Row:
     return (comparison.source, comparison.framework, comparison.base, comparison.other)
 
 
@@ -219,7 +221,7 @@ def _share(count: int, n: int) -> Cell:
     return Rate(count, n) if n else Missing.not_measured
 
 
-def _latencies(charted: ReportData, comparison: Comparison) -> Iterator[Row]:
+def _latencies(charted: ReportData, comparison: TargetRatios) -> Iterator[Row]:
     """Also functions that were charted and cannot be compared."""
     beside = _Beside(charted.reference, comparison.framework)
     for one in comparison.functions:

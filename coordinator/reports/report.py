@@ -19,7 +19,7 @@ from coordinator.reports.charts.figure import Figure
 from coordinator.reports.table import Table
 from coordinator.reports.table_renderer import shown
 from coordinator.results.outcomes.repeat import repeat_command
-from coordinator.results.ratios import Comparison
+from coordinator.results.ratios import TargetRatios
 from coordinator.results.report_data import Failure, Fingerprint, ReportData
 from coordinator.results.summary import Section, summary
 
@@ -73,7 +73,7 @@ class Report:
     figures: tuple[Figure, ...]
     pictures: Mapping[str, str]
     """Drawn figures by id, as SVG that fits both a light and a dark page."""
-    compared: tuple[Comparison, ...]
+    compared: tuple[TargetRatios, ...]
     tolerable: float
     failures: tuple[Failure, ...]
     fingerprints: tuple[Fingerprint, ...]

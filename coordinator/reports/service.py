@@ -24,7 +24,7 @@ from coordinator.reports.latencies import INTOLERABLE
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.reports.table import Table
 from coordinator.results import report_store as store
-from coordinator.results.ratios import Comparison, comparisons
+from coordinator.results.ratios import TargetRatios, comparisons
 from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
 from coordinator.results.summary import Section, Summary, summary
 from coordinator.targets import store as targets_store
@@ -57,7 +57,7 @@ class ReportContents:
     charted: ReportData
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
-    compared: tuple[Comparison, ...]
+    compared: tuple[TargetRatios, ...]
 
     def table(self, id: str) -> Table:
         return _named("table", self.tables, id)
@@ -191,7 +191,7 @@ def _named(kind: str, found: Sequence[Named], id: str) -> Named:
     return named
 
 
-def _tables(charted: ReportData, compared: Sequence[Comparison], factor: float) -> list[Table]:
+def _tables(charted: ReportData, compared: Sequence[TargetRatios], factor: float) -> list[Table]:
     """In the order in which a report tells them."""
     found = [portability.portability(charted), portability.counts(charted)]
     if charted.reference is not None:

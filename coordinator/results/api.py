@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query, Request
 
 from coordinator.context import Context
+from coordinator.errors import RequestError
 from coordinator.parameters import CampaignId, PathName, Text
 from coordinator.results import service
 from coordinator.results.models import History, MatrixPage, WhichVerdict
@@ -15,15 +16,33 @@ from protocol.problems import problem_responses
 
 router = APIRouter(tags=["matrix"], responses=problem_responses(404))
 
-VerdictParameter = Annotated[WhichVerdict, Query(description="`on_device`: a fallback to the host fails")]
+FORMER_PARAMETERS = ("by", "counted_by", "verdict_on_device")
+
+
+async def refuse_former_parameters(request: Request) -> None:
+    """A parameter that is ignored would give another verdict than the one that was meant."""
+    for name in FORMER_PARAMETERS:
+        if name in request.query_params:
+            raise RequestError(f"there is no parameter '{name}': 'verdict' says which verdict counts (on_device)")
+
+
+async def _which_verdict(
+    request: Request,
+    verdict: Annotated[WhichVerdict, Query(description="`on_device`: a fallback to the host fails")] = "anywhere",
+) -> WhichVerdict:
+    await refuse_former_parameters(request)
+    return verdict
+
+
+VerdictParameter = Annotated[WhichVerdict, Depends(_which_verdict)]
 
 
 @router.get("/campaigns/{campaign_id}/matrix")
 async def matrix(
     campaign_id: CampaignId,
     context: Context,
+    verdict: VerdictParameter,
     q: Annotated[Text, Query(max_length=1000, description="such as `torch.* fails:xla passes:cpu cause:type`")] = "",
-    verdict: VerdictParameter = "anywhere",
     device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
     offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000, description="functions")] = 500,

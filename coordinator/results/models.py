@@ -22,7 +22,7 @@ class FunctionKey(NamedTuple):
     function: str
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """One of a cell's two verdicts, with the cases that it counts and the main cause."""
 
     verdict: str
@@ -78,14 +78,14 @@ class Cell(BaseModel):
     cpu_target_id: int | None
     """The target that ``ratio_to_cpu`` is against."""
 
-    def judged(self, which: WhichVerdict) -> Judged | None:
+    def judged(self, which: WhichVerdict) -> Judgement | None:
         """The verdict that counts; None on the device for a function that never touches one."""
         uncounted = self.not_counted_cause if self.total == 0 else None
         if which == "anywhere":
-            return Judged(self.verdict, self.passed, self.total, self.cause or uncounted)
+            return Judgement(self.verdict, self.passed, self.total, self.cause or uncounted)
         if self.verdict_on_device is None:
             return None
-        return Judged(
+        return Judgement(
             self.verdict_on_device,
             self.passed_on_device or 0,
             self.total_on_device or 0,

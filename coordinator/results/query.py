@@ -40,7 +40,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True)
-class Name:
+class NameTerm:
     """The function's name, or its module's, as a glob; a bare word is looked for anywhere in the function's."""
 
     glob: str
@@ -49,7 +49,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerdictTerm:
     """One of these verdicts on a target."""
 
     target: Selector | None
@@ -58,14 +58,14 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class MainCause:
+class CauseTerm:
     target: Selector | None
     word: str
     excluded: bool = False
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountTerm:
     """At least one case of this kind on a target."""
 
     target: Selector | None
@@ -74,7 +74,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Slower:
+class RatioTerm:
     """The ratio to the CPU on a target is over (or under) a number."""
 
     target: Selector | None
@@ -83,8 +83,8 @@ class Slower:
     excluded: bool = False
 
 
-OnTarget = Verdict | MainCause | Counted | Slower
-Term = Name | OnTarget
+OnTarget = VerdictTerm | CauseTerm | CountTerm | RatioTerm
+Term = NameTerm | OnTarget
 Query = tuple[Term, ...]
 
 _VERDICT_KEYS = {
@@ -120,7 +120,7 @@ def written(query: Query) -> str:
 def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "") -> None:
     """Raises ``QueryError`` for a word whose target names none of these."""
     for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
-        if not isinstance(term, Name) and term.target is not None and not named(term, targets):
+        if not isinstance(term, NameTerm) and term.target is not None and not named(term, targets):
             there = ", ".join(map(spelled, targets)) or "none"
             raise QueryError(f"{word.group()} names no target of this campaign; it has: {there}", word.start())
 
@@ -137,20 +137,20 @@ def _term(word: str, at: int) -> Term:
         raise QueryError("a minus alone excludes nothing: write what to leave out behind it, such as -torch.nn.*", at)
     key, colon, value = body.partition(":")
     if not colon:
-        return Name(body, excluded=excluded)
+        return NameTerm(body, excluded=excluded)
     at += len(word) - len(value)
     if key == "module":
         if not value:
             raise QueryError("which module? write it like module:torch.nn or module:torch.*", at)
-        return Name(value, "module", excluded)
+        return NameTerm(value, "module", excluded)
     if key == "function":
         if not value:
             raise QueryError("which function? write it like function:torch.add or function:torch.nn.*", at)
-        return Name(value, "function", excluded)
+        return NameTerm(value, "function", excluded)
     if key in _VERDICT_KEYS:
-        return Verdict(_target(value, at), _VERDICT_KEYS[key], excluded)
+        return VerdictTerm(_target(value, at), _VERDICT_KEYS[key], excluded)
     if key in _COUNTED_KEYS:
-        return Counted(_target(value, at), _COUNTED_KEYS[key], excluded)
+        return CountTerm(_target(value, at), _COUNTED_KEYS[key], excluded)
     if key in _WITH_VALUE:
         return _WITH_VALUE[key](value, at, excluded)
     raise QueryError(f"no word of the language begins with '{key}:'{_close(key, KEYS)}", at - len(key) - 1)
@@ -158,12 +158,12 @@ def _term(word: str, at: int) -> Term:
 
 def _cause(text: str, at: int, excluded: bool) -> Term:
     target, word = _assigned(text, at, [str(each) for each in Cause], "cause")
-    return MainCause(target, word, excluded)
+    return CauseTerm(target, word, excluded)
 
 
 def _verdict(text: str, at: int, excluded: bool) -> Term:
     target, word = _assigned(text, at, VERDICTS, "verdict")
-    return Verdict(target, (word,), excluded)
+    return VerdictTerm(target, (word,), excluded)
 
 
 def _slower(text: str, at: int, excluded: bool) -> Term:
@@ -174,7 +174,7 @@ def _slower(text: str, at: int, excluded: bool) -> Term:
         than = math.nan
     if match is None or not (math.isfinite(than) and than > 0):
         raise QueryError("say how many times slower, as a number over 0: slower:xla>10, or slower:xla<1", at)
-    return Slower(_target(match[1], at), than, match[2] == ">", excluded)
+    return RatioTerm(_target(match[1], at), than, match[2] == ">", excluded)
 
 
 _WITH_VALUE: dict[str, Callable[[str, int, bool], Term]] = {"cause": _cause, "verdict": _verdict, "slower": _slower}
@@ -210,17 +210,17 @@ def _close(word: str, known: Sequence[str]) -> str:
 def _written(term: Term) -> str:
     minus = "-" if term.excluded else ""
     match term:
-        case Name(glob, of):
+        case NameTerm(glob, of):
             return f"{minus}{'' if of == 'bare' else f'{of}:'}{glob}"
-        case Verdict(target, words):
+        case VerdictTerm(target, words):
             key = next((name for name, of in _VERDICT_KEYS.items() if of == words), None)
             return f"{minus}{key}:{_spelled(target)}"
-        case MainCause(target, word):
+        case CauseTerm(target, word):
             return f"{minus}cause:{_spelled(target) + '=' if target else ''}{word}"
-        case Counted(target, column):
+        case CountTerm(target, column):
             key = next(name for name, of in _COUNTED_KEYS.items() if of == column)
             return f"{minus}{key}:{_spelled(target)}"
-        case Slower(target, than, over):
+        case RatioTerm(target, than, over):
             return f"{minus}slower:{_spelled(target)}{'>' if over else '<'}{than!r}"
 
 
@@ -229,3 +229,9 @@ def _spelled(target: Selector | None) -> str:
         return ""
     version = "" if target.version is None else f"@{target.version}"
     return f"{target.framework}{version}/{target.device}"
+
+
+def like_pattern(glob: str) -> str:
+    """The LIKE pattern of a glob."""
+    escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return escaped.replace("*", "%").replace("?", "_")

@@ -41,7 +41,7 @@ class FunctionRatio:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TargetRatios:
     """One framework on two targets; functions that slowed down most come first."""
 
     source: str
@@ -76,11 +76,11 @@ def pairs(targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping
     return found
 
 
-def comparisons(charted: ReportData, base: str | None = None) -> list[Comparison]:
+def comparisons(charted: ReportData, base: str | None = None) -> list[TargetRatios]:
     """The campaign's, and then the reference's of the same frameworks."""
     measured = _by_case(charted.latencies)
     found = [
-        Comparison(
+        TargetRatios(
             charted.name,
             pair.base.framework,
             charted.labels[pair.base.id],
@@ -95,7 +95,7 @@ def comparisons(charted: ReportData, base: str | None = None) -> list[Comparison
     return found
 
 
-def published(reference: Reference, framework: str) -> Comparison:
+def published(reference: Reference, framework: str) -> TargetRatios:
     """What the study measured of a framework: from the GPU to the TPU."""
     latencies = {
         (each.function, each.device): each.milliseconds
@@ -106,7 +106,7 @@ def published(reference: Reference, framework: str) -> Comparison:
     both = [(name, latencies[name, BEFORE], latencies[name, AFTER]) for name in names]
     known = [each for each in reference.targets if each.framework == framework]
     base, other = (next((spelled(t) for t in known if t.device == device), device) for device in (BEFORE, AFTER))
-    return Comparison(
+    return TargetRatios(
         reference.name,
         framework,
         base,

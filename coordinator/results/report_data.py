@@ -52,7 +52,7 @@ class CaseLatency:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacementCount:
     """How many of a target's cases that passed really ran where."""
 
     target_id: int
@@ -115,7 +115,7 @@ class ReportData:
     measure: Measure
     reference: Reference | None
     queries: Queries
-    placements: tuple[Placed, ...] = ()
+    placements: tuple[PlacementCount, ...] = ()
     first_calls: tuple[FirstCall, ...] = ()
     cpu_bases: Mapping[int, int] = field(default_factory=dict)
     """By target: the CPU target that its latencies are set against."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.results.comparison.latencies import Measured
 from coordinator.results.report_data import (
     CaseLatency,
     Failure,
@@ -15,28 +12,9 @@ from coordinator.results.report_data import (
     FirstCall,
     FunctionVerdict,
     Measure,
-    Placed,
+    PlacementCount,
     Queries,
 )
-
-# As function_latencies has it: passed, and proven to have run where it should.
-_MEASURED = """
-SELECT c.function, c.name AS "case", o.run, o.{column} AS milliseconds
-  FROM outcomes o JOIN cases c ON c.id = o.case_id JOIN targets t ON t.id = o.target_id
- WHERE o.campaign_id = :campaign AND o.verdict = 'passed' AND o.{column} > 0
-   AND (o.placement = 'on_device' OR c.host_only IS NOT NULL)
-   AND t.framework || '/' || t.device = :target
- ORDER BY c.function, o.run, c.id
-"""
-
-
-async def measured(
-    connection: AsyncConnection, campaign_id: int, target: str, which: Literal["steady_ms", "cold_ms"] = "steady_ms"
-) -> list[Measured]:
-    """One target's latencies in a campaign; ``target`` is framework/device."""
-    rows = await connection.execute(text(_MEASURED.format(column=which)), {"campaign": campaign_id, "target": target})
-    return [Measured(row.function, row.case, row.run, row.milliseconds) for row in rows]
-
 
 # Both are shown beside the tables made of them, so that anybody can ask the same: only views, no parameters.
 _VERDICTS = """\
@@ -100,8 +78,8 @@ async def latencies(connection: AsyncConnection, asked: Queries) -> list[CaseLat
     return [CaseLatency(*row) for row in await connection.execute(text(asked.latencies))]
 
 
-async def placements(connection: AsyncConnection, asked: Queries) -> list[Placed]:
-    return [Placed(*row) for row in await connection.execute(text(asked.placements))]
+async def placements(connection: AsyncConnection, asked: Queries) -> list[PlacementCount]:
+    return [PlacementCount(*row) for row in await connection.execute(text(asked.placements))]
 
 
 async def first_calls(connection: AsyncConnection, asked: Queries) -> list[FirstCall]:

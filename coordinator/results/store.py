@@ -12,7 +12,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.views import VIEWS, cpu_bases, ratios
 from coordinator.results.models import Cell, FunctionKey, WhichVerdict
-from coordinator.results.query import Counted, MainCause, Name, OnTarget, Query, Slower, Verdict, named
+from coordinator.results.query import (
+    CauseTerm,
+    CountTerm,
+    NameTerm,
+    OnTarget,
+    Query,
+    RatioTerm,
+    VerdictTerm,
+    like_pattern,
+    named,
+)
 from coordinator.targets.models import Target
 
 TIMEOUT_S = 600
@@ -213,7 +223,7 @@ def _condition(query: Query, targets: Sequence[Target], which: WhichVerdict) -> 
     conditions = ["true"]
     values: dict[str, Any] = {}
     for number, term in enumerate(query):
-        if isinstance(term, Name):
+        if isinstance(term, NameTerm):
             values[f"v{number}"] = pattern(term)
             holds = f"{'module' if term.of == 'module' else 'function'} ILIKE :v{number}"
         else:
@@ -232,20 +242,18 @@ def _condition(query: Query, targets: Sequence[Target], which: WhichVerdict) -> 
 def _on_target(term: OnTarget, which: WhichVerdict, name: str) -> tuple[str, Any]:
     end = "_on_device" if which == "on_device" else ""
     match term:
-        case Verdict(words=words):
+        case VerdictTerm(words=words):
             return f"verdict{end} = ANY(CAST(:{name} AS text[]))", list(words)
-        case MainCause(word=word):
+        case CauseTerm(word=word):
             # What is in no count has its cause in a column of its own.
             return f"CASE WHEN total = 0 THEN not_counted_cause ELSE cause{end} END = CAST(:{name} AS text)", word
-        case Counted(column=column):
+        case CountTerm(column=column):
             return f"{column} > 0", None
-        case Slower(than=than, over=over):
+        case RatioTerm(than=than, over=over):
             return f"ratio_to_cpu {'>' if over else '<'} CAST(:{name} AS float8)", than
 
 
-def pattern(term: Name) -> str:
+def pattern(term: NameTerm) -> str:
     """A LIKE pattern: a glob, or, of a bare word without any wildcard, what stands anywhere in the name."""
-    escaped = term.glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    if "*" not in escaped and "?" not in escaped:
-        return f"%{escaped}%" if term.of == "bare" else escaped
-    return escaped.replace("*", "%").replace("?", "_")
+    bare = term.of == "bare" and "*" not in term.glob and "?" not in term.glob
+    return like_pattern(f"*{term.glob}*" if bare else term.glob)

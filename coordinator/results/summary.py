@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.formats import listed, percent, plural, significant
-from coordinator.results.ratios import Comparison
+from coordinator.results.ratios import TargetRatios
 from coordinator.results.report_data import FunctionVerdict, ReportData
 from coordinator.results.statistics import Rate, geometric_mean
 from coordinator.targets.models import Target
@@ -36,7 +36,7 @@ class Summary(BaseModel):
 
 
 def summary(
-    campaign: CampaignDetail, charted: ReportData, comparisons: Sequence[Comparison], tolerable: float
+    campaign: CampaignDetail, charted: ReportData, comparisons: Sequence[TargetRatios], tolerable: float
 ) -> tuple[Section, ...]:
     """The campaign as a whole, then each target."""
     targets = [
@@ -73,7 +73,7 @@ def _of_all(campaign: CampaignDetail, charted: ReportData) -> list[str]:
     return said
 
 
-def _of_target(charted: ReportData, target: Target, comparisons: Sequence[Comparison], tolerable: float) -> list[str]:
+def _of_target(charted: ReportData, target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
     where = f"Hardware: {target.hardware}."
     verdicts = charted.by_target[target.id]
     notes = [f"{_capital(each)}." for each in target.sentences]
@@ -158,7 +158,7 @@ def _most_frequent(causes: Counter[str]) -> str:
     return listed([f"{cause} ({functions:,})" for cause, functions in main])
 
 
-def _slow(target: Target, comparisons: Sequence[Comparison], tolerable: float) -> list[str]:
+def _slow(target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
     """Against the target that it is compared with."""
     sentences = []
     for comparison in comparisons:

@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service
-from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, Failure, Verdicts
+from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
 from coordinator.context import Context
 from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
@@ -73,7 +73,7 @@ class Overview:
     progress: Progress
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
-    failed_lately: tuple[Failure, ...]
+    failed_lately: tuple[RecentFailure, ...]
 
 
 @router.get("/campaigns")
@@ -140,7 +140,7 @@ def _said(counters: Counters, left: int, seconds_left: float | None) -> str:
     return f"{done}; about {duration(seconds_left)} left." if seconds_left is not None else f"{done}."
 
 
-def lines(campaign: CampaignDetail, verdicts: Sequence[Verdicts], now: datetime) -> tuple[TargetLine, ...]:
+def lines(campaign: CampaignDetail, verdicts: Sequence[VerdictCount], now: datetime) -> tuple[TargetLine, ...]:
     spent_s = elapsed_s(campaign, now)
     return tuple(
         TargetLine(
@@ -165,7 +165,7 @@ def _tally(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
     return {word: tally[word] for word in WORDS}
 
 
-def causes(campaign_id: int, verdicts: Iterable[Verdicts]) -> tuple[CauseCount, ...]:
+def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCount, ...]:
     """The main causes of all that did not pass, the most frequent first. A function counts once a target."""
     plain: Counter[str] = Counter()
     on_device: Counter[str] = Counter()

@@ -12,10 +12,17 @@ from coordinator.campaigns import service as campaigns
 from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.parameters import Text
+from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
-from coordinator.results.comparison.models import Change, Compared, Latencies, LatencyChange, Pair, Verdicts
+from coordinator.results.comparison.latencies import LatencyChange
+from coordinator.results.comparison.models import (
+    Comparison,
+    LatencyComparison,
+    Pair,
+    VerdictChange,
+    VerdictComparison,
+)
 from coordinator.results.comparison.pairs import SideSelector
-from coordinator.results.models import WhichVerdict
 from coordinator.web.matrix import function_address
 from coordinator.web.pages import page, streamed
 
@@ -31,10 +38,10 @@ class Bucket:
     """Functions of one kind of change."""
 
     title: str
-    changes: tuple[Change, ...]
+    changes: tuple[VerdictChange, ...]
 
     @property
-    def shown(self) -> tuple[Change, ...]:
+    def shown(self) -> tuple[VerdictChange, ...]:
         return self.changes[:MOST]
 
 
@@ -42,13 +49,13 @@ class Bucket:
 class PairVerdicts:
     """A pair as the template shows it."""
 
-    verdicts: Verdicts
+    verdicts: VerdictComparison
     buckets: tuple[Bucket, ...]
 
 
 @router.get("/compare")
 async def compare(
-    request: Request, context: Context, a: Side = "", b: Side = "", verdict: WhichVerdict = "anywhere"
+    request: Request, context: Context, verdict: VerdictParameter, a: Side = "", b: Side = ""
 ) -> Response:
     listed = (await campaigns.listed(context.engine, before=None, limit=50)).campaigns
     asked: dict[str, Any] = {"a": a, "b": b, "which": verdict, "campaigns": listed}
@@ -67,7 +74,7 @@ async def compare(
         found = await service.verdicts(context.engine, paired, pair)
         return PairVerdicts(found, buckets(found.changes))
 
-    async def latencies(pair: Pair) -> Latencies:
+    async def latencies(pair: Pair) -> LatencyComparison:
         return await service.latencies(context.engine, paired, pair)
 
     return streamed(
@@ -83,15 +90,15 @@ async def compare(
     )
 
 
-def buckets(changes: Iterable[Change]) -> tuple[Bucket, ...]:
+def buckets(changes: Iterable[VerdictChange]) -> tuple[Bucket, ...]:
     """In the order in which a reader wants to know; empty ones are left out."""
-    told: dict[str, list[Change]] = {title: [] for title in _TITLES}
+    told: dict[str, list[VerdictChange]] = {title: [] for title in _TITLES}
     for each in changes:
         told[_title(each)].append(each)
     return tuple(Bucket(title, tuple(found)) for title, found in told.items() if found)
 
 
-def speeds(latencies: Latencies) -> dict[str, list[LatencyChange]]:
+def speeds(latencies: LatencyComparison) -> dict[str, list[LatencyChange]]:
     """What changed, the greatest change first; then what cannot be told."""
     changed = {
         "slower": sorted(
@@ -105,7 +112,7 @@ def speeds(latencies: Latencies) -> dict[str, list[LatencyChange]]:
     return {word: found for word, found in changed.items() if found}
 
 
-def records(found: Compared) -> Iterator[dict[str, Any]]:
+def records(found: Comparison) -> Iterator[dict[str, Any]]:
     """One record a function and pair whose verdict or latency changed, or cannot be compared."""
     for pair in found.pairs:
         ratios = {each.function: each for each in pair.latencies.changes}
@@ -115,7 +122,7 @@ def records(found: Compared) -> Iterator[dict[str, Any]]:
 
 
 def _record(
-    found: Compared, pair: Pair, function: str, change: Change | None, latency: LatencyChange | None
+    found: Comparison, pair: Pair, function: str, change: VerdictChange | None, latency: LatencyChange | None
 ) -> dict[str, Any]:
     a, b = (change.a, change.b) if change else (None, None)
     low, high = (latency.interval if latency else None) or (None, None)
@@ -151,7 +158,7 @@ _TITLES = (
 )
 
 
-def _title(change: Change) -> str:
+def _title(change: VerdictChange) -> str:
     if change.kind == "insufficient data" or change.a is None or change.b is None:
         return "Insufficient data"
     if change.kind == "regression":

@@ -17,7 +17,8 @@ from coordinator.errors import QueryError
 from coordinator.formats import ratio
 from coordinator.parameters import CampaignId, Text
 from coordinator.results import service
-from coordinator.results.models import Cell, Judged, MatrixPage, MatrixRow, Module, WhichVerdict
+from coordinator.results.api import VerdictParameter
+from coordinator.results.models import Cell, Judgement, MatrixPage, MatrixRow, Module, WhichVerdict
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
 from coordinator.targets.models import Target
@@ -35,8 +36,8 @@ QueryText = Annotated[Text, Query(max_length=1000)]
 class Shown:
     """What a cell shows: the verdict asked for, the other one where it differs, the rest as remarks."""
 
-    main: Judged
-    other: Judged | None
+    main: Judgement
+    other: Judgement | None
     other_is: str
     steady: str | None
     ratio: str | None
@@ -63,8 +64,8 @@ async def matrix(
     request: Request,
     campaign_id: CampaignId,
     context: Context,
+    verdict: VerdictParameter,
     q: QueryText = "",
-    verdict: WhichVerdict = "anywhere",
     offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
 ) -> Response:
     asked = MatrixQuery(q, verdict, offset=offset, limit=ROWS)

@@ -111,6 +111,26 @@ def test_a_dry_run_plans_and_stores_nothing(coordinator: CoordinatorProcess, cam
     assert coordinator.http.get("/campaigns").json()["campaigns"][0]["id"] == before
 
 
+@pytest.mark.parametrize("former", ["by=device", "counted_by=verdict_on_device", "verdict_on_device=failed"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "api/v1/campaigns/{}/matrix?",
+        "api/v1/campaigns/{}/outcomes?",
+        "api/v1/compare?a={0}&b={0}&",
+        "campaigns/{}/matrix?",
+        "compare?a={0}&b={0}&",
+    ],
+)
+def test_a_former_name_of_the_verdict_that_counts_is_refused(
+    coordinator: CoordinatorProcess, campaign: int, path: str, former: str
+) -> None:
+    answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}{former}")
+    assert answer.status_code == 422
+    refusal = f"there is no parameter '{former.partition('=')[0]}': 'verdict' says which verdict counts (on_device)"
+    assert refusal in answer.json()["detail"]
+
+
 def test_a_rerun_plans_only_what_failed(coordinator: CoordinatorProcess, campaign: int) -> None:
     again = coordinator.submit("*", runs=1, rerun={"campaign": campaign, "which": "failed"})
     coordinator.wait_ended(again)

@@ -10,7 +10,7 @@ from coordinator.context import Context
 from coordinator.parameters import Text
 from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
-from coordinator.results.comparison.models import Compared
+from coordinator.results.comparison.models import Comparison
 from coordinator.results.comparison.pairs import SideSelector
 from protocol.problems import problem_responses
 
@@ -26,7 +26,7 @@ async def compare(
     a: SideText,
     b: SideText,
     context: Context,
-    verdict: VerdictParameter = "anywhere",
-) -> Compared:
+    verdict: VerdictParameter,
+) -> Comparison:
     """Regressions, fixes and changed latency from `a` to `b`, function by function; what did not change is counted."""
     return await service.compare(context.engine, SideSelector.parse(a, "a"), SideSelector.parse(b, "b"), verdict)

@@ -19,10 +19,10 @@ from typing import Literal, NamedTuple
 FACTOR = 1.5
 """The change to be found: times slower or faster."""
 
-Change = Literal["slower", "faster", "same", "insufficient data"]
+Speed = Literal["slower", "faster", "same", "insufficient data"]
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """The steady median of one case in one run."""
 
     function: str
@@ -31,25 +31,25 @@ class Measured(NamedTuple):
     milliseconds: float
 
 
-class Usual(NamedTuple):
+class UsualVariance(NamedTuple):
     """How much a function's runs usually vary, and how many degrees of freedom that is worth."""
 
     variance: float
     freedom: int
 
 
-NOTHING_USUAL = Usual(0.0, 0)
+NOTHING_USUAL = UsualVariance(0.0, 0)
 WORTH = 8
 FEWEST_FUNCTIONS = 10
-"""Of fewer than this there is nothing usual."""
+"""Of fewer than this no usual variance is known."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """``ratio`` and its interval are times slower than before; None where nothing can be said."""
+class LatencyChange:
+    """How many times slower B is than A, and its interval; None where nothing can be said."""
 
     function: str
-    change: Change
+    change: Speed
     ratio: float | None
     interval: tuple[float, float] | None
     """99 % of the intervals made like this hold the true ratio."""
@@ -62,16 +62,18 @@ class Comparison:
         return self.change in ("slower", "faster")
 
 
-def compare(before: Sequence[Measured], after: Sequence[Measured], factor: float = FACTOR) -> list[Comparison]:
+def compare_latencies(
+    before: Sequence[Measurement], after: Sequence[Measurement], factor: float = FACTOR
+) -> list[LatencyChange]:
     """Every function that either campaign measured, by name."""
     old, new = _by_function(before), _by_function(after)
     names = sorted(old.keys() | new.keys())
     levels = {name: _levels(old.get(name, {}), new.get(name, {})) for name in names}
     usual = _usual(list(levels.values()))
-    return [_compared(name, levels[name], usual, factor) for name in names]
+    return [_latency_change(name, levels[name], usual, factor) for name in names]
 
 
-def paper_ratios(before: Sequence[Measured], after: Sequence[Measured]) -> dict[str, float]:
+def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, float]:
     """What the study's rule says of the same functions: the means of all runs, one over the other."""
     old, new = _by_function(before), _by_function(after)
     return {
@@ -80,8 +82,8 @@ def paper_ratios(before: Sequence[Measured], after: Sequence[Measured]) -> dict[
 
 
 def decide(
-    before: Sequence[float], after: Sequence[float], factor: float = FACTOR, usual: Usual = NOTHING_USUAL
-) -> tuple[Change, float, float]:
+    before: Sequence[float], after: Sequence[float], factor: float = FACTOR, usual: UsualVariance = NOTHING_USUAL
+) -> tuple[Speed, float, float]:
     """The change between two sets of runs, given as logarithms; its logarithm, and the interval's half width.
 
     A change counts that the runs' own differences do not explain, if it is nearer to ``factor``
@@ -115,31 +117,31 @@ class _Levels:
         return self.cases > 0 and min(len(self.before), len(self.after)) >= 2
 
 
-def _compared(function: str, levels: _Levels, usual: Usual, factor: float) -> Comparison:
+def _latency_change(function: str, levels: _Levels, usual: UsualVariance, factor: float) -> LatencyChange:
     runs = len(levels.before), len(levels.after)
     if not levels.enough:
-        return Comparison(function, "insufficient data", None, None, levels.cases, runs)
+        return LatencyChange(function, "insufficient data", None, None, levels.cases, runs)
     change, difference, half = decide(levels.before, levels.after, factor, usual)
     interval = math.exp(difference - half), math.exp(difference + half)
-    return Comparison(function, change, math.exp(difference), interval, levels.cases, runs)
+    return LatencyChange(function, change, math.exp(difference), interval, levels.cases, runs)
 
 
-def _usual(all_levels: Sequence[_Levels]) -> Usual:
+def _usual(all_levels: Sequence[_Levels]) -> UsualVariance:
     """From the functions' median, which no few wild ones move."""
-    measured = [each for each in all_levels if each.enough]
+    measured = [levels for levels in all_levels if levels.enough]
     if len(measured) < FEWEST_FUNCTIONS:
         return NOTHING_USUAL
-    freedom = statistics.median(len(each.before) + len(each.after) - 2 for each in measured)
-    middle = statistics.median(_pooled(each.before, each.after) for each in measured)
+    freedom = statistics.median(len(levels.before) + len(levels.after) - 2 for levels in measured)
+    middle = statistics.median(_pooled(levels.before, levels.after) for levels in measured)
     # The median of a chi-squared variable over its mean (Wilson and Hilferty's approximation).
-    return Usual(middle / (1 - 2 / (9 * freedom)) ** 3, WORTH)
+    return UsualVariance(middle / (1 - 2 / (9 * freedom)) ** 3, WORTH)
 
 
-def _by_function(measured: Sequence[Measured]) -> dict[str, dict[int, dict[str, float]]]:
+def _by_function(measured: Sequence[Measurement]) -> dict[str, dict[int, dict[str, float]]]:
     found: dict[str, dict[int, dict[str, float]]] = {}
-    for each in measured:
-        if each.milliseconds > 0:
-            found.setdefault(each.function, {}).setdefault(each.run, {})[each.case] = each.milliseconds
+    for function, case, run, milliseconds in measured:
+        if milliseconds > 0:
+            found.setdefault(function, {}).setdefault(run, {})[case] = milliseconds
     return found
 
 
@@ -161,7 +163,7 @@ def _all(runs: Runs) -> list[float]:
 
 
 def _pooled(before: Sequence[float], after: Sequence[float]) -> float:
-    squares = sum(statistics.variance(each) * (len(each) - 1) for each in (before, after) if len(each) > 1)
+    squares = sum(statistics.variance(side) * (len(side) - 1) for side in (before, after) if len(side) > 1)
     return squares / (len(before) + len(after) - 2)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel
 
+from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "same", "insufficient data"]
-Speed = Literal["slower", "faster", "same", "insufficient data"]
 
 
 class Side(BaseModel):
@@ -24,7 +25,7 @@ class Side(BaseModel):
     selector: str | None
 
 
-class Half(BaseModel):
+class SideVerdict(BaseModel):
     """One function on one side."""
 
     verdict: str
@@ -34,13 +35,13 @@ class Half(BaseModel):
     cause: str | None
 
 
-class Change(BaseModel):
+class VerdictChange(BaseModel):
     """A function whose verdicts on the two sides are not the same, or cannot be compared."""
 
     function: str
     kind: Kind
-    a: Half | None
-    b: Half | None
+    a: SideVerdict | None
+    b: SideVerdict | None
     why: str | None
     """Of insufficient data: what is missing."""
 
@@ -54,26 +55,15 @@ class Counts(BaseModel):
     insufficient: int
 
 
-class Verdicts(BaseModel):
+class VerdictComparison(BaseModel):
     """The functions whose verdict changed between the two targets of a pair."""
 
     counts: Counts
-    changes: list[Change]
+    changes: list[VerdictChange]
     """All but those that are the same."""
 
 
-class LatencyChange(BaseModel):
-    """``ratio`` and its interval: how many times slower B is than A."""
-
-    function: str
-    change: Speed
-    ratio: float | None
-    interval: tuple[float, float] | None
-    cases: int
-    runs: tuple[int, int]
-
-
-class Latencies(BaseModel):
+class LatencyComparison(BaseModel):
     """The functions of a pair that became slower or faster; false alarms are held under 1 %."""
 
     factor: float
@@ -97,32 +87,28 @@ class Pair(BaseModel):
     notes: list[str]
 
 
-class LeftOut(BaseModel):
-    """What is not compared, and why."""
+class Omission(BaseModel):
+    """A target, or two, that is not compared, and why."""
 
     target: str
     side: Literal["a", "b", "both"]
     why: str
 
 
-class Paired(BaseModel):
-    """What is compared with what."""
+class Pairing(BaseModel):
+    """The targets of both sides that are compared, and those that are not."""
 
     a: Side
     b: Side
     verdict: WhichVerdict
-    pairs: list[Pair]
-    left_out: list[LeftOut]
+    pairs: Sequence[Pair]
+    left_out: list[Omission]
 
 
-class ComparedPair(Pair):
-    verdicts: Verdicts
-    latencies: Latencies
+class PairComparison(Pair):
+    verdicts: VerdictComparison
+    latencies: LatencyComparison
 
 
-class Compared(BaseModel):
-    a: Side
-    b: Side
-    verdict: WhichVerdict
-    pairs: list[ComparedPair]
-    left_out: list[LeftOut]
+class Comparison(Pairing):
+    pairs: Sequence[PairComparison]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -11,26 +12,24 @@ from coordinator.campaigns import service as campaigns
 from coordinator.errors import RequestError
 from coordinator.results import service as matrix
 from coordinator.results.comparison import store
-from coordinator.results.comparison.latencies import FACTOR, Comparison
-from coordinator.results.comparison.latencies import compare as judged
+from coordinator.results.comparison.latencies import FACTOR, LatencyChange, compare_latencies
 from coordinator.results.comparison.models import (
-    Compared,
-    ComparedPair,
-    Latencies,
-    LatencyChange,
+    Comparison,
+    LatencyComparison,
     Pair,
-    Paired,
+    PairComparison,
+    Pairing,
     Side,
-    Verdicts,
+    VerdictComparison,
 )
-from coordinator.results.comparison.pairs import SideSelector, chosen, matched
-from coordinator.results.comparison.verdicts import compared, counts
+from coordinator.results.comparison.pairs import SideSelector, chosen_targets, match_targets
+from coordinator.results.comparison.verdicts import compare_verdicts, counts
 from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
 
-async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Paired:
+async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Pairing:
     """Pairs of other suite revisions, and simulated targets, are left out, with the reason."""
     if a == b:
         raise RequestError(
@@ -38,78 +37,82 @@ async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict:
         )
     if (a.selector is None) != (b.selector is None):
         raise RequestError("one side is a target, the other a whole campaign: name a target of both, or of neither")
-    sides = [await _side(engine, each) for each in (a, b)]
-    columns = [chosen(each, await matrix.targets(engine, each.campaign)) for each in (a, b)]
-    found = matched(columns[0], columns[1], named=a.selector is not None)
-    return Paired(
-        a=sides[0],
-        b=sides[1],
+    side_a, side_b = [await _side(engine, selector) for selector in (a, b)]
+    targets_a, targets_b = [
+        chosen_targets(selector, await matrix.targets(engine, selector.campaign)) for selector in (a, b)
+    ]
+    pairs, left_out = match_targets(targets_a, targets_b, named=a.selector is not None)
+    return Pairing(
+        a=side_a,
+        b=side_b,
         verdict=verdict,
-        pairs=[Pair(framework=one.framework, a=one, b=other, notes=_notes(one, other)) for one, other in found.pairs],
-        left_out=list(found.left_out),
+        pairs=[Pair(framework=one.framework, a=one, b=other, notes=_notes(one, other)) for one, other in pairs],
+        left_out=left_out,
     )
 
 
-async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Compared:
+async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Comparison:
     found = await paired(engine, a, b, verdict)
     pairs = [
-        ComparedPair(
+        PairComparison(
             **dict(pair),
             verdicts=await verdicts(engine, found, pair),
             latencies=await latencies(engine, found, pair),
         )
         for pair in found.pairs
     ]
-    return Compared(**{**dict(found), "pairs": pairs})
+    return Comparison(**{**dict(found), "pairs": pairs})
 
 
-async def verdicts(engine: AsyncEngine, found: Paired, pair: Pair) -> Verdicts:
+async def verdicts(engine: AsyncEngine, found: Pairing, pair: Pair) -> VerdictComparison:
     before = await matrix.column_of(engine, found.a.campaign, pair.a.id)
     after = await matrix.column_of(engine, found.b.campaign, pair.b.id)
-    changes = compared(before, after, found.verdict)
-    return Verdicts(counts=counts(changes), changes=[each for each in changes if each.kind != "same"])
+    changes = compare_verdicts(before, after, found.verdict)
+    return VerdictComparison(counts=counts(changes), changes=[change for change in changes if change.kind != "same"])
 
 
-async def latencies(engine: AsyncEngine, found: Paired, pair: Pair) -> Latencies:
-    """Which of the pair's functions became slower or faster, as ``reports.comparison`` judges."""
+async def latencies(engine: AsyncEngine, found: Pairing, pair: Pair) -> LatencyComparison:
+    """Compare the pair's latencies, if both campaigns were timed, and alike."""
     if found.a.timing != found.b.timing:
-        return _told([], f"they were timed otherwise: {found.a.timing} and {found.b.timing}")
+        return _latency_comparison([], f"they were timed otherwise: {found.a.timing} and {found.b.timing}")
     if found.a.timing == TimingPolicy.off:
-        return _told([], "neither campaign was timed")
+        return _latency_comparison([], "neither campaign was timed")
     column = "cold_ms" if found.a.timing == TimingPolicy.paper else "steady_ms"
     async with engine.connect() as connection:
-        before = await store.measured(connection, found.a.campaign, pair.a.id, column)
-        after = await store.measured(connection, found.b.campaign, pair.b.id, column)
-    return _told(await asyncio.to_thread(judged, before, after))
+        before = await store.measurements(connection, found.a.campaign, pair.a.id, column)
+        after = await store.measurements(connection, found.b.campaign, pair.b.id, column)
+    return _latency_comparison(await asyncio.to_thread(compare_latencies, before, after))
 
 
-async def _side(engine: AsyncEngine, asked: SideSelector) -> Side:
-    campaign = await campaigns.detail(engine, asked.campaign)
+async def _side(engine: AsyncEngine, selector: SideSelector) -> Side:
+    campaign = await campaigns.detail(engine, selector.campaign)
     return Side(
         campaign=campaign.id,
         name=campaign.name,
         suite=campaign.suite,
         state=campaign.state,
         timing=campaign.timing,
-        selector=asked.selector,
+        selector=selector.selector,
     )
 
 
 def _notes(one: Target, other: Target) -> list[str]:
-    told = [f"{each.target}: {said}" for each in (one, other) for said in each.sentences]
+    notes = [f"{target.target}: {sentence}" for target in (one, other) for sentence in target.sentences]
     if one.device == other.device and one.hardware != other.hardware:
-        told.append(f"other hardware: {one.hardware} and {other.hardware}")
+        notes.append(f"other hardware: {one.hardware} and {other.hardware}")
     elif one.version == other.version and one.environment != other.environment:
-        told.append("other environments: some installed versions differ")
-    return list(dict.fromkeys(told))
+        notes.append("other environments: some installed versions differ")
+    return list(dict.fromkeys(notes))
 
 
-def _told(judged: Sequence[Comparison], refused: str | None = None) -> Latencies:
-    number = {word: sum(each.change == word for each in judged) for word in ("slower", "faster", "same")}
-    return Latencies(
+def _latency_comparison(changes: Sequence[LatencyChange], refused: str | None = None) -> LatencyComparison:
+    number = Counter(change.change for change in changes)
+    return LatencyComparison(
         factor=FACTOR,
         refused=refused,
-        **number,
-        insufficient=len(judged) - sum(number.values()),
-        changes=[LatencyChange(**vars(each)) for each in judged if each.change != "same"],
+        slower=number["slower"],
+        faster=number["faster"],
+        same=number["same"],
+        insufficient=number["insufficient data"],
+        changes=[change for change in changes if change.change != "same"],
     )

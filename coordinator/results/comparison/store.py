@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.results.comparison.latencies import Measured
+from coordinator.results.comparison.latencies import Measurement
 
 
-async def measured(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measured]:
+async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
     """One target's latencies, run by run: passed, and proven to have run where it should."""
     if column not in ("steady_ms", "cold_ms"):
         raise ValueError(column)
@@ -21,4 +21,4 @@ async def measured(connection: AsyncConnection, campaign_id: int, target_id: int
         """),
         {"campaign": campaign_id, "target": target_id},
     )
-    return [Measured(*row) for row in rows]
+    return [Measurement(*row) for row in rows]

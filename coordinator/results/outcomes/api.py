@@ -11,19 +11,24 @@ from starlette.background import BackgroundTask
 from coordinator.campaigns.service import detail
 from coordinator.context import Context
 from coordinator.parameters import LARGEST_BIGINT, CampaignId, Text
+from coordinator.results.api import refuse_former_parameters
 from coordinator.results.outcomes import service
 from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
 from protocol.enums import Cause, Placement
 from protocol.problems import problem_responses
 
-ON_DEVICE = "on_device:"
 VerdictFilter = Literal[
     "passed", "failed", "skipped", "incomplete",
     "on_device:passed", "on_device:failed", "on_device:skipped", "on_device:incomplete", "on_device:unknown",
 ]  # fmt: skip
 
-router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["outcomes"], responses=problem_responses(404))
+router = APIRouter(
+    prefix="/campaigns/{campaign_id}",
+    tags=["outcomes"],
+    responses=problem_responses(404),
+    dependencies=[Depends(refuse_former_parameters)],
+)
 
 
 def _filters(
@@ -36,16 +41,7 @@ def _filters(
     framework: Annotated[Text | None, Query(max_length=100)] = None,
     device: Annotated[Text | None, Query(max_length=100)] = None,
 ) -> Filters:
-    on_device = verdict is not None and verdict.startswith(ON_DEVICE)
-    return Filters(
-        verdict=None if on_device else verdict,
-        verdict_on_device=verdict.removeprefix(ON_DEVICE) if verdict is not None and on_device else None,
-        cause=cause,
-        placement=placement,
-        function=function,
-        framework=framework,
-        device=device,
-    )
+    return Filters(verdict, cause, placement, function, framework, device)
 
 
 @router.get(

@@ -10,17 +10,20 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.results.outcomes.repeat import repeat_command
+from coordinator.results.query import like_pattern
 
 INTERNAL = ("target_id", "case_id")
 """Columns of the view that mean nothing outside the database."""
 
 
+ON_DEVICE = "on_device:"
+
+
 @dataclass(frozen=True)
 class Filters:
-    """Every field that is not None narrows; ``function`` and ``target`` are globs."""
+    """Every field that is not None narrows; ``function`` is a glob, and ``verdict`` may begin with ``on_device:``."""
 
     verdict: str | None = None
-    verdict_on_device: str | None = None
     cause: str | None = None
     placement: str | None = None
     function: str | None = None
@@ -30,7 +33,9 @@ class Filters:
     def clauses(self) -> tuple[str, dict[str, str]]:
         chosen = {name: value for name, value in vars(self).items() if value is not None}
         if "function" in chosen:
-            chosen["function"] = _like(chosen["function"])
+            chosen["function"] = like_pattern(chosen["function"])
+        if chosen.get("verdict", "").startswith(ON_DEVICE):
+            chosen["verdict_on_device"] = chosen.pop("verdict").removeprefix(ON_DEVICE)
         text_ = "".join(f" AND {name} {'LIKE' if name == 'function' else '='} :{name}" for name in chosen)
         return text_, chosen
 
@@ -61,11 +66,6 @@ def _outward(row: dict[str, Any]) -> dict[str, Any]:
     values = {name: value for name, value in row.items() if name not in INTERNAL}
     values["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
     return values
-
-
-def _like(glob: str) -> str:
-    escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return escaped.replace("*", "%").replace("?", "_")
 
 
 async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from coordinator.campaigns import store as campaigns
 from coordinator.dispatch import finishes, queue
-from coordinator.dispatch.finishes import Finish, Late
+from coordinator.dispatch.finishes import Finish, LateFinish
 from coordinator.dispatch.instructions import FELL_SILENT
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.queue import Cursor
@@ -134,7 +134,7 @@ async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(pla
     assert second.key == Key(first.key.job, 2, TOKEN)
     assert await finish(place, [first.key]) == set()
     async with place.engine.begin() as connection:
-        await finishes.keep_late(connection, [Late(first.key, place.runner_id, "{}")])
+        await finishes.keep_late(connection, [LateFinish(first.key, place.runner_id, "{}")])
     assert await finish(place, [second.key]) == {first.key.job}
     attempts = await rows(place, 'SELECT attempt, "end" FROM attempts ORDER BY attempt')
     assert [(each.attempt, each.end) for each in attempts] == [(1, "late"), (2, "finished")]
@@ -151,7 +151,7 @@ async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(p
         for foreign in (row._replace(runner_id=other), row._replace(token="another"), row._replace(token="")):
             assert await finishes.finish(connection, [foreign]) == (set(), [])
             assert await finishes.reclaim(connection, [foreign]) == set()
-            await finishes.keep_late(connection, [Late(foreign.key, foreign.runner_id, "{}")])
+            await finishes.keep_late(connection, [LateFinish(foreign.key, foreign.runner_id, "{}")])
     assert await rows(place, "SELECT * FROM outcomes") == []
     (attempt,) = await rows(place, 'SELECT "end", late_outcome FROM attempts')
     assert (attempt.end, attempt.late_outcome) == (None, None)

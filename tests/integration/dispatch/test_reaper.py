@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from coordinator.dispatch.reaper import Swept, sweep
+from coordinator.dispatch.reaper import Sweep, sweep
 from coordinator.registry import ownership
 from tests.integration.dispatch.conftest import Place
 
@@ -20,7 +20,7 @@ async def do(place: Place, statement: str) -> list[Any]:
         return list(result) if result.returns_rows else []
 
 
-async def swept(place: Place) -> Swept:
+async def swept(place: Place) -> Sweep:
     async with place.engine.begin() as connection:
         return await sweep(connection)
 
@@ -35,7 +35,7 @@ async def test_what_a_quarantined_runner_still_holds_goes_back_when_its_lease_ha
     assert (await swept(place)).jobs == 5
     assert {row.state for row in await do(place, "SELECT state FROM jobs")} == {"queued"}
     assert {row.reason for row in await do(place, "SELECT reason FROM attempts")} == {"nobody serves its runner"}
-    assert await swept(place) == Swept(0, [])
+    assert await swept(place) == Sweep(0, [])
 
 
 async def test_a_claim_that_was_committed_as_its_runner_was_removed_goes_back(place: Place) -> None:

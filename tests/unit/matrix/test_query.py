@@ -11,12 +11,12 @@ from coordinator.results.query import (
     EXAMPLES,
     KEYS,
     VERDICTS,
-    Counted,
-    MainCause,
-    Name,
+    CauseTerm,
+    CountTerm,
+    NameTerm,
     Query,
-    Slower,
-    Verdict,
+    RatioTerm,
+    VerdictTerm,
     check_targets,
     named,
     parse,
@@ -37,21 +37,21 @@ selectors = st.none() | st.builds(
     Selector, plain | st.just("*"), st.none() | st.sampled_from(["2.9", "2.13.0+cpu"]), plain
 )
 names = st.builds(
-    Name,
+    NameTerm,
     st.text("abcxyz.*?_%\\", min_size=1, max_size=12),
     st.sampled_from(["function", "module"]),
     st.booleans(),
 )
 verdicts = st.builds(
-    Verdict,
+    VerdictTerm,
     selectors,
     st.sampled_from([("partial", "complete"), *((each,) for each in VERDICTS)]),
     st.booleans(),
 )
-causes = st.builds(MainCause, selectors, st.sampled_from([str(each) for each in Cause]), st.booleans())
-counted = st.builds(Counted, selectors, st.sampled_from(["flaky", "fell_back", "unknown_placement"]), st.booleans())
+causes = st.builds(CauseTerm, selectors, st.sampled_from([str(each) for each in Cause]), st.booleans())
+counted = st.builds(CountTerm, selectors, st.sampled_from(["flaky", "fell_back", "unknown_placement"]), st.booleans())
 slower = st.builds(
-    Slower, selectors, st.floats(1e-6, 1e6, allow_nan=False, exclude_min=True), st.booleans(), st.booleans()
+    RatioTerm, selectors, st.floats(1e-6, 1e6, allow_nan=False, exclude_min=True), st.booleans(), st.booleans()
 )
 queries = st.lists(names | verdicts | causes | counted | slower, max_size=8).map(tuple)
 
@@ -88,18 +88,18 @@ def test_every_word_of_the_language_is_in_an_example_or_reads_like_one() -> None
 
 def test_words_mean_what_they_say() -> None:
     assert parse("torch.* -torch.nn.* fails:xla passes:cpu cause:type") == (
-        Name("torch.*"),
-        Name("torch.nn.*", excluded=True),
-        Verdict(XLA, ("partial", "complete")),
-        Verdict(Selector("*", None, "cpu"), ("success",)),
-        MainCause(None, "type"),
+        NameTerm("torch.*"),
+        NameTerm("torch.nn.*", excluded=True),
+        VerdictTerm(XLA, ("partial", "complete")),
+        VerdictTerm(Selector("*", None, "cpu"), ("success",)),
+        CauseTerm(None, "type"),
     )
     assert parse("slower:torch@2.9/xla>10 falls-back:xla unproven:xla flaky: cause:xla=memory") == (
-        Slower(Selector("torch", "2.9", "xla"), 10.0),
-        Counted(XLA, "fell_back"),
-        Counted(XLA, "unknown_placement"),
-        Counted(None, "flaky"),
-        MainCause(XLA, "memory"),
+        RatioTerm(Selector("torch", "2.9", "xla"), 10.0),
+        CountTerm(XLA, "fell_back"),
+        CountTerm(XLA, "unknown_placement"),
+        CountTerm(None, "flaky"),
+        CauseTerm(XLA, "memory"),
     )
 
 
@@ -107,9 +107,9 @@ def test_a_word_speaks_of_every_target_that_its_selector_matches() -> None:
     (cpu,) = parse("fails:cpu")
     (one,) = parse("fails:torch@2.9/cpu")
     (any_,) = parse("flaky:")
-    assert not isinstance(cpu, Name)
-    assert not isinstance(one, Name)
-    assert not isinstance(any_, Name)
+    assert not isinstance(cpu, NameTerm)
+    assert not isinstance(one, NameTerm)
+    assert not isinstance(any_, NameTerm)
     assert (named(cpu, TARGETS), named(one, TARGETS), named(any_, TARGETS)) == ([1, 3], [1], [1, 2, 3])
 
 

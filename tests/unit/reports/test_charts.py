@@ -20,7 +20,7 @@ from coordinator.reports.chapters import CHAPTERS
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.theme import CONFIG, DARK, SHEET, dark, of_both
 from coordinator.reports.service import ReportOptions, contents_of
-from coordinator.results.report_data import FirstCall, Placed, ReportData
+from coordinator.results.report_data import FirstCall, PlacementCount, ReportData
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
 STUDY = read()
@@ -51,7 +51,11 @@ def fleet(reference: Reference | None = None, *more: Any) -> ReportData:
     latencies += [each for n, name in enumerate(functions[2:], 2) for each in measured(XLA, name, 2.0 + 2 * n)]
     latencies += measured(XLA, functions[1], 40.0)
     found = charted([CPU, XLA, *more], verdicts, latencies, reference)
-    placed = (Placed(CPU.id, "on_device", 8), Placed(XLA.id, "on_device", 6), Placed(XLA.id, "fell_back", 1))
+    placed = (
+        PlacementCount(CPU.id, "on_device", 8),
+        PlacementCount(XLA.id, "on_device", 6),
+        PlacementCount(XLA.id, "fell_back", 1),
+    )
     calls = tuple(FirstCall(XLA.id, name, 100.0, 2.0) for name in functions)
     return ReportData(**{**vars_of(found), "placements": placed, "first_calls": calls})
 

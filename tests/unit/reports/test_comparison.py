@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.results.comparison.latencies import Measured, compare, decide, paper_ratios
+from coordinator.results.comparison.latencies import Measurement, compare_latencies, decide, paper_ratios
 
 
-def campaign(seed: int, *, factor: float = 1.0, runs: int = 3, cases: int = 4, drift: float = 0.03) -> list[Measured]:
+def campaign(
+    seed: int, *, factor: float = 1.0, runs: int = 3, cases: int = 4, drift: float = 0.03
+) -> list[Measurement]:
     """Runs that drift from process to process, and cases that scatter a little within them."""
     rng = random.Random(seed)
     measured = []
@@ -20,35 +22,37 @@ def campaign(seed: int, *, factor: float = 1.0, runs: int = 3, cases: int = 4, d
         level = rng.gauss(0.0, drift)
         for case in range(cases):
             value = (case + 1) * factor * math.exp(level + rng.gauss(0.0, drift / 3))
-            measured.append(Measured("torch.cat", f"torch.cat/{case}", run, value))
+            measured.append(Measurement("torch.cat", f"torch.cat/{case}", run, value))
     return measured
 
 
 def test_a_slowdown_by_half_is_found_nearly_always() -> None:
-    found = [compare(campaign(each), campaign(1000 + each, factor=1.5))[0].change for each in range(300)]
+    found = [compare_latencies(campaign(each), campaign(1000 + each, factor=1.5))[0].change for each in range(300)]
     assert found.count("slower") >= 297
 
 
 def test_no_change_is_taken_for_one_in_less_than_one_of_a_hundred() -> None:
-    told = [compare(campaign(each), campaign(1000 + each))[0].change for each in range(500)]
+    told = [compare_latencies(campaign(each), campaign(1000 + each))[0].change for each in range(500)]
     assert told.count("slower") + told.count("faster") <= 2
     assert told.count("same") >= 495
 
 
 def test_runs_that_differ_by_more_than_the_change_say_nothing() -> None:
-    told = [compare(campaign(each, drift=0.8), campaign(1000 + each, drift=0.8))[0].change for each in range(100)]
+    told = [
+        compare_latencies(campaign(each, drift=0.8), campaign(1000 + each, drift=0.8))[0].change for each in range(100)
+    ]
     assert told.count("insufficient data") > 80
 
 
 def test_one_disturbed_case_in_a_run_does_not_move_the_function() -> None:
     after = campaign(2)
     after[0] = after[0]._replace(milliseconds=after[0].milliseconds * 20)
-    (one,) = compare(campaign(1), after)
+    (one,) = compare_latencies(campaign(1), after)
     assert one.change == "same"
 
 
 def test_what_is_usual_among_functions_helps_one_whose_few_runs_happen_to_differ() -> None:
-    def whole(factor: float, seed: int) -> list[Measured]:
+    def whole(factor: float, seed: int) -> list[Measurement]:
         quiet = [
             each._replace(function=f"torch.f{number}", case=f"torch.f{number}/{each.case[-1]}")
             for number in range(40)
@@ -56,8 +60,11 @@ def test_what_is_usual_among_functions_helps_one_whose_few_runs_happen_to_differ
         ]
         return quiet + campaign(seed + 99, factor=factor, drift=0.15)
 
-    with_others = [compare(whole(1.0, each * 1000), whole(1.5, each * 1000 + 500)) for each in range(1, 60)]
-    alone = [compare(campaign(each, drift=0.15), campaign(500 + each, factor=1.5, drift=0.15)) for each in range(1, 60)]
+    with_others = [compare_latencies(whole(1.0, each * 1000), whole(1.5, each * 1000 + 500)) for each in range(1, 60)]
+    alone = [
+        compare_latencies(campaign(each, drift=0.15), campaign(500 + each, factor=1.5, drift=0.15))
+        for each in range(1, 60)
+    ]
     found = sum(told[0].change == "slower" for told in with_others)
     assert with_others[0][0].function == "torch.cat"
     assert found > sum(told[0].change == "slower" for told in alone)
@@ -67,26 +74,26 @@ def test_what_is_usual_among_functions_helps_one_whose_few_runs_happen_to_differ
 
 @pytest.mark.parametrize("runs", [0, 1])
 def test_less_than_two_runs_are_insufficient(runs: int) -> None:
-    (one,) = compare(campaign(1), campaign(2, runs=runs))
+    (one,) = compare_latencies(campaign(1), campaign(2, runs=runs))
     assert one.change == "insufficient data"
     assert one.ratio is None
     assert one.runs == (3, runs)
 
 
 def test_only_cases_that_every_run_measured_are_compared() -> None:
-    slow_case = [Measured("torch.cat", "torch.cat/only-after", run, 1e6) for run in (1, 2, 3)]
-    (one,) = compare(campaign(1), campaign(2) + slow_case)
+    slow_case = [Measurement("torch.cat", "torch.cat/only-after", run, 1e6) for run in (1, 2, 3)]
+    (one,) = compare_latencies(campaign(1), campaign(2) + slow_case)
     assert one.change == "same"
     assert one.cases == 4
 
 
 def test_a_function_that_only_one_side_measured_is_named() -> None:
     other = [each._replace(function="torch.sum") for each in campaign(1)]
-    assert [each.function for each in compare(campaign(1), other)] == ["torch.cat", "torch.sum"]
+    assert [each.function for each in compare_latencies(campaign(1), other)] == ["torch.cat", "torch.sum"]
 
 
 def test_the_interval_holds_the_ratio() -> None:
-    (one,) = compare(campaign(1), campaign(2, factor=2.0))
+    (one,) = compare_latencies(campaign(1), campaign(2, factor=2.0))
     assert one.ratio is not None
     assert one.interval is not None
     assert one.interval[0] < 2.0 < one.interval[1]
@@ -94,8 +101,8 @@ def test_the_interval_holds_the_ratio() -> None:
 
 
 def test_the_study_divides_means() -> None:
-    before = [Measured("f", "f/a", run, value) for run, value in enumerate([1.0, 1.0, 4.0], 1)]
-    after = [Measured("f", "f/a", run, 4.0) for run in (1, 2, 3)]
+    before = [Measurement("f", "f/a", run, value) for run, value in enumerate([1.0, 1.0, 4.0], 1)]
+    after = [Measurement("f", "f/a", run, 4.0) for run in (1, 2, 3)]
     assert paper_ratios(before, after) == {"f": 2.0}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.campaigns.models import Counters, Verdicts
+from coordinator.campaigns.models import Counters, VerdictCount
 from coordinator.web.campaigns import causes, progress
 
 
@@ -20,9 +20,9 @@ def counters(total: int, passed: int = 0, failed: int = 0, cancelled: int = 0) -
     )
 
 
-def verdicts(functions: int, verdict: str, cause: str | None = None, **more: str | None) -> Verdicts:
+def verdicts(functions: int, verdict: str, cause: str | None = None, **more: str | None) -> VerdictCount:
     on_device = {"verdict_on_device": verdict, "cause_on_device": cause, "not_counted_cause": None, **more}
-    return Verdicts.model_validate(
+    return VerdictCount.model_validate(
         {"target_id": 1, "verdict": verdict, "cause": cause, "functions": functions, **on_device}
     )
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.results.comparison.models import Change, Half
+from coordinator.results.comparison.models import SideVerdict, VerdictChange
 from coordinator.results.models import Cell, FunctionKey, HistoryCell
 from coordinator.results.service import mark_changes, modules
 from coordinator.web.comparison import buckets
@@ -110,19 +110,19 @@ def test_modules_say_where_their_first_function_stands() -> None:
     ]
 
 
-def half(passed: int, total: int = 3) -> Half:
+def half(passed: int, total: int = 3) -> SideVerdict:
     verdict = "success" if passed == total else "partial" if passed else "complete"
-    return Half(verdict=verdict, passed=passed, total=total, flaky=0, cause=None)
+    return SideVerdict(verdict=verdict, passed=passed, total=total, flaky=0, cause=None)
 
 
 def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
     found = buckets(
         [
-            Change(function="unsure", kind="insufficient data", a=None, b=half(3), why="no outcome on A"),
-            Change(function="fixed", kind="fix", a=half(0), b=half(3), why=None),
-            Change(function="better", kind="fix", a=half(0), b=half(2), why=None),
-            Change(function="worse", kind="regression", a=half(2), b=half(1), why=None),
-            Change(function="broken", kind="regression", a=half(3), b=half(2), why=None),
+            VerdictChange(function="unsure", kind="insufficient data", a=None, b=half(3), why="no outcome on A"),
+            VerdictChange(function="fixed", kind="fix", a=half(0), b=half(3), why=None),
+            VerdictChange(function="better", kind="fix", a=half(0), b=half(2), why=None),
+            VerdictChange(function="worse", kind="regression", a=half(2), b=half(1), why=None),
+            VerdictChange(function="broken", kind="regression", a=half(3), b=half(2), why=None),
         ]
     )
     assert [[each.function for each in bucket.changes] for bucket in found] == [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from coordinator.errors import RequestError, UnknownNameError
-from coordinator.results.comparison.models import Half
-from coordinator.results.comparison.pairs import SideSelector, chosen, matched
-from coordinator.results.comparison.verdicts import change, compared, counts
+from coordinator.results.comparison.models import SideVerdict
+from coordinator.results.comparison.pairs import SideSelector, chosen_targets, match_targets
+from coordinator.results.comparison.verdicts import compare_verdicts, counts, verdict_change
 from coordinator.results.models import Cell
 from coordinator.targets.models import Target
 
@@ -30,9 +30,9 @@ def column(number: int, device: str = "cpu", **given: object) -> Target:
     return Target.model_validate(values)
 
 
-def half(passed: int, total: int, flaky: int = 0) -> Half:
+def half(passed: int, total: int, flaky: int = 0) -> SideVerdict:
     verdict = "unknown" if not total else "success" if passed == total else "partial" if passed else "complete"
-    return Half(verdict=verdict, passed=passed, total=total, flaky=flaky, cause=None)
+    return SideVerdict(verdict=verdict, passed=passed, total=total, flaky=flaky, cause=None)
 
 
 def cell(function: str, passed: int, total: int, **given: object) -> Cell:
@@ -75,8 +75,10 @@ def cell(function: str, passed: int, total: int, **given: object) -> Cell:
         (half(5, 5), None, "insufficient data"),
     ],
 )
-def test_a_change_counts_only_if_no_uncertain_case_could_undo_it(a: Half, b: Half | None, kind: str) -> None:
-    found = change("torch.cat", a, b)
+def test_a_change_counts_only_if_no_uncertain_case_could_undo_it(
+    a: SideVerdict, b: SideVerdict | None, kind: str
+) -> None:
+    found = verdict_change("torch.cat", a, b)
     assert found.kind == kind
     assert (found.why is not None) == (kind == "insufficient data")
 
@@ -86,7 +88,7 @@ def test_what_is_a_regression_one_way_is_a_fix_the_other_way() -> None:
     other = {"regression": "fix", "fix": "regression"}
     for a in halves:
         for b in halves:
-            there, back = change("f", a, b).kind, change("f", b, a).kind
+            there, back = verdict_change("f", a, b).kind, verdict_change("f", b, a).kind
             assert back == other.get(there, there)
 
 
@@ -96,8 +98,8 @@ def test_counted_by_device_a_new_fallback_is_a_regression_and_host_functions_sta
         cell("torch.cat", 2, 2, passed_on_device=0, verdict_on_device="complete", cause_on_device="placement"),
         cell("torch.seed", 1, 1, verdict_on_device=None),
     ]
-    assert counts(compared(before, after, "anywhere")).same == 2
-    (only,) = compared(before, after, "on_device")
+    assert counts(compare_verdicts(before, after, "anywhere")).same == 2
+    (only,) = compare_verdicts(before, after, "on_device")
     assert (only.function, only.kind) == ("torch.cat", "regression")
     assert only.b is not None
     assert only.b.cause == "placement"
@@ -106,9 +108,11 @@ def test_counted_by_device_a_new_fallback_is_a_regression_and_host_functions_sta
 
 
 def test_the_same_framework_and_device_belong_together_whatever_the_version() -> None:
-    found = matched([column(1), column(2, "xla")], [column(3, version="2.13.0"), column(4, "cuda")], named=False)
-    assert [(one.id, other.id) for one, other in found.pairs] == [(1, 3)]
-    assert {(each.target, each.side) for each in found.left_out} == {
+    pairs, left_out = match_targets(
+        [column(1), column(2, "xla")], [column(3, version="2.13.0"), column(4, "cuda")], named=False
+    )
+    assert [(one.id, other.id) for one, other in pairs] == [(1, 3)]
+    assert {(each.target, each.side) for each in left_out} == {
         ("torch@2.9.0/xla", "a"),
         ("torch@2.9.0/cuda", "b"),
     }
@@ -117,14 +121,14 @@ def test_the_same_framework_and_device_belong_together_whatever_the_version() ->
 def test_of_several_the_nearest_belong_together() -> None:
     a = [column(1, hardware="T4"), column(2, hardware="L4")]
     b = [column(3, hardware="L4"), column(4, hardware="T4")]
-    found = matched(a, b, named=False)
-    assert sorted((one.id, other.id) for one, other in found.pairs) == [(1, 4), (2, 3)]
+    pairs, _ = match_targets(a, b, named=False)
+    assert sorted((one.id, other.id) for one, other in pairs) == [(1, 4), (2, 3)]
 
 
 def test_other_suites_are_refused_although_they_are_of_the_same_revision() -> None:
-    found = matched([column(1)], [column(2, suite="library")], named=False)
-    assert found.pairs == ()
-    assert [left.why for left in found.left_out] == [
+    pairs, left_out = match_targets([column(1)], [column(2, suite="library")], named=False)
+    assert pairs == []
+    assert [left.why for left in left_out] == [
         "their suites differ (paper and library): only cells of one suite are compared; run both on the same"
     ]
 
@@ -132,28 +136,28 @@ def test_other_suites_are_refused_although_they_are_of_the_same_revision() -> No
 def test_other_suite_revisions_are_refused_with_a_reason_and_the_common_ones_compared() -> None:
     a = [column(1), column(2, "xla")]
     b = [column(3), column(4, "xla", suite_revision="r2")]
-    found = matched(a, b, named=False)
-    assert [(one.id, other.id) for one, other in found.pairs] == [(1, 3)]
-    (refused,) = found.left_out
+    pairs, left_out = match_targets(a, b, named=False)
+    assert [(one.id, other.id) for one, other in pairs] == [(1, 3)]
+    (refused,) = left_out
     assert "revision r1 and r2" in refused.why
 
 
 def test_simulated_targets_and_other_frameworks_are_left_out() -> None:
-    found = matched([column(1, simulated=True)], [column(2)], named=False)
-    assert not found.pairs
-    assert {each.why.partition(":")[0] for each in found.left_out} >= {"simulated"}
-    found = matched([column(1)], [column(2, framework="jax")], named=True)
-    assert not found.pairs
-    assert "not the same functions" in found.left_out[0].why
+    pairs, left_out = match_targets([column(1, simulated=True)], [column(2)], named=False)
+    assert not pairs
+    assert {each.why.partition(":")[0] for each in left_out} >= {"simulated"}
+    pairs, left_out = match_targets([column(1)], [column(2, framework="jax")], named=True)
+    assert not pairs
+    assert "not the same functions" in left_out[0].why
 
 
 def test_a_side_is_a_campaign_or_one_target_of_it() -> None:
     columns = [column(1), column(2, "xla")]
     assert SideSelector.parse("3", "a") == SideSelector(3)
-    assert chosen(SideSelector.parse("3:xla", "a"), columns) == [columns[1]]
-    assert chosen(SideSelector.parse("3:torch@2.9/cpu", "a"), columns) == [columns[0]]
+    assert chosen_targets(SideSelector.parse("3:xla", "a"), columns) == [columns[1]]
+    assert chosen_targets(SideSelector.parse("3:torch@2.9/cpu", "a"), columns) == [columns[0]]
     for text in ("", "x", "3:", "0", "-1", "99999999999999", "٣"):
         with pytest.raises(RequestError):
             SideSelector.parse(text, "a")
     with pytest.raises(UnknownNameError, match="names 2 targets"):
-        chosen(SideSelector.parse("3:torch/*", "a"), columns)
+        chosen_targets(SideSelector.parse("3:torch/*", "a"), columns)
