@@ -14,7 +14,6 @@ from coordinator.cli import (
     database,
     demo,
     fleet,
-    history,
     report,
     results,
     review,
@@ -36,7 +35,7 @@ app = typer.Typer(
 )
 for command in (
     *(up.up, serve.serve, campaigns.submit, campaigns.status, results.results),
-    *(report.table, report.figure, report.report, compare.compare, history.history),
+    *(report.table, report.figure, report.report, compare.compare, compare.history),
     *(campaigns.cancel, campaigns.import_, review.reclassify, review.override),
 ):
     app.command(command.__name__.rstrip("_"))(command)
