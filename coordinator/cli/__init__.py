@@ -9,15 +9,15 @@ import typer
 from typer.exceptions import TyperException
 
 from coordinator.cli import (
-    campaigns,
-    compare,
-    database,
+    campaign_commands,
+    cause_commands,
+    comparison_commands,
+    database_commands,
     demo,
-    fleet,
-    report,
-    results,
-    review,
-    runners,
+    fleet_commands,
+    report_commands,
+    results_command,
+    runner_commands,
     serve,
     up,
 )
@@ -34,14 +34,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (
-    *(up.up, serve.serve, campaigns.submit, campaigns.status, results.results),
-    *(report.table, report.figure, report.report, compare.compare, compare.history),
-    *(campaigns.cancel, campaigns.import_, review.reclassify, review.override),
+    *(up.up, serve.serve, campaign_commands.submit, campaign_commands.status, results_command.results),
+    *(report_commands.table, report_commands.figure, report_commands.report),
+    *(comparison_commands.compare, comparison_commands.history),
+    *(campaign_commands.cancel, campaign_commands.import_, cause_commands.reclassify, cause_commands.override),
 ):
     app.command(command.__name__.rstrip("_"))(command)
-app.add_typer(runners.app, name="runner")
-app.add_typer(fleet.app, name="fleet")
-app.add_typer(database.app, name="db")
+app.add_typer(runner_commands.app, name="runner")
+app.add_typer(fleet_commands.app, name="fleet")
+app.add_typer(database_commands.app, name="db")
 app.command("demo")(demo.demo)
 
 

@@ -21,16 +21,16 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget
-from coordinator.cli.client import Client
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
-from coordinator.cli.matrix import print_results
-from coordinator.cli.options import DataDir, split
+from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.output import console
 from coordinator.cli.processes import Child
 from coordinator.cli.progress import Board
-from coordinator.cli.report import write_report
+from coordinator.cli.report_commands import write_report
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import DataDir, split
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, InstanceError, PortolanError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from coordinator.atomic_files import write_private
 from coordinator.backoff import Backoff
-from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_secret
-from coordinator.cli.options import split
 from coordinator.cli.processes import STOP_LIMIT_S, Child
+from coordinator.cli.rest_client import Client
 from coordinator.cli.server import listening_on, server_of
+from coordinator.cli.shared_options import split
 from coordinator.errors import CoordinatorAwayError, DatabaseError, InstanceError, PortolanError
 from coordinator.settings import log_format
 

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from coordinator.campaigns.models import CampaignTarget, Counters, Estimate
 from coordinator.cli.local import RESTART
-from coordinator.cli.options import split
 from coordinator.cli.progress import RATE_OVER_S, BarsOfTargets, Board, tail
+from coordinator.cli.shared_options import split
 
 
 def target(

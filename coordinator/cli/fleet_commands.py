@@ -12,10 +12,10 @@ import typer
 
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import stoppable
-from coordinator.cli.options import AsJson, DataDir, Url, connect, split
 from coordinator.cli.output import print_columns
 from coordinator.cli.progress import Board
 from coordinator.cli.rollout import Rollout, fleet_folder
+from coordinator.cli.shared_options import AsJson, DataDir, Url, connect, split
 from coordinator.errors import CoordinatorError, FleetError
 from coordinator.fleet.images import Target, desired, pinned_images
 from coordinator.fleet.scheduler import Container, Limits

@@ -12,10 +12,10 @@ import typer
 from rich.console import Console
 
 from coordinator.causes.rules import readable
-from coordinator.cli.client import Client
-from coordinator.cli.matrix import print_results
-from coordinator.cli.options import CampaignId, present, with_client
+from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.output import console_of, writing
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import CampaignId, present, with_client
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
 from protocol.enums import Cause, Verdict

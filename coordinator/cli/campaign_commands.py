@@ -12,12 +12,12 @@ import typer
 
 from coordinator.bundles.reader import require_size
 from coordinator.campaigns.models import Campaign, CampaignDetail
-from coordinator.cli.client import Client
-from coordinator.cli.matrix import print_results
-from coordinator.cli.options import AsJson, CampaignId, present, split, with_client
+from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.output import console, print_columns, print_json
 from coordinator.cli.progress import Board, settled
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import AsJson, CampaignId, present, split, with_client
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.client import Client
-from coordinator.cli.options import AsJson, with_client
 from coordinator.cli.output import print_columns, print_json
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import AsJson, with_client
 from coordinator.errors import CoordinatorError
 from coordinator.formats import latency, plural, ratio
 from coordinator.results.comparison.latencies import LatencyChange

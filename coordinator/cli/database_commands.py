@@ -7,7 +7,7 @@ import asyncio
 import typer
 
 from coordinator.cli.directory import DataDirectory
-from coordinator.cli.options import DataDir
+from coordinator.cli.shared_options import DataDir
 from coordinator.errors import DatabaseError
 
 app = typer.Typer(no_args_is_help=True, help="The database.")

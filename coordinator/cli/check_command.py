@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from coordinator import conformance
-from coordinator.cli.options import AsJson, SecretFile, SecretStdin, read_secret
+from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret
 from coordinator.conformance.report import Finding, shown
 from coordinator.conformance.restart import START_S, Restart
 from coordinator.errors import CoordinatorError, NotRunError
