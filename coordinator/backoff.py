@@ -1,4 +1,4 @@
-"""The pause before something is tried again: doubled at each failure in a row, up to a limit."""
+"""The pause before another try: doubled at each failure in a row, up to a limit."""
 
 from __future__ import annotations
 

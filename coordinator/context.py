@@ -1,4 +1,4 @@
-"""What request handlers share: the engine of this process, and what of its other parts they use.
+"""The context of request handlers: the engine of this process, and what of its other parts they use.
 
 Those parts are seen through protocols: every folder with handlers imports this module, and so it imports none of them.
 """

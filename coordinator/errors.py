@@ -81,7 +81,7 @@ class UnknownNameError(RequestError):
     def __init__(self, message: str | None = None, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
-        """In which field of the request it stands."""
+        """The field of the request in which it stands."""
 
 
 class QueryError(RequestError):
@@ -92,7 +92,7 @@ class QueryError(RequestError):
     def __init__(self, message: str | None = None, at: int = 0) -> None:
         super().__init__(message)
         self.at = at
-        """Where in the query, in characters from its beginning."""
+        """The place in the query, in characters from its beginning."""
 
 
 class NotFoundError(RequestError):
@@ -163,7 +163,7 @@ class RunnerRefusedError(RunnerError):
 
 
 class RunnerIncompatibleError(RunnerError):
-    """What answers there is not a runner of this protocol version."""
+    """The server there is not a runner of this protocol version."""
 
     title = "Not a compatible runner"
 

@@ -1,4 +1,4 @@
-"""A program of its own: becomes another user if told to, ties itself to its parent's life, then becomes the command.
+"""A program of its own: becomes another user if one is given, ties itself to its parent's life, then runs the command.
 
 It is started by ``dying_with_us`` rather than as code between fork and exec, which must not run Python in a
 process with threads. The order matters: the kernel forgets the wish for a signal at the parent's death when

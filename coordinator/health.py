@@ -1,4 +1,4 @@
-"""Whether this coordinator is alive, whether it does its work, and what it has counted."""
+"""Health of this coordinator: it is alive, it does its work, and its metrics."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ async def readyz(request: Request, context: Context) -> Response | dict[str, str
     if not down:
         return {"status": "ready"}
     tasks = [{"task": task.task, "since": task.since.isoformat(), "reason": task.reason} for task in down]
-    said = "; ".join(f"{task.task} since {task.since:%Y-%m-%d %H:%M:%S} UTC ({task.reason})" for task in down)
-    return problem(request, 503, "Not ready", f"down: {said}; it is started again by itself", tasks=tasks)
+    listed = "; ".join(f"{task.task} since {task.since:%Y-%m-%d %H:%M:%S} UTC ({task.reason})" for task in down)
+    return problem(request, 503, "Not ready", f"down: {listed}; it is started again by itself", tasks=tasks)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

@@ -50,7 +50,7 @@ class FolderLock:
 
     @property
     def is_held_elsewhere(self) -> bool:
-        """Whether another process holds the folder."""
+        """True while another process holds the folder."""
         try:
             with self._lock.acquire(blocking=False):
                 return False

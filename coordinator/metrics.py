@@ -1,4 +1,4 @@
-"""What ``GET /metrics`` tells, in Prometheus' text format; counted where it happens, since the start of the process."""
+"""The metrics of ``GET /metrics``, in Prometheus' text format; counted where it happens, since the process started."""
 
 from __future__ import annotations
 

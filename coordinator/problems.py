@@ -44,8 +44,8 @@ def install(app: FastAPI, page: ProblemPage) -> None:
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         errors = [
-            {"field": plain_text(".".join(str(part) for part in each["loc"])), "problem": plain_text(each["msg"])}
-            for each in error.errors()
+            {"field": plain_text(".".join(map(str, fault["loc"]))), "problem": plain_text(fault["msg"])}
+            for fault in error.errors()
         ]
         first = errors[0]
         return problem(request, 422, "The request is not valid", f"{first['field']}: {first['problem']}", errors=errors)
@@ -80,7 +80,7 @@ def install(app: FastAPI, page: ProblemPage) -> None:
 def problem(
     request: Request, status: int, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """One problem as the asker reads it; what passes by itself says when to ask again."""
+    """Return a problem in the form that the client reads; one that passes by itself says when to try again."""
     body = Problem(title=title, status=status, detail=plain_text(detail), **more)
     page: ProblemPage = request.app.state.problem_page
     response = page(request, body) or JSONResponse(body.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
@@ -93,10 +93,9 @@ def problem(
 
 
 def _allowed(request: Request) -> str:
-    """Every method that the path knows: the framework names those of the first route of several."""
+    """Name every method that the path knows: the framework names those of the first route of several."""
     routes, scope = request.app.routes, request.scope
-    allowed = (m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
-    return ", ".join(allowed)
+    return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 
 
 def _describe_problems(app: FastAPI) -> None:

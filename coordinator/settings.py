@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from pydantic import AliasChoices, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from coordinator.errors import SettingError
+from coordinator.errors import DatabaseError, SettingError
 from protocol.enrolment import SECRET
 
 LogFormat = Literal["text", "json"]
@@ -52,39 +52,39 @@ def _identity() -> str:
 
 @dataclass(frozen=True)
 class Settings:
+    """The settings of one coordinator process."""
+
     database_url: str
     """``postgresql://user:password@host:port/database``."""
     identity: str = field(default_factory=_identity)
-    """Who owns runners: unique per process, so that a restarted coordinator is a new one."""
+    """The owner of runners. It is unique per process, so that a restarted coordinator is a new one."""
     enrolment_secret_file: Path | None = None
-    """What runners that enrol must know, read again each time; without it none can."""
+    """The file of the secret of runners that enrol, read again each time; without it none can."""
     statement_timeout_s: float = field(default_factory=lambda: statement_timeout_s())
-    """How long one statement may take before PostgreSQL is told to end it."""
+    """The time after which PostgreSQL ends a statement."""
     figures: Path = field(default_factory=lambda: cache() / "portolan" / "figures")
-    """Where drawn figures are kept; they can be drawn again."""
+    """The folder of drawn figures; they can be drawn again."""
 
     @classmethod
     def from_environment(cls) -> Settings:
         variables = Variables()
         if not variables.database_url:
-            from coordinator.errors import DatabaseError
-
             raise DatabaseError("PORTOLAN_DATABASE_URL is not set: give it a DSN, or start with `portolan up`")
         dsn = with_password(variables.database_url, variables.database_password_file)
         return cls(database_url=dsn, enrolment_secret_file=enrolment_file(None))
 
 
 def cache() -> Path:
-    """Where what can be made again is kept."""
+    """Return the folder of files that can be made again."""
     return (Variables().cache or Path("~/.cache")).expanduser().absolute()
 
 
 def enrolment_file(given: Path | None) -> Path | None:
-    """The given file, else the environment's. Raises ``SettingError`` now, rather than at each enrolment."""
-    named = given or Variables().enrolment_secret_file
-    if named is not None:
-        enrolment_secret(named)
-    return named
+    """Return the given file, else the environment's. Raises ``SettingError`` now, rather than at each enrolment."""
+    file = given or Variables().enrolment_secret_file
+    if file is not None:
+        enrolment_secret(file)
+    return file
 
 
 def enrolment_secret(path: Path) -> str:
@@ -125,8 +125,6 @@ def log_format(stream: TextIO) -> LogFormat:
 
 def with_password(url: str, file: str | None) -> str:
     """The DSN with the password that the file holds, if there is one: it stands in no variable then."""
-    from coordinator.errors import DatabaseError
-
     if not file:
         return url
     try:

@@ -1,7 +1,7 @@
 """Long tasks that are started again when they end, and known to be down meanwhile.
 
-A task of asyncio that ends with an exception says nothing unless somebody asks it. Whatever runs
-as long as the coordinator runs under a ``Supervisor``: its end is logged and counted, it begins
+A task of asyncio that ends with an exception logs nothing by itself. So each task that lasts as
+long as the coordinator runs under a ``Supervisor``: its end is logged and counted, it begins
 again after a pause that grows, and ``GET /readyz`` fails until it runs.
 """
 
@@ -39,7 +39,7 @@ class DownTask:
 
 
 class Pulse:
-    """The sign of life of a task: it says within what time it will be heard of again."""
+    """The sign of life of a task, with the time within which the next one is due."""
 
     def __init__(self) -> None:
         self._due: float | None = None
@@ -61,7 +61,7 @@ class Pulse:
 
 @dataclass
 class _Record:
-    """What is known of one task over all its starts."""
+    """The record of one task over all its starts."""
 
     kind: str
     pulse: Pulse = field(default_factory=Pulse)
@@ -73,7 +73,7 @@ class _Record:
 
 
 class Supervisor:
-    """``start`` a task by its name; ``down`` tells which tasks do not do their work."""
+    """``start`` a task by its name; ``down`` lists the tasks that do not do their work."""
 
     def __init__(self) -> None:
         self._records: dict[str, _Record] = {}
@@ -146,7 +146,7 @@ class Supervisor:
 
 
 def is_cancelled() -> bool:
-    """Whether the present task itself is being cancelled, rather than something that it waits for."""
+    """True while the present task itself is being cancelled, rather than something that it waits for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -167,7 +167,7 @@ async def end(
         _, running = await asyncio.wait(running, timeout=min(again_s, left_s))
     for task in set(tasks) - running:
         if not task.cancelled():
-            # Asked for, so that asyncio does not complain that nobody did.
+            # Read, so that asyncio does not complain that it never was.
             task.exception()
     return running
 

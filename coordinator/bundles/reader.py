@@ -34,7 +34,7 @@ _LINE: TypeAdapter[BundledOutcome | BundleEnd] = TypeAdapter(
 
 @dataclass(frozen=True)
 class Bundle:
-    """What the first pass has found out."""
+    """A checked bundle: its header, its checksum and the time of its last outcome."""
 
     header: BundleHeader
     sha256: str

@@ -31,7 +31,7 @@ BATCH = 500
 
 @asynccontextmanager
 async def received(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> AsyncIterator[BinaryIO]:
-    """The upload as a file, if it keeps within the limit."""
+    """Yield the upload as a file, if it keeps within the limit."""
     size = 0
     with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
         async for piece in pieces:
@@ -42,21 +42,21 @@ async def received(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> Asyn
 
 
 async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None) -> tuple[int, bool]:
-    """The campaign of the bundle, and whether it is new. Raises ``BundleError``; then nothing is stored."""
+    """Return the bundle's campaign, and whether it is new. Raises ``BundleError``; then nothing is stored."""
     bundle = await asyncio.to_thread(reader.check, file)
     try:
         async with engine.begin() as connection:
             await store.take_time(connection)
-            if (known := await store.campaign_of(connection, bundle.sha256)) is not None:
-                return known, False
-            created = await store.create_campaign(connection, bundle.header, bundle.sha256, bundle.ended_at, name)
-            if created is None:
-                # Somebody imported it since we looked.
+            known = await store.campaign_of(connection, bundle.sha256)
+            if known is None:
+                created = await store.create_campaign(connection, bundle.header, bundle.sha256, bundle.ended_at, name)
+                if created is not None:
+                    await _fill(connection, created, bundle, file)
+                    return created, True
+                # Another transaction has imported it since we looked.
                 known = await store.campaign_of(connection, bundle.sha256)
-                assert known is not None
-                return known, False
-            await _fill(connection, created, bundle, file)
-            return created, True
+            assert known is not None
+            return known, False
     except DBAPIError as error:
         if is_refused(error):
             raise BundleError("the bundle holds a value that no database takes: a runner did not write it") from error
@@ -80,8 +80,7 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
         done = []
         for entry in entries:
             case_id = case_ids[entry.case]
-            key = Key(job_ids[case_id, entry.run], 1)
-            row = record(key, entry.outcome, framework=framework, device=device)
+            row = record(Key(job_ids[case_id, entry.run], 1), entry.outcome, framework=framework, device=device)
             done.append(DoneJob(row, case_id, entry.run, entry.finished_at))
         return done
 
@@ -90,7 +89,7 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
     # Reading and classifying are work for the processor: beside the event loop, a batch at a time.
     while batch := await asyncio.to_thread(lambda: rows(next(batches, []))):
         await store.store_outcomes(connection, campaign_id, target_id, fingerprint_id, batch)
-        counted.update(str(each.row.verdict) for each in batch)
+        counted.update(str(job.row.verdict) for job in batch)
     await store.count(connection, campaign_id, target_id, suite_id, counted)
     await lock_revision(connection, framework, header.suite)
     await require_agreement(connection, suite_id, framework, header.suite)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from sqlalchemy import insert, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -22,11 +22,11 @@ from protocol.bundle import BundleHeader
 from protocol.enums import Verdict
 
 STATEMENT_TIMEOUT_S = 600
-"""Whoever imports what is being imported waits for the other, longer than a statement may otherwise take."""
+"""An import of a bundle that is being imported waits for that, longer than a statement may otherwise take."""
 
 
 class DoneJob(NamedTuple):
-    """An outcome, and what its job was."""
+    """The outcome of a job, with its case and run."""
 
     row: FinishedJob
     case_id: int
@@ -41,7 +41,7 @@ async def take_time(connection: AsyncConnection) -> None:
 async def create_campaign(
     connection: AsyncConnection, header: BundleHeader, sha256: str, ended_at: datetime, name: str | None
 ) -> int | None:
-    """The campaign's id; None if the bundle is here already. Waits for another transaction that imports it."""
+    """Return the campaign's id; None if the bundle is here already. Waits for another transaction that imports it."""
     runner = header.runner
     created = await connection.execute(
         upsert(campaigns)
@@ -62,19 +62,17 @@ async def create_campaign(
         .on_conflict_do_nothing(index_elements=["bundle_sha256"])
         .returning(campaigns.c.id)
     )
-    campaign_id: int | None = created.scalar_one_or_none()
-    return campaign_id
+    return cast("int | None", created.scalar_one_or_none())
 
 
 async def campaign_of(connection: AsyncConnection, sha256: str) -> int | None:
-    """The campaign that the bundle has become, if it has."""
+    """Return the campaign that the bundle has become, if it has."""
     found = await connection.execute(select(campaigns.c.id).where(campaigns.c.bundle_sha256 == sha256))
-    campaign_id: int | None = found.scalar_one_or_none()
-    return campaign_id
+    return cast("int | None", found.scalar_one_or_none())
 
 
 async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, int]:
-    """Ids in the database, by the case's id in its suite."""
+    """Return ids in the database, by the case's id in its suite."""
     rows = await connection.execute(select(cases.c.name, cases.c.id).where(cases.c.suite_id == suite_id))
     return {row.name: row.id for row in rows}
 
@@ -82,7 +80,7 @@ async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, int]
 async def create_jobs(
     connection: AsyncConnection, campaign_id: int, target_id: int, case_ids: Sequence[int], runs: int
 ) -> dict[tuple[int, int], int]:
-    """All jobs of the campaign, done; their ids by case and run."""
+    """Create all jobs of the campaign, done. Returns their ids by case and run."""
     await connection.execute(
         text("""
         INSERT INTO jobs (campaign_id, target_id, case_id, run, priority, state, attempt)
@@ -116,17 +114,17 @@ SELECT :campaign, :target, :fingerprint, u.done_case, u.done_run, u.done_at, {co
 async def store_outcomes(
     connection: AsyncConnection, campaign_id: int, target_id: int, fingerprint_id: str, done: Sequence[DoneJob]
 ) -> None:
-    reported = zip(COLUMNS, map(list, zip(*(each.row for each in done), strict=True)), strict=True)
+    columns = map(list, zip(*(job.row for job in done), strict=True))
     await connection.execute(
         _STORE,
         {
             "campaign": campaign_id,
             "target": target_id,
             "fingerprint": fingerprint_id,
-            "done_case": [each.case_id for each in done],
-            "done_run": [each.run for each in done],
-            "done_at": [each.finished_at for each in done],
-            **dict(reported),
+            "done_case": [job.case_id for job in done],
+            "done_run": [job.run for job in done],
+            "done_at": [job.finished_at for job in done],
+            **dict(zip(COLUMNS, columns, strict=True)),
         },
     )
 
@@ -134,7 +132,7 @@ async def store_outcomes(
 async def count(
     connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, verdicts: Mapping[str, int]
 ) -> None:
-    """The target of the campaign, with its counters as they are at the end."""
+    """Store the target of the campaign, with its counters as they are at the end."""
     total = sum(verdicts.values())
     await connection.execute(
         insert(campaign_targets).values(

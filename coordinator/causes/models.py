@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from coordinator.parameters import Storable
+from coordinator.parameters import Text
 from protocol.enums import Cause, Verdict
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), Storable()]
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000), Storable()]
+Name = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Words = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 
 
 class Reclassification(BaseModel):

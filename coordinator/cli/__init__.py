@@ -9,17 +9,15 @@ import typer
 from typer.exceptions import TyperException
 
 from coordinator.cli import (
-    bundles,
-    campaigns,
-    compare,
-    database,
+    campaign_commands,
+    cause_commands,
+    comparison_commands,
+    database_commands,
     demo,
-    fleet,
-    history,
-    report,
-    results,
-    review,
-    runners,
+    fleet_commands,
+    report_commands,
+    results_command,
+    runner_commands,
     serve,
     up,
 )
@@ -35,23 +33,16 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("up")(up.up)
-app.command("serve")(serve.serve)
-app.command("submit")(campaigns.submit)
-app.command("status")(campaigns.status)
-app.command("results")(results.results)
-app.command("table")(report.table)
-app.command("figure")(report.figure)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("history")(history.history)
-app.command("cancel")(campaigns.cancel)
-app.command("import")(bundles.import_)
-app.command("reclassify")(review.reclassify)
-app.command("override")(review.override)
-app.add_typer(runners.app, name="runner")
-app.add_typer(fleet.app, name="fleet")
-app.add_typer(database.app, name="db")
+for command in (
+    *(up.up, serve.serve, campaign_commands.submit, campaign_commands.status, results_command.results),
+    *(report_commands.table, report_commands.figure, report_commands.report),
+    *(comparison_commands.compare, comparison_commands.history),
+    *(campaign_commands.cancel, campaign_commands.import_, cause_commands.reclassify, cause_commands.override),
+):
+    app.command(command.__name__.rstrip("_"))(command)
+app.add_typer(runner_commands.app, name="runner")
+app.add_typer(fleet_commands.app, name="fleet")
+app.add_typer(database_commands.app, name="db")
 app.command("demo")(demo.demo)
 
 
@@ -71,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(str(error))
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read us has seen enough; Python must not complain about it once more at exit.
+        # The reader has seen enough; Python must not complain about it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:

@@ -20,17 +20,17 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from coordinator.campaigns.models import CampaignDetail
-from coordinator.cli.client import Client
+from coordinator.campaigns.models import CampaignDetail, CampaignTarget
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
-from coordinator.cli.matrix import print_results
-from coordinator.cli.options import DataDir, split
+from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
+from coordinator.cli.output import console
 from coordinator.cli.processes import Child
-from coordinator.cli.progress import Bar, Board, bars
-from coordinator.cli.report import write_report
-from coordinator.cli.tables import console
+from coordinator.cli.progress import Board
+from coordinator.cli.report_commands import write_report
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import DataDir, split
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, InstanceError, PortolanError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
@@ -48,7 +48,7 @@ Work = dict[str, Any]
 """The members of a submission that are the same for each campaign of a demo: the functions, and how many runs."""
 Results = tuple[MatrixPage, Sequence[Section]]
 T = TypeVar("T")
-Steps = Generator[Sequence[Bar | str], None, T]
+Steps = Generator[Sequence[CampaignTarget | str], None, T]
 """The way to a chart, step by step. Each step yields its rows for the board, and does not wait."""
 
 
@@ -128,7 +128,7 @@ class Demo:
             if is_hopeless():
                 with suppress(PortolanError):
                     self.client.cancel(campaign.id)
-            yield bars(follower.latest)
+            yield follower.latest.by_target
         if follower.error is not None:
             raise follower.error
 

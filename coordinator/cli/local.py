@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from coordinator.atomic_files import write_private
 from coordinator.backoff import Backoff
-from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_secret
-from coordinator.cli.options import split
 from coordinator.cli.processes import STOP_LIMIT_S, Child
+from coordinator.cli.rest_client import Client
 from coordinator.cli.server import listening_on, server_of
+from coordinator.cli.shared_options import split
 from coordinator.errors import CoordinatorAwayError, DatabaseError, InstanceError, PortolanError
 from coordinator.settings import log_format
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from coordinator.settings import Settings
 
 KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
-"""What ``up`` and ``demo`` try unless told otherwise; the smallest download first, for the first chart."""
+"""The targets of ``up`` and ``demo`` unless others are given; the smallest download first, for the first chart."""
 READY_LIMIT_S = 180.0
 RESTART = Backoff(first_s=1.0, longest_s=60.0)
 LOOK_EVERY_S = 0.1
@@ -50,10 +50,10 @@ class LocalRunner:
     target: str
     folder: Path
     url: str
+    child: Child
     state: Literal["starting", "serving", "waiting", "left out"] = "starting"
-    child: Child | None = None
     since: float = field(default_factory=time.monotonic)
-    """When the present state began."""
+    """The time at which the present state began."""
     failures: int = 0
     id: int | None = None
 
@@ -137,15 +137,14 @@ class Instance:
 
     def serve(self, targets: Sequence[str]) -> list[LocalRunner]:
         """Begin to start a runner for each target; ``tend`` brings them up."""
-        began = []
+        started = []
         for target in targets:
             folder = self._directory.runner(target)
-            runner = LocalRunner(target, folder, f"http://127.0.0.1:{_kept_port(folder / 'port')}")
+            url = f"http://127.0.0.1:{_kept_port(folder / 'port')}"
             kept_secret(folder / "secret")
-            self._launch(runner)
-            began.append(runner)
-        self.runners += began
-        return began
+            started.append(LocalRunner(target, folder, url, _launch(target, folder, url)))
+        self.runners += started
+        return started
 
     def tend(self) -> None:
         """See to the database and every runner: register it when it is ready, start it again when it has ended."""
@@ -175,7 +174,7 @@ class Instance:
 
     @property
     def settled(self) -> bool:
-        """Whether every runner is up, left out, or was up already."""
+        """True when every runner is up, left out, or was up already."""
         return all(runner.state in ("serving", "left out") or runner.id is not None for runner in self.runners)
 
     @property
@@ -183,80 +182,71 @@ class Instance:
         return [runner.target for runner in self.runners if runner.state == "serving"]
 
     def _tend(self, runner: LocalRunner) -> None:
-        now = time.monotonic()
-        if runner.state == "waiting" and now - runner.since >= RESTART.pause_s(runner.failures):
-            self._launch(runner)
-        if runner.child is None or runner.state not in ("starting", "serving"):
+        elapsed = time.monotonic() - runner.since
+        if runner.state == "left out":
             return
-        status = runner.child.ended()
-        if status is not None:
-            self._ended(runner, status)
-        elif runner.state == "starting" and runner.child.first_line is not None:
-            self._register(runner, runner.child.first_line)
-        elif runner.state == "starting" and now - runner.since > READY_LIMIT_S:
-            runner.child.stop()
-            self._failed(runner, "did not start", f"it was not ready after {READY_LIMIT_S:.0f} s", hopeless=True)
-        elif runner.state == "serving" and runner.failures and now - runner.since > RESTART.longest_s:
-            runner.failures = 0
+        if runner.state == "waiting":
+            if elapsed >= RESTART.pause_s(runner.failures):
+                runner.child = _launch(runner.target, runner.folder, runner.url)
+                runner.state, runner.since = "starting", time.monotonic()
+        elif (status := runner.child.ended()) is not None:
+            how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
+            self._fail(runner, f"ended with {how}", runner.child.complaint, hopeless=status == CANNOT_SERVE)
+        elif runner.state == "serving":
+            if elapsed > RESTART.longest_s:
+                runner.failures = 0
+        elif runner.child.first_line is not None:
+            self._register(runner)
+        elif elapsed > READY_LIMIT_S:
+            self._fail(runner, "did not start", f"it was not ready after {READY_LIMIT_S:.0f} s", hopeless=True)
 
-    def _launch(self, runner: LocalRunner) -> None:
-        log = runner.folder / "log"
-        if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
-            log.replace(log.with_suffix(".1"))
-        framework, device = runner.target.split("/", 1)
-        port = runner.url.rsplit(":", 1)[1]
-        runner.child = Child(
-            [
-                *(sys.executable, "-P", "-m", "runners", "serve", framework, device),
-                *("--host", "127.0.0.1", "--port", port, "--secret-file", str(runner.folder / "secret")),
-            ],
-            log,
-        )
-        runner.state, runner.since = "starting", time.monotonic()
-
-    def _register(self, runner: LocalRunner, ready: str) -> None:
-        with Client(self.url) as client:
-            try:
+    def _register(self, runner: LocalRunner) -> None:
+        try:
+            with Client(self.url) as client:
                 registered = client.register(runner.url, kept_secret(runner.folder / "secret"))
-            except CoordinatorAwayError:
-                return  # not the runner's fault: again at the next look
-            except PortolanError as error:
-                assert runner.child is not None
-                runner.child.stop()
-                self._failed(runner, "could not be registered", str(error))
-                return
-        runner.state, runner.since = "serving", time.monotonic()
+        except CoordinatorAwayError:
+            return  # not the runner's fault: again at the next look
+        except PortolanError as error:
+            self._fail(runner, "could not be registered", str(error))
+            return
+        runner.state, runner.since, runner.id = "serving", time.monotonic(), registered.id
         again = " again" if runner.failures else ""
-        runner.id = registered.id
         self._say(f"{runner.target}: runner ready{again}, {registered.target} on {registered.hardware}")
 
-    def _ended(self, runner: LocalRunner, status: int) -> None:
-        assert runner.child is not None
-        how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
-        self._failed(runner, f"ended with {how}", runner.child.complaint, hopeless=status == CANNOT_SERVE)
-
-    def _failed(self, runner: LocalRunner, what: str, reason: str, *, hopeless: bool = False) -> None:
-        """Start it again in a while; leave out only what has never served."""
+    def _fail(self, runner: LocalRunner, failure: str, reason: str, *, hopeless: bool = False) -> None:
+        """Start the runner again in a while; leave it out only if it has never served."""
+        runner.child.stop()
         runner.failures += 1
         if runner.id is None and (hopeless or runner.failures == FIRST_STARTS):
-            self._leave_out(runner, reason)
+            runner.state = "left out"
+            self._say(f"{runner.target}: left out, {reason}")
             return
         runner.state, runner.since = "waiting", time.monotonic()
         self._say(
-            f"{runner.target}: the runner {what} ({reason}), starting it again in "
+            f"{runner.target}: the runner {failure} ({reason}), starting it again in "
             f"{RESTART.pause_s(runner.failures):.0f} s (its log: {runner.folder / 'log'})"
         )
 
-    def _leave_out(self, runner: LocalRunner, reason: str) -> None:
-        runner.state = "left out"
-        self._say(f"{runner.target}: left out, {reason}")
-
     def stop_runners(self) -> None:
-        children = [runner.child for runner in self.runners if runner.child is not None]
-        for child in children:
-            child.ask_to_stop()
-        for child in children:
-            child.stop()
+        for runner in self.runners:
+            runner.child.ask_to_stop()
+        for runner in self.runners:
+            runner.child.stop()
+
+
+def _launch(target: str, folder: Path, url: str) -> Child:
+    log = folder / "log"
+    if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
+        log.replace(log.with_suffix(".1"))
+    framework, device = target.split("/", 1)
+    port = url.rsplit(":", 1)[1]
+    return Child(
+        [
+            *(sys.executable, "-P", "-m", "runners", "serve", framework, device),
+            *("--host", "127.0.0.1", "--port", port, "--secret-file", str(folder / "secret")),
+        ],
+        log,
+    )
 
 
 def parse_targets(values: Sequence[str]) -> list[str]:

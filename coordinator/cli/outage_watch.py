@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from coordinator.campaigns.models import CampaignDetail
-from coordinator.cli.client import Client
+from coordinator.cli.rest_client import Client
 from coordinator.errors import CoordinatorAwayError
 from coordinator.formats import duration
 

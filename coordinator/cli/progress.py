@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import IO
 
 from rich.console import Console, Group, RenderableType
@@ -13,61 +12,33 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
 from rich.text import Text
 
-from coordinator.campaigns.models import CampaignDetail, Counters
-from coordinator.cli.tables import console
+from coordinator.campaigns.models import CampaignTarget, Counters
+from coordinator.cli.output import console
 from coordinator.formats import duration
 
 PLAIN_EVERY_S = 5.0
 RATE_OVER_S = 15.0
 
 
-@dataclass(frozen=True)
-class Bar:
-    """How far one target of one campaign is."""
-
-    label: str
-    environment: str
-    """Targets of one name can differ in it."""
-    done: int
-    total: int
-    failing: int
-    incomplete: int
-    left_s: float | None
-
-    def tail(self, rate: float | None) -> str:
-        """How many cases do not pass, how many jobs a second are done of late, and how long it will take."""
-        parts = [f"{self.failing:,} failing"]
-        if self.incomplete:
-            parts.append(f"{self.incomplete:,} incomplete")
-        if self.done < self.total:
-            if rate is not None:
-                parts.append(f"{rate:.1f}/s")
-            parts.append(f"{duration(self.left_s)} left" if self.left_s is not None else "time left unknown")
-        return ", ".join(parts)
-
-
-def bars(campaign: CampaignDetail) -> list[Bar]:
-    """One bar for each target of a campaign."""
-    return [
-        Bar(
-            target.target,
-            target.environment,
-            settled(target.counters),
-            target.counters.total,
-            target.counters.failed,
-            target.counters.incomplete,
-            target.estimate.seconds,
-        )
-        for target in campaign.by_target
-    ]
-
-
 def settled(counters: Counters) -> int:
     return counters.done + counters.cancelled
 
 
+def tail(target: CampaignTarget, rate: float | None) -> str:
+    """How many cases of a target do not pass, how many jobs a second are done of late, and how long it will take."""
+    counters, left_s = target.counters, target.estimate.seconds
+    parts = [f"{counters.failed:,} failing"]
+    if counters.incomplete:
+        parts.append(f"{counters.incomplete:,} incomplete")
+    if settled(counters) < counters.total:
+        if rate is not None:
+            parts.append(f"{rate:.1f}/s")
+        parts.append(f"{duration(left_s)} left" if left_s is not None else "time left unknown")
+    return ", ".join(parts)
+
+
 class Board:
-    """``with Board() as board: board.show([…])``: bars and plain lines, the latest state of things."""
+    """``with Board() as board: board.show([…])``: targets of campaigns and plain lines, in their latest state."""
 
     def __init__(self, stream: IO[str] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console(stream or sys.stderr)
@@ -89,9 +60,9 @@ class Board:
         else:
             self._print_changes()
 
-    def show(self, rows: Sequence[Bar | str]) -> None:
+    def show(self, rows: Sequence[CampaignTarget | str]) -> None:
         lines = [row for row in rows if isinstance(row, str)]
-        self._bars.show([row for row in rows if isinstance(row, Bar)])
+        self._bars.show([row for row in rows if not isinstance(row, str)])
         if self._live is not None:
             self._live.update(Group(*map(Text, lines), self._bars.get_renderable()))
             return
@@ -127,31 +98,31 @@ class BarsOfTargets(Progress):
         )
         self._ids: dict[tuple[str, str], TaskID] = {}
 
-    def show(self, bars: Sequence[Bar]) -> None:
-        """Make the tasks those of these bars."""
-        width = max((len(bar.label) for bar in bars), default=0)
-        shown = {(bar.label, bar.environment): bar for bar in bars}
+    def show(self, targets: Sequence[CampaignTarget]) -> None:
+        """Make the tasks those of these targets. Targets of one name can differ in their environment."""
+        width = max((len(target.target) for target in targets), default=0)
+        shown = {(target.target, target.environment): target for target in targets}
         for gone in self._ids.keys() - shown.keys():
             self.remove_task(self._ids.pop(gone))
-        for key, bar in shown.items():
+        for key, target in shown.items():
+            done, total = settled(target.counters), target.counters.total
             if key not in self._ids:
-                self._ids[key] = self.add_task("", total=bar.total, completed=bar.done)
-            self.update(
-                self._ids[key],
-                description=bar.label.ljust(width),
-                completed=bar.done,
-                total=bar.total,
-                bar=bar,
-            )
+                # Jobs that were done before are no part of the rate.
+                self._ids[key] = self.add_task("", completed=done, total=total)
+            label = target.target.ljust(width)
+            self.update(self._ids[key], description=label, completed=done, total=total, target=target)
 
     def lines(self) -> list[str]:
-        """The same as plain text."""
-        return [f"{bar.label}: {bar.done:,}/{bar.total:,} done, {bar.tail(task.speed)}" for task, bar in self._shown()]
+        """Return the same as plain text."""
+        return [
+            f"{target.target}: {task.completed:,}/{task.total:,} done, {tail(target, task.speed)}"
+            for task, target in self._shown()
+        ]
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        for task, bar in self._shown():
+        for task, target in self._shown():
             yield self.make_tasks_table([task])
-            yield Text(f"  {bar.tail(task.speed)}", style="red" if bar.failing else "")
+            yield Text(f"  {tail(target, task.speed)}", style="red" if target.counters.failed else "")
 
-    def _shown(self) -> list[tuple[Task, Bar]]:
-        return [(task, task.fields["bar"]) for task in self.tasks]
+    def _shown(self) -> list[tuple[Task, CampaignTarget]]:
+        return [(task, task.fields["target"]) for task in self.tasks]

@@ -16,9 +16,9 @@ from pathlib import Path
 import httpx
 from filelock import FileLock, Timeout
 
-from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory, kept_secret
 from coordinator.cli.progress import Board
+from coordinator.cli.rest_client import Client
 from coordinator.errors import CoordinatorAwayError, FleetError, PortolanError, StuckError
 from coordinator.fleet.scheduler import Container, RunnerSpec, Scheduler
 

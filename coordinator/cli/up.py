@@ -12,7 +12,7 @@ import typer
 
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
-from coordinator.cli.options import DataDir
+from coordinator.cli.shared_options import DataDir
 from coordinator.settings import enrolment_file
 
 

@@ -15,8 +15,8 @@ import asyncpg
 import httpx
 import pytest
 
-from coordinator.cli.client import Client
 from coordinator.cli.outage_watch import OutageWatch
+from coordinator.cli.rest_client import Client
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.errors import CoordinatorAwayError
 from coordinator.migration import upgrade

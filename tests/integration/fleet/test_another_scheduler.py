@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.cli.client import Client
 from coordinator.cli.progress import Board
+from coordinator.cli.rest_client import Client
 from coordinator.cli.rollout import Rollout
 from coordinator.fleet.scheduler import Container, Image, Limits, RunnerSpec, Scheduler
 from tests.coordinator_process import CoordinatorProcess, free_port

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from coordinator.cli.matrix import fields, print_matrix, remark
+from coordinator.cli.matrix_printer import fields, print_matrix, remark
 from coordinator.results.models import Cell, Freshness, MatrixPage, MatrixRow
 from coordinator.targets.models import Target, notes
 

@@ -7,19 +7,31 @@ import re
 
 from rich.console import Console
 
+from coordinator.campaigns.models import CampaignTarget, Counters, Estimate
 from coordinator.cli.local import RESTART
-from coordinator.cli.options import split
-from coordinator.cli.progress import RATE_OVER_S, Bar, BarsOfTargets, Board
+from coordinator.cli.progress import RATE_OVER_S, BarsOfTargets, Board, tail
+from coordinator.cli.shared_options import split
 
 
-def bar(done: int, *, left_s: float | None = None) -> Bar:
-    return Bar("torch/cpu", "e", done, 10, 1, 0, left_s)
+def target(
+    done: int,
+    total: int = 10,
+    *,
+    name: str = "torch/cpu",
+    environment: str = "e",
+    failed: int = 1,
+    incomplete: int = 0,
+    left_s: float | None = None,
+) -> CampaignTarget:
+    counters = Counters.model_construct(done=done, total=total, failed=failed, incomplete=incomplete, cancelled=0)
+    estimate = Estimate(seconds=left_s, measured_jobs=0)
+    return CampaignTarget.model_construct(target=name, environment=environment, counters=counters, estimate=estimate)
 
 
-def test_a_bar_says_failing_rate_and_time_left() -> None:
-    assert bar(4, left_s=3.0).tail(2.0) == "1 failing, 2.0/s, 3 s left"
-    assert bar(4).tail(None) == "1 failing, time left unknown"
-    assert bar(10).tail(2.0) == "1 failing"
+def test_a_tail_says_failing_rate_and_time_left() -> None:
+    assert tail(target(4, left_s=3.0), 2.0) == "1 failing, 2.0/s, 3 s left"
+    assert tail(target(4), None) == "1 failing, time left unknown"
+    assert tail(target(10), 2.0) == "1 failing"
 
 
 def test_the_rate_is_of_late_and_unknown_at_first() -> None:
@@ -27,14 +39,14 @@ def test_the_rate_is_of_late_and_unknown_at_first() -> None:
     with Board(stream, lambda: now[0]) as board:
         for done, at in ((0, 0.0), (100, 10.0), (200, 20.0), (210, 20.0 + RATE_OVER_S), (240, 20.0 + 2 * RATE_OVER_S)):
             now[0] = at
-            board.show([Bar("torch/cpu", "e", done, 1_000, 0, 0, None)])
+            board.show([target(done, 1_000)])
     rates = [re.search(r"([\d.]+)/s", line) for line in stream.getvalue().splitlines()]
     assert [rate and rate[1] for rate in rates] == [None, None, "10.0", "0.7", "2.0"]
 
 
 def test_targets_of_one_name_have_a_bar_each_and_one_that_is_gone_has_none() -> None:
     stream = io.StringIO()
-    two = [Bar("torch/cpu", "one", 1, 10, 0, 0, None), Bar("torch/cpu", "two", 2, 10, 0, 0, None)]
+    two = [target(1, environment="one"), target(2, environment="two")]
     with Board(stream) as board:
         board.show(two)
         board.show(two[:1])
@@ -44,7 +56,8 @@ def test_targets_of_one_name_have_a_bar_each_and_one_that_is_gone_has_none() -> 
 def test_a_bar_and_its_tail_fit_into_eighty_columns() -> None:
     out = Console(file=io.StringIO(), width=80)
     shown = BarsOfTargets(out, lambda: 0.0)
-    shown.show([Bar("tensorflow@2.21.0/cpu", "e", 12_345, 67_890, 1_234, 56, 7_800.0)])
+    wide = target(12_345, 67_890, name="tensorflow@2.21.0/cpu", failed=1_234, incomplete=56, left_s=7_800.0)
+    shown.show([wide])
     out.print(shown.get_renderable())
     assert isinstance(out.file, io.StringIO)
     (first, second) = out.file.getvalue().splitlines()
@@ -56,7 +69,7 @@ def test_the_first_and_the_last_state_are_printed_and_a_flood_is_not() -> None:
     stream = io.StringIO()
     with Board(stream) as board:
         for done in range(11):
-            board.show([bar(done)])
+            board.show([target(done)])
     lines = stream.getvalue().splitlines()
     assert [line.split(" done")[0] for line in lines] == ["torch/cpu: 0/10", "torch/cpu: 10/10"]
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.client import Client
-from coordinator.cli.options import CampaignId, with_client
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import CampaignId, with_client
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
 from protocol.enums import Cause

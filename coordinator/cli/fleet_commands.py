@@ -12,10 +12,10 @@ import typer
 
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import stoppable
-from coordinator.cli.options import AsJson, DataDir, Url, connect, split
+from coordinator.cli.output import print_columns
 from coordinator.cli.progress import Board
 from coordinator.cli.rollout import Rollout, fleet_folder
-from coordinator.cli.tables import print_columns
+from coordinator.cli.shared_options import AsJson, DataDir, Url, connect, split
 from coordinator.errors import CoordinatorError, FleetError
 from coordinator.fleet.images import Target, parse_pins, specify_runners
 from coordinator.fleet.scheduler import Container, Limits
@@ -33,10 +33,6 @@ DEFAULT_CPUS = 2.0
 app = typer.Typer(no_args_is_help=True, help="Containers of runners on this host.")
 
 Name = Annotated[str, typer.Option("--name", help="Which fleet of this host.")]
-Targets = Annotated[list[str] | None, typer.Argument(metavar="[TARGET]...", show_default=False)]
-FirstPort = Annotated[
-    int, typer.Option(min=1, max=65535, help="Runners listen on 127.0.0.1, at free ports from here on.")
-]
 
 
 @app.command("up")
@@ -52,7 +48,9 @@ def up(
     cpus: Annotated[float | None, typer.Option(min=0.01, help="How many CPUs it may use; 2.")] = None,
     pids: Annotated[int, typer.Option(min=1, help="How many processes and threads it may have.")] = 2048,
     scratch: Annotated[str, typer.Option(help="Size of its /tmp, in memory: all that it can write to.")] = "1G",
-    first_port: FirstPort = FIRST_PORT,
+    first_port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Runners listen on 127.0.0.1, at free ports from here on.")
+    ] = FIRST_PORT,
     healthy_within: Annotated[
         float, typer.Option(min=1, help="Seconds after which a container that is not healthy is given up.")
     ] = HEALTHY_WITHIN_S,
@@ -105,7 +103,7 @@ def status(name: Name = "main", url: Url = None, data_dir: DataDir = None, as_js
 
 @app.command("down")
 def down(
-    targets: Targets = None,
+    targets: Annotated[list[str] | None, typer.Argument(metavar="[TARGET]...", show_default=False)] = None,
     volumes: Annotated[bool, typer.Option("--volumes", help="Remove the fleet's volume too.")] = False,
     name: Name = "main",
     url: Url = None,

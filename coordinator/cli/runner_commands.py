@@ -1,6 +1,6 @@
 """``portolan runner``: which runners there are; putting one on the chart, and taking it off.
 
-Holding one to the contract is in ``conformance.py``.
+Holding one to the contract is in ``check_command.py``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.client import Client
-from coordinator.cli.conformance import check
-from coordinator.cli.options import AsJson, SecretFile, SecretStdin, read_secret, with_client
-from coordinator.cli.tables import print_columns, print_json
+from coordinator.cli.check_command import check
+from coordinator.cli.output import print_columns, print_json
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret, with_client
 
 app = typer.Typer(no_args_is_help=True, help="The runners that the coordinator knows.")
 app.command("check")(check)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
 
 from coordinator.causes.rules import readable
-from coordinator.cli.client import Client
-from coordinator.cli.files import writing, writing_text
-from coordinator.cli.matrix import print_results
-from coordinator.cli.options import CampaignId, present, with_client
-from coordinator.cli.tables import console
+from coordinator.cli.matrix_printer import print_results
+from coordinator.cli.output import console_of, writing
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import CampaignId, present, with_client
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
 from protocol.enums import Cause, Verdict
@@ -25,18 +24,14 @@ LISTED = 50
 """So many outcomes under the matrix; the files hold all."""
 
 
-class Format(StrEnum):
-    table = "table"
-    csv = "csv"
-    json = "json"
-    parquet = "parquet"
+Format = Literal["table", "csv", "json", "parquet"]
 
 
 @with_client
 def results(
     client: Client,
     campaign_id: CampaignId,
-    format: Annotated[Format, typer.Option(help="table shows the matrix and the failures.")] = Format.table,
+    format: Annotated[Format, typer.Option(help="table shows the matrix and the failures.")] = "table",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     verdict: Annotated[Verdict | None, typer.Option(help="Only these outcomes; the table lists failed ones.")] = None,
     cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
@@ -45,13 +40,13 @@ def results(
 ) -> None:
     """Show or export the outcomes of a campaign, with the command that repeats each failure."""
     filters = present(verdict=verdict, cause=cause, function=function, device=device)
-    if format is Format.parquet and output is None and sys.stdout.isatty():
+    if format == "parquet" and output is None and sys.stdout.isatty():
         raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
-    if format is Format.table:
-        with writing_text(output) as out:
+    if format == "table":
+        with console_of(output) as out:
             _print_table(client, campaign_id, filters, out)
         return
-    if format is Format.json:
+    if format == "json":
         pieces = _json(client.outcomes(campaign_id, filters))
     else:
         pieces = client.export(campaign_id, format, filters)
@@ -60,8 +55,7 @@ def results(
             sink.write(piece)
 
 
-def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], stream: Any) -> None:
-    out = console(stream)
+def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out: Console) -> None:
     function, device = filters.get("function"), filters.get("device")
     print_results(client.matrix(campaign_id, function, device), client.summary(campaign_id, function, device), out)
     if "verdict" not in filters and "cause" not in filters:

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 import typer
 
-from coordinator.cli.client import Client, Query
-from coordinator.cli.files import writing, writing_text
-from coordinator.cli.options import CampaignId, present, with_client, with_options_of
-from coordinator.cli.tables import console, print_columns
+from coordinator.cli.output import console_of, print_columns, writing
+from coordinator.cli.rest_client import Client, Query
+from coordinator.cli.shared_options import CampaignId, present, with_client, with_options_of
 from coordinator.errors import CoordinatorError
 from coordinator.reports.table_renderer import from_json, to_terminal
+from coordinator.results.report_data import Measure
 
 PICTURES = ("svg", "png", "json")
 
 
-class Format(StrEnum):
-    table = "table"
-    csv = "csv"
-    json = "json"
-
-
-class Theme(StrEnum):
-    light = "light"
-    dark = "dark"
-
-
-class Measure(StrEnum):
-    steady = "steady"
-    cold = "cold"
-    paper = "paper"
-
-
+Format = Literal["table", "csv", "json"]
+Theme = Literal["light", "dark"]
 Out = Annotated[Path | None, typer.Option("--out", help="Write to this file.")]
 
 
@@ -67,7 +51,7 @@ def table(
     client: Client,
     campaign_id: CampaignId,
     table: Annotated[str | None, typer.Argument(help="Its id; without it, which tables there are.")] = None,
-    format: Annotated[Format, typer.Option(help="How to show it.")] = Format.table,
+    format: Annotated[Format, typer.Option(help="How to show it.")] = "table",
     out: Out = None,
 ) -> None:
     """Show one of the study's tables, made from a campaign; without a name, list them."""
@@ -77,15 +61,15 @@ def table(
         print_columns(("table", "rows", "title", "in the study"), rows, "there is no table")
         return
     path = f"/campaigns/{campaign_id}/tables/{_path_part(table)}"
-    if format is Format.csv:
+    if format == "csv":
         _write(out, client.get_bytes(path, {**query, "format": "csv"}))
         return
     content = client.get_json(path, query)
-    if format is Format.json:
+    if format == "json":
         _write(out, f"{json.dumps(content, ensure_ascii=False, indent=1)}\n".encode())
         return
-    with writing_text(out) as stream:
-        console(stream).print(to_terminal(from_json(content)))
+    with console_of(out) as terminal:
+        terminal.print(to_terminal(from_json(content)))
 
 
 @with_client
@@ -98,7 +82,7 @@ def figure(
     out: Annotated[
         Path | None, typer.Option("--out", help="Where to: a name that ends in .svg, .png or .json.")
     ] = None,
-    theme: Annotated[Theme, typer.Option(help="For a light page or a dark one.")] = Theme.light,
+    theme: Annotated[Theme, typer.Option(help="For a light page or a dark one.")] = "light",
 ) -> None:
     """Draw one of the study's figures from a campaign; without a name, list them."""
     if figure is None:

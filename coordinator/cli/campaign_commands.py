@@ -1,21 +1,23 @@
-"""``portolan submit``, ``status`` and ``cancel``: campaigns from the command line."""
+"""``portolan submit``, ``status``, ``cancel`` and ``import``: campaigns from the command line."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from coordinator.bundles.reader import require_size
 from coordinator.campaigns.models import Campaign, CampaignDetail
-from coordinator.cli.client import Client
-from coordinator.cli.matrix import print_results
-from coordinator.cli.options import AsJson, CampaignId, present, split, with_client
+from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
-from coordinator.cli.progress import Board, bars, settled
-from coordinator.cli.tables import console, print_columns, print_json
+from coordinator.cli.output import console, print_columns, print_json
+from coordinator.cli.progress import Board, settled
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import AsJson, CampaignId, present, split, with_client
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
@@ -26,7 +28,7 @@ INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing"}
 
 
 class LeftOver(StrEnum):
-    """What a campaign can leave behind, to be run again or to fail a pipeline."""
+    """Outcomes that a campaign can leave behind, to be run again or to fail a pipeline."""
 
     failed = "failed"
     incomplete = "incomplete"
@@ -94,7 +96,7 @@ def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage,
         with Board() as board:
             watch = OutageWatch(board.say, client.url, campaign_id)
             for campaign in watch.follow(client, campaign_id):
-                board.show(bars(campaign))
+                board.show(campaign.by_target)
             matrix = watch.retry(lambda: client.matrix(campaign_id))
             summary = watch.retry(lambda: client.summary(campaign_id))
     except KeyboardInterrupt:
@@ -191,3 +193,22 @@ def cancel(client: Client, campaign_id: CampaignId) -> None:
     campaign = client.cancel(campaign_id)
     counters = campaign.counters
     print(f"campaign {campaign_id}: {plural(counters.cancelled, 'job')} cancelled, {counters.done} were done")
+
+
+@with_client
+def import_(
+    client: Client,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `portolan-runner run … --out FILE` wrote.")],
+    name: Annotated[str | None, typer.Option(help="What to call the campaign.")] = None,
+) -> None:
+    """Store a bundle as a campaign; the same bundle is stored once, however often it is imported."""
+    # Refused here: a coordinator that refuses an upload in its middle may not get to say why.
+    require_size(file.stat().st_size)
+    campaign, is_new = client.import_bundle(file, name)
+    if not is_new:
+        print(f"campaign {campaign.id}: this bundle is here already, imported {campaign.imported_at:%Y-%m-%d %H:%M}")
+        return
+    (target,) = campaign.by_target
+    print(
+        f"campaign {campaign.id}: {plural(campaign.counters.done, 'outcome')} of {target.target} on {target.hardware}"
+    )

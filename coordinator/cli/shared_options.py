@@ -12,8 +12,8 @@ from typing import Annotated, Any, Concatenate
 
 import typer
 
-from coordinator.cli.client import Client
 from coordinator.cli.directory import DataDirectory, find_url
+from coordinator.cli.rest_client import Client
 from coordinator.errors import CoordinatorError
 from coordinator.settings import Variables
 

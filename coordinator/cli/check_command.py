@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from coordinator import conformance
-from coordinator.cli.options import AsJson, SecretFile, SecretStdin, read_secret
+from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret
 from coordinator.conformance.findings import Finding
 from coordinator.conformance.restart_check import START_S
 from coordinator.conformance.subject import Restart

@@ -1,4 +1,4 @@
-"""``portolan compare``: two campaigns, or two targets, against each other."""
+"""``portolan compare`` and ``history``: two campaigns or targets against each other, and one function over all."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.client import Client
-from coordinator.cli.options import AsJson, with_client
-from coordinator.cli.tables import print_json
+from coordinator.cli.output import print_columns, print_json
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import AsJson, with_client
 from coordinator.errors import CoordinatorError
-from coordinator.formats import plural, ratio
+from coordinator.formats import latency, plural, ratio
 from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import Comparison, PairComparison, SideVerdict, VerdictChange
+from coordinator.results.models import HistoryCell, WhichVerdict
 
 LISTED = 20
 """Functions of one kind; --json has all."""
-
-
-class Which(StrEnum):
-    anywhere = "anywhere"
-    on_device = "on_device"
 
 
 class FailOn(StrEnum):
@@ -35,8 +31,8 @@ def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
     b: Annotated[str, typer.Argument(metavar="B", help="What to set against it.")],
     verdict: Annotated[
-        Which, typer.Option(help="Which verdict counts: on_device, a fallback to the host fails.")
-    ] = Which.anywhere,
+        WhichVerdict, typer.Option(help="Which verdict counts: on_device, a fallback to the host fails.")
+    ] = "anywhere",
     fail_on: Annotated[
         list[FailOn] | None, typer.Option("--fail-on", help="Exit with 1 if there is one; may be given twice.")
     ] = None,
@@ -106,3 +102,38 @@ def _half(half: SideVerdict | None) -> str:
 def _latency(change: LatencyChange) -> str:
     interval = "" if change.interval is None else f" ({ratio(change.interval[0])} to {ratio(change.interval[1])})"
     return f"    {change.change}: {change.function}: {ratio(change.ratio)}{interval}"
+
+
+@with_client
+def history(
+    client: Client,
+    function: Annotated[str, typer.Argument(metavar="FUNCTION", help="Its public dotted name: torch.nonzero.")],
+    framework: Annotated[
+        str | None, typer.Option(help="If it is not the one that the name begins with (tf: tensorflow).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one function on every target of every campaign, newest first."""
+    first = function.partition(".")[0]
+    found = client.history(framework or {"tf": "tensorflow"}.get(first, first), function)
+    if as_json:
+        print_json(found)
+        return
+    head = ("campaign", "target", "hardware", "suite", "verdict", "on device", "cause", "cold", "steady", "notes")
+    print_columns(head, [_history_row(cell) for cell in found.cells], "no outcome")
+
+
+def _history_row(cell: HistoryCell) -> tuple[str, ...]:
+    device = "host only" if cell.verdict_on_device is None else cell.verdict_on_device
+    return (
+        str(cell.campaign_id),
+        cell.target,
+        cell.hardware,
+        f"{cell.suite} {cell.suite_revision}",
+        f"{cell.verdict} {cell.passed}/{cell.total}",
+        device if cell.passed_on_device is None else f"{device} {cell.passed_on_device}/{cell.total_on_device}",
+        cell.main_cause or "",
+        latency(cell.cold_ms),
+        latency(cell.steady_ms),
+        "; ".join(cell.sentences),
+    )

@@ -7,15 +7,10 @@ import asyncio
 import typer
 
 from coordinator.cli.directory import DataDirectory
-from coordinator.cli.options import DataDir
+from coordinator.cli.shared_options import DataDir
 from coordinator.errors import DatabaseError
 
 app = typer.Typer(no_args_is_help=True, help="The database.")
-
-
-@app.callback()
-def _group() -> None:
-    """The database."""
 
 
 @app.command("url")
