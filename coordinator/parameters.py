@@ -18,7 +18,9 @@ def _without_nul(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_without_nul), Field(json_schema_extra={"pattern": r"^[^\x00]*$"})]
+STORABLE = AfterValidator(_without_nul)
+STORABLE_SCHEMA = Field(json_schema_extra={"pattern": r"^[^\x00]*$"})
+Text = Annotated[str, STORABLE, STORABLE_SCHEMA]
 """A text that is stored or looked for: PostgreSQL's holds every character but NUL. Each use says how long it may be."""
 
 CampaignId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]

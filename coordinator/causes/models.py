@@ -7,11 +7,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from coordinator.parameters import Text
+from coordinator.parameters import STORABLE, STORABLE_SCHEMA
 from protocol.enums import Cause, Verdict
 
-Name = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Words = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), STORABLE, STORABLE_SCHEMA]
+Words = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000), STORABLE, STORABLE_SCHEMA
+]
 
 
 class Reclassification(BaseModel):
