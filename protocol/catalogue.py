@@ -1,4 +1,4 @@
-"""What a runner can execute: ``GET /v1/catalogue``."""
+"""The catalogue of cases that a runner can execute: ``GET /v1/catalogue``."""
 
 from pydantic import Field
 

@@ -34,9 +34,9 @@ COMPLETE = "portolan-complete.json"
 """Written last: an environment without it was interrupted, and is made again."""
 PROGRESS_EVERY_S = 5.0
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
-"""What comes and goes in a package's folder without being a part of it."""
+"""Files and folders that come and go in a package's folder without being a part of it."""
 ANY_BUILD = "portolan-any-build"
-"""A file in an environment that may hold other builds than its lock: the environment's hash says so too."""
+"""A file in an environment that may hold other builds than its lock: the environment's hash differs by it."""
 
 Say = Callable[[str], None]
 
@@ -68,7 +68,7 @@ def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
 
 
 def _content(package: str) -> str:
-    """What a package to add is: its files where it is a folder or a file here, else the requirement as written."""
+    """A digest of a package to add: of its files if it is a folder or a file here, else the requirement as written."""
     source = Path(package).expanduser()
     if not source.exists():
         return package
@@ -83,7 +83,7 @@ def _content(package: str) -> str:
 
 
 def path(framework: str, device: str = "", added: Sequence[str] = ()) -> Path:
-    """Where the environment of the present lock is, or will be."""
+    """The folder in which the environment of the present lock is, or will be."""
     return _folder() / f"{name(framework, device)}-{key(framework, device, added)}"
 
 
@@ -128,7 +128,7 @@ def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequ
         target = path(framework, device, packages)
         if _is_complete(target):
             say(f"{what}: its environment is ready in {target}")
-            # Of several that bring a device, the one asked for last is the one that serves it.
+            # Of several that bring a device, the one set up last serves it.
             (target / COMPLETE).touch()
             return target
         uv = _find_uv()
@@ -183,7 +183,7 @@ def _no_room(what: str, error: OSError) -> str:
 
 
 def _requirement(package: str) -> str:
-    """As uv is to be told of it: a folder or file of this machine by its whole path."""
+    """A package as uv takes it: a folder or file of this machine by its whole path."""
     source = Path(package).expanduser()
     if package and source.exists():
         return str(source.resolve())
@@ -255,7 +255,7 @@ def _check(
     """Every requirement is met, and the framework can be imported: better found now than by a runner."""
     python = str(target / "bin" / "python")
     _call([uv, "pip", "check", "--python", python], variables, what, began, say)
-    # Not on CUDA's account: what needs a device is asked of it in its own time.
+    # Without CUDA: a runner looks for its device when it starts.
     _call([python, "-P", "-c", f"import {framework}"], {**variables, "CUDA_VISIBLE_DEVICES": ""}, what, began, say)
 
 
