@@ -27,7 +27,7 @@ DEFAULT_RUNS = 3
 
 
 class BundleMark(BaseModel):
-    """What the header of every format, also of later ones, can be asked for first."""
+    """The part of a header that every format has, also later ones: it is read first."""
 
     type: Literal["portolan-bundle"]
     format: int = Field(ge=1)
@@ -35,7 +35,7 @@ class BundleMark(BaseModel):
 
 
 class BundleHeader(Message):
-    """What ran, where, and how often: all that a campaign is planned from."""
+    """The first line of a bundle: all that a campaign is planned from."""
 
     type: Literal["portolan-bundle"] = "portolan-bundle"
     format: Literal[1] = FORMAT
@@ -59,7 +59,7 @@ class BundleHeader(Message):
 
 
 class BundledOutcome(Message):
-    """One case, one run."""
+    """The outcome of one case in one run."""
 
     type: Literal["outcome"] = "outcome"
     case: CaseName

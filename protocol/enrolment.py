@@ -1,4 +1,4 @@
-"""How a runner puts itself on the chart: the body of ``POST /api/v1/runners/enrol``, and its answer."""
+"""Enrolment, by which a runner puts itself on the chart: the body of ``POST /api/v1/runners/enrol``, and its answer."""
 
 import re
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ def web_address(url: str) -> str:
 
 
 class Enrolment(Message):
-    """What a runner asks for."""
+    """The request of a runner to be registered."""
 
     name: str = Field(pattern=NAME, description="the runner's own, and the same over all its restarts")
     url: str = Field(max_length=MAX_URL, description="where the coordinator reaches the runner, http or https")

@@ -25,7 +25,7 @@ CONFORMANCE_SUITE = "conformance"
 
 
 class Verdict(StrEnum):
-    """What an outcome says of its case."""
+    """The verdict of an outcome on its case."""
 
     passed = "passed"
     failed = "failed"
@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
 
 class Ending(StrEnum):
-    """How an attempt ended, as seen by the runner: an observation, not yet a cause."""
+    """The ending of an attempt, as seen by the runner: an observation, not yet a cause."""
 
     returned = "returned"
     """The case ran and its values were right."""
@@ -79,7 +79,7 @@ class Cause(StrEnum):
 
 
 class Placement(StrEnum):
-    """Where the work of a case really ran."""
+    """The place where the work of a case really ran."""
 
     on_device = "on_device"
     fell_back = "fell_back"
@@ -88,7 +88,7 @@ class Placement(StrEnum):
 
 
 class TimingPolicy(StrEnum):
-    """How a case is timed."""
+    """The policy by which a case is timed."""
 
     off = "off"
     steady = "steady"

@@ -1,4 +1,4 @@
-"""What comes back: ``GET /v1/events``, newline-delimited JSON, and its acknowledgement.
+"""The events of a runner: ``GET /v1/events``, newline-delimited JSON, and their acknowledgement.
 
 ``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat
 takes no number of its own: ``n`` repeats the number of the event before it on the same
@@ -14,7 +14,7 @@ from protocol.model import Message
 from protocol.outcomes import Outcome
 
 HEARTBEAT_S = 5.0
-"""How often a runner speaks when it has nothing else to say; the contract allows up to 10."""
+"""The pause between heartbeats of a runner that sends nothing else; the contract allows up to 10."""
 
 
 class Started(Message):

@@ -1,4 +1,4 @@
-"""What a number, a text or a list in a message may be: each is checked once, when the message is read.
+"""The limits of numbers, texts and lists in messages: each is checked once, when the message is read.
 
 Whatever passes can be stored, and every figure that is made of it is finite.
 
@@ -12,7 +12,7 @@ type                      values                        why
 ``EventNumber``           1 to 2^63 - 1                 the stream's cursor is a ``bigint``
 ``AttemptNumber``         1 to 32,767                   ``smallint`` columns
 ``RunNumber``             1 to 32,767                   ``smallint`` columns; a campaign has at most 100 runs
-``ExitCode``              -2^31 to 2^31 - 1             ``integer``; a signal may be told as a negative code
+``ExitCode``              -2^31 to 2^31 - 1             ``integer``; a signal may be given as a negative code
 ``Moment``                1970 to 2999, with its zone   any zone's time can be written in any other's
 ``Name``                  128 characters                five of them together are one key of an index
 ``CaseName``              500 characters                a case's id or its function; a key of an index
@@ -35,7 +35,7 @@ MAX_MILLISECONDS = 1e12
 is at most 10^24 times ``LEAST_MILLISECONDS``, so that sums, ratios, products of two ratios and their means
 all stay far below the greatest double, 10^308."""
 LEAST_MILLISECONDS = 1e-12
-"""A femtosecond. What is shorter but not zero is stored as zero: no clock can tell it from nothing, and a quotient
+"""A femtosecond. A shorter time is stored as zero: no clock can distinguish it from zero, and a quotient
 by it could overflow. Zero is a time like any other, but it has no logarithm and divides nothing: ratios, geometric
 means and logarithmic axes leave it out."""
 MAX_SECONDS = 1e9

@@ -1,6 +1,6 @@
-"""What a runner reports of a finished attempt: observations, never a cause.
+"""The report of a runner about a finished attempt: observations, never a cause.
 
-The runner says how the attempt ended and gives the evidence; the coordinator's rules name
+The runner reports how the attempt ended and gives the evidence; the coordinator's rules name
 the cause, so that a better rule can be applied to old outcomes without running them again.
 """
 
@@ -25,7 +25,7 @@ from protocol.model import Message
 
 
 class Evidence(Message):
-    """What the cause is told from. All text is valid Unicode without NUL, cut to size."""
+    """The evidence from which rules name the cause. All text is valid Unicode without NUL, cut to size."""
 
     exception: Line | None = None
     """Qualified type name of the exception (``builtins.RuntimeError``)."""
@@ -45,7 +45,7 @@ class Evidence(Message):
 
 
 class PlacementProof(Message):
-    """Where the arrays were, and what the framework did behind the caller's back."""
+    """The devices of the arrays, and the framework's fallbacks behind the caller's back."""
 
     devices: Lines = Field(default_factory=list)
     """Devices of every array that went in or came out."""

@@ -1,4 +1,4 @@
-"""What a runner says of itself: ``GET /v1/runner``."""
+"""The description of a runner: ``GET /v1/runner``."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ REPEAT = r"^[^\x00-\x1f\x7f]*\{case\}[^\x00-\x1f\x7f]*$"
 
 
 class Fingerprint(Message):
-    """Where a number comes from: enough to tell two machines or two installations apart.
+    """The origin of a number: enough to distinguish two machines or two installations.
 
     ``environment`` is a hash over the installed distributions, and part of the target; ``image``
     is the digest of the container's image, which also covers what is not a distribution.
@@ -25,7 +25,7 @@ class Fingerprint(Message):
     """The device's model as it names itself (``NVIDIA T4``, ``AMD EPYC 7B13``)."""
     environment: Name
     image: Line | None = None
-    """Told to the runner by whoever starts the container: nothing inside can know it."""
+    """Given to the runner when its container is started: nothing inside can know it."""
     host: Line
     system: Line
     """Operating system, kernel and machine architecture."""

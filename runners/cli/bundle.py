@@ -26,7 +26,7 @@ _OPENING = b'{"type":"portolan-bundle",'
 
 
 class BundleWriter:
-    """One bundle on its way; ``done`` is what is in it already."""
+    """A bundle that is being written; ``done`` are the case and run of every outcome in it."""
 
     def __init__(self, path: Path) -> None:
         """Take the place of the bundle; nothing is written yet."""
@@ -148,7 +148,7 @@ class BundleWriter:
 
 
 def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
-    """Where two headers would make two different bundles, said for a person."""
+    """The differences of two headers that would make two different bundles, for a person to read."""
     one, other = _comparable(earlier), _comparable(now)
     found = [f"{name} {_short(one[name])}, now {_short(other[name])}" for name in one if one[name] != other.get(name)]
     if not found and earlier.suite.cases != now.suite.cases:
@@ -157,7 +157,7 @@ def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
 
 
 def _comparable(header: BundleHeader) -> dict[str, Any]:
-    """What must be the same, flat. A boot and the time of the beginning differ at every start."""
+    """The values that must be the same, flat. A boot and the time of the beginning differ at every start."""
     runner = header.runner.model_dump(mode="json", exclude={"boot_id", "fingerprint"})
     return {
         "suite": header.suite.name,

@@ -24,11 +24,11 @@ from pydantic import ValidationError
 from protocol.bundle import BundledOutcome, BundleHeader
 from protocol.catalogue import Catalogue, CatalogueSuite
 from protocol.enums import TimingPolicy
-from protocol.events import EVENT, Finished
 from protocol.jobs import Job
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 from runners.cli.bundle import BundleWriter
+from runners.cli.foreground import finished, opened
 from runners.errors import BundleError, FrameworkBrokenError
 from runners.http.service import describe
 from runners.isolation import scratch
@@ -41,13 +41,13 @@ AHEAD = 64
 """Tasks handed to the supervisor at once; it looks through its queue at every case."""
 LOOK_EVERY_S = 1.0
 WRITE_OVER_EVERY_S = 0.2
-TELL_EVERY_S = 10.0
-"""How often progress is told where the line cannot be written over."""
+WRITE_EVERY_S = 10.0
+"""The pause between lines of progress where a line cannot be written over."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What was asked for on the command line."""
+    """The options of one charting on the command line."""
 
     framework: str
     device: str
@@ -65,29 +65,26 @@ async def chart(order: Order) -> None:
     """Run the suite, or what an interrupted run left of it. Raises ``BundleError``."""
     with BundleWriter(order.out) as bundle:
         scratch.sweep()
-        log = EventLog()
-        supervisor = Supervisor(order.framework, order.device, log, order.memory_limit, order.interpreter)
+        target = order.framework, order.device
         progress: Progress | None = None
         try:
-            catalogue = await supervisor.open()
-            suite = select(catalogue, order.suite, order.functions)
-            description = await supervisor.look()
-            header = header_of(order, suite, describe(order.framework, order.device, description, order.interpreter))
-            bundle.begin(header)
-            progress = Progress(bundle, header.outcomes)
-            await _run(supervisor, log, bundle, header, progress)
+            async with opened(*target, order.memory_limit, order.interpreter) as (supervisor, log, catalogue):
+                suite = select(catalogue, order.suite, order.functions)
+                description = await supervisor.look()
+                header = header_of(order, suite, describe(*target, description, order.interpreter))
+                bundle.begin(header)
+                progress = Progress(bundle, header.outcomes)
+                await _run(supervisor, log, bundle, header, progress)
         except (asyncio.CancelledError, FrameworkBrokenError, BundleError):
             if progress is not None:
                 progress.stopped()
             raise
-        finally:
-            await supervisor.close()
         bundle.complete()
         progress.ended()
 
 
 def header_of(order: Order, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
-    """What the bundle begins with. Raises ``BundleError`` for what no bundle may say."""
+    """The header of the bundle. Raises ``BundleError`` for a value that no bundle may have."""
     try:
         return BundleHeader(
             portolan=_version(),
@@ -116,21 +113,17 @@ async def _run(
             supervisor.submit(more.values())
         await log.wait_for_event(seen, LOOK_EVERY_S)
         seen, lines = log.after(seen)
-        for line in lines.splitlines():
-            event = EVENT.validate_json(line)
-            if isinstance(event, Finished):
-                job = running.pop(event.id).job
-                bundle.add(
-                    BundledOutcome(case=job.case, run=job.run, finished_at=datetime.now(UTC), outcome=event.outcome)
-                )
+        for event in finished(lines):
+            job = running.pop(event.id).job
+            bundle.add(BundledOutcome(case=job.case, run=job.run, finished_at=datetime.now(UTC), outcome=event.outcome))
         log.acknowledge(seen)
         if supervisor.broken.is_set():
             raise FrameworkBrokenError(f"{header.runner.framework} can no longer be imported")
-        progress.tell()
+        progress.show()
 
 
 def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
-    """What is left to do, run by run."""
+    """The tasks that are left to do, run by run."""
     for run in range(1, header.runs + 1):
         for number, case in enumerate(header.suite.cases):
             if (case.id, run) not in bundle.done:
@@ -156,13 +149,8 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> Catalo
             close = difflib.get_close_matches(glob.strip("*"), known, n=3, cutoff=0.5)
             hint = f"; did you mean {' or '.join(close)}?" if close else ""
             raise BundleError(f"no function of the suite {suite!r} is like {glob!r}{hint}")
-    return found.model_copy(
-        update={
-            "cases": [
-                case for case in found.cases if any(fnmatch.fnmatchcase(case.function, glob) for glob in functions)
-            ]
-        }
-    )
+    chosen = {name for name in known if any(fnmatch.fnmatchcase(name, glob) for glob in functions)}
+    return found.model_copy(update={"cases": [case for case in found.cases if case.function in chosen]})
 
 
 class Progress:
@@ -173,15 +161,15 @@ class Progress:
         self._total = total
         self._stream = stream or sys.stderr
         self._over = self._stream.isatty()
-        self._begun = self._told = time.monotonic()
+        self._begun = self._shown = time.monotonic()
         if bundle.kept:
             self._say(f"{bundle.part}: going on behind {bundle.kept:,} of {total:,}")
 
-    def tell(self) -> None:
+    def show(self) -> None:
         now = time.monotonic()
-        if now - self._told < (WRITE_OVER_EVERY_S if self._over else TELL_EVERY_S):
+        if now - self._shown < (WRITE_OVER_EVERY_S if self._over else WRITE_EVERY_S):
             return
-        self._told = now
+        self._shown = now
         if self._over:
             self._stream.write(f"\r\x1b[K{self._line(now)}")
             self._stream.flush()

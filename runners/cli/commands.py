@@ -26,8 +26,8 @@ from protocol.outcomes import Outcome
 from runners import frameworks
 from runners.cli import environments
 from runners.errors import RunnerError, UsageError
-from runners.http.enrolment import Joining, default_name, joining
-from runners.http.service import Settings, serve
+from runners.http.enrolment import EnrolmentOptions, default_name, enrolment_options
+from runners.http.service import ServeOptions, index, serve
 from runners.isolation import memory
 from runners.isolation.fork_server import Interpreter
 from runners.settings import SECRET, variables
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.interpreter = _interpreter(options)
         match options.command:
             case "serve":
-                return asyncio.run(serve(_settings(options)))
+                return asyncio.run(serve(_serve_options(options)))
             case "run" if options.out is not None:
                 return asyncio.run(_chart(options))
             case "run":
@@ -153,7 +153,7 @@ def _size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _joining(options: argparse.Namespace) -> Joining | None:
+def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
     if options.enrol is None:
         given = [
             option for option in ("enrolment_secret_file", "name", "advertise") if getattr(options, option) is not None
@@ -170,36 +170,36 @@ def _joining(options: argparse.Namespace) -> Joining | None:
         if options.name is not None
         else default_name(socket.gethostname(), options.framework, options.device)
     )
-    return joining(options.enrol, options.enrolment_secret_file, name, options.advertise or "auto")
+    return enrolment_options(options.enrol, options.enrolment_secret_file, name, options.advertise or "auto")
 
 
-def _settings(options: argparse.Namespace) -> Settings:
-    joined = _joining(options)
-    secret = variables().secret
-    source = f"${SECRET}"
-    if options.secret_file is not None:
-        source = str(options.secret_file)
-        try:
-            secret = options.secret_file.read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--secret-file: {error}") from error
+def _serve_options(options: argparse.Namespace) -> ServeOptions:
+    enrolment = _enrolment(options)
+    secret = _secret(options.secret_file)
     if not 0 <= options.port <= 65_535:
         raise UsageError(f"--port {options.port}: a port is between 0 and 65535")
-    shared = {
-        "framework": options.framework,
-        "device": options.device,
-        "interpreter": options.interpreter,
-        "host": options.host,
-        "port": options.port,
-        "memory_limit": options.memory_limit,
-        "ready_file": options.ready_file,
-        "joining": joined,
-    }
-    if secret is None:
-        return Settings(**shared)
-    if not secret.strip():
-        raise UsageError(f"{source} is empty; give a secret, or leave it out to have one made")
-    return Settings(**shared, secret=secret.strip(), announce_secret=False)
+    return ServeOptions(
+        framework=options.framework,
+        device=options.device,
+        interpreter=options.interpreter,
+        host=options.host,
+        port=options.port,
+        secret=secret,
+        memory_limit=options.memory_limit,
+        ready_file=options.ready_file,
+        enrolment=enrolment,
+    )
+
+
+def _secret(file: Path | None) -> str | None:
+    """The secret of the file, else of the variable; null: one is to be made."""
+    try:
+        secret = file.read_text() if file is not None else variables().secret
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--secret-file: {error}") from error
+    if secret is not None and not secret.strip():
+        raise UsageError(f"{file or f'${SECRET}'} is empty; give a secret, or leave it out to have one made")
+    return secret and secret.strip()
 
 
 def _set_up(options: argparse.Namespace) -> Iterator[Path]:
@@ -244,7 +244,7 @@ def _interpreter(options: argparse.Namespace) -> Interpreter:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    from runners.cli.foreground import catalogue_of, run_one
+    from runners.cli.foreground import opened, run_one
 
     if options.functions is not None or options.runs is not None:
         raise UsageError("--functions and --runs go with --out FILE, which runs a suite")
@@ -254,11 +254,9 @@ async def _run(options: argparse.Namespace) -> int:
     run = 1 if options.run is None else options.run
     if run < 1:
         raise UsageError(f"--run {run}: runs count from 1")
-    async with catalogue_of(options.framework, options.device, options.memory_limit, options.interpreter) as (
-        supervisor,
-        log,
-        suites,
-    ):
+    target = options.framework, options.device
+    async with opened(*target, options.memory_limit, options.interpreter) as (supervisor, log, catalogue):
+        suites = index(catalogue)
         names = [options.suite] if options.suite else list(suites)
         suite = next((name for name in names if name in suites and options.case in suites[name].functions), None)
         if suite is None:
@@ -315,12 +313,12 @@ async def _chart(options: argparse.Namespace) -> int:
 
 
 async def _cases(options: argparse.Namespace) -> int:
-    from runners.cli.foreground import catalogue_of
+    from runners.cli.foreground import opened
 
-    async with catalogue_of(options.framework, options.device, None, options.interpreter) as (_, _, suites):
+    async with opened(options.framework, options.device, None, options.interpreter) as (_, _, catalogue):
         listed = [
             f"{name}\t{case}"
-            for name, suite in suites.items()
+            for name, suite in index(catalogue).items()
             for case in suite.functions
             if fnmatch.fnmatchcase(case, options.match)
         ]

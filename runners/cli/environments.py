@@ -20,9 +20,10 @@ import sys
 import time
 import tomllib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from runners.cli.indexes import ANY_BUILD_VARIABLE, any_build, index_variables
 from runners.errors import SetupFailedError
@@ -34,9 +35,9 @@ COMPLETE = "portolan-complete.json"
 """Written last: an environment without it was interrupted, and is made again."""
 PROGRESS_EVERY_S = 5.0
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
-"""What comes and goes in a package's folder without being a part of it."""
+"""Files and folders that come and go in a package's folder without being a part of it."""
 ANY_BUILD = "portolan-any-build"
-"""A file in an environment that may hold other builds than its lock: the environment's hash says so too."""
+"""A file in an environment that may hold other builds than its lock: the environment's hash differs by it."""
 
 Say = Callable[[str], None]
 
@@ -68,7 +69,7 @@ def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
 
 
 def _content(package: str) -> str:
-    """What a package to add is: its files where it is a folder or a file here, else the requirement as written."""
+    """A digest of a package to add: of its files if it is a folder or a file here, else the requirement as written."""
     source = Path(package).expanduser()
     if not source.exists():
         return package
@@ -83,7 +84,7 @@ def _content(package: str) -> str:
 
 
 def path(framework: str, device: str = "", added: Sequence[str] = ()) -> Path:
-    """Where the environment of the present lock is, or will be."""
+    """The folder in which the environment of the present lock is, or will be."""
     return _folder() / f"{name(framework, device)}-{key(framework, device, added)}"
 
 
@@ -120,24 +121,20 @@ def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequ
 
     ``added`` are packages that bring further devices: requirements, or folders and files of this machine.
     """
-    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    say = say or _print
     _require_lock(framework)
     what = name(framework, device)
-    try:
+    with _naming_the_place(what):
         packages = [_requirement(package) for package in added]
         target = path(framework, device, packages)
         if _is_complete(target):
             say(f"{what}: its environment is ready in {target}")
-            # Of several that bring a device, the one asked for last is the one that serves it.
+            # Of several that bring a device, the one set up last serves it.
             (target / COMPLETE).touch()
             return target
-        uv = _find_uv()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(target.with_name(f"{target.name}.lock"), what, say):
+        with _lock(target, what, say):
             if not _is_complete(target):
-                _build(framework, device, packages, target, uv, say)
-    except OSError as error:
-        raise SetupFailedError(_no_room(what, error)) from error
+                _build(framework, device, packages, Builder(what, framework, target, say))
     return target
 
 
@@ -146,44 +143,39 @@ def set_up_release(requirement: str, say: Say | None = None) -> Path:
 
     No lock holds it: the packages beside it are the newest that go with it on the day.
     """
-    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    say = say or _print
     packages = [requirement, "numpy", "scipy"]
     content = [*packages, f"{sys.version_info.major}.{sys.version_info.minor}", platform.machine()]
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
     target = _folder() / f"{requirement.replace('==', '-')}-{digest}"
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(target.with_name(f"{target.name}.lock"), requirement, say):
-            if not _is_complete(target):
-                _build_release(requirement, packages, target, say)
-    except OSError as error:
-        raise SetupFailedError(_no_room(requirement, error)) from error
+    framework = requirement.partition("==")[0].partition("[")[0]
+    with _naming_the_place(requirement), _lock(target, requirement, say):
+        if not _is_complete(target):
+            builder = Builder(requirement, framework, target, say)
+            builder.make([["install", *packages]])
+            builder.complete()
     say(f"{requirement}: its environment is ready; choose it with --python {target / 'bin' / 'python'}")
     return target
 
 
-def _build_release(requirement: str, packages: Sequence[str], target: Path, say: Say) -> None:
-    began, uv, variables = time.monotonic(), _find_uv(), index_variables(inherited())
-    shutil.rmtree(target, ignore_errors=True)
-    _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, requirement, began, say)
-    into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
-    _call([uv, "pip", "install", *into, *packages], variables, requirement, began, say)
-    framework = requirement.partition("==")[0].partition("[")[0]
-    _check(framework, target, uv, variables, requirement, began, say)
-    mark = {"name": requirement, "seconds": round(time.monotonic() - began, 1)}
-    (target / COMPLETE).write_text(json.dumps(mark) + "\n")
+def _print(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
-def _no_room(what: str, error: OSError) -> str:
-    place = error.filename or _folder()
-    return (
-        f"{what}: {place}: {(error.strerror or str(error)).lower()}; "
-        "make room there, or name another place for environments in PORTOLAN_CACHE"
-    )
+@contextlib.contextmanager
+def _naming_the_place(what: str) -> Iterator[None]:
+    """Turn errors of the file system into one that names the place."""
+    try:
+        yield
+    except OSError as error:
+        raise SetupFailedError(
+            f"{what}: {error.filename or _folder()}: {(error.strerror or str(error)).lower()}; "
+            "make room there, or name another place for environments in PORTOLAN_CACHE"
+        ) from error
 
 
 def _requirement(package: str) -> str:
-    """As uv is to be told of it: a folder or file of this machine by its whole path."""
+    """A package as uv takes it: a folder or file of this machine by its whole path."""
     source = Path(package).expanduser()
     if package and source.exists():
         return str(source.resolve())
@@ -192,32 +184,20 @@ def _requirement(package: str) -> str:
     return package
 
 
-def _build(framework: str, device: str, added: Sequence[str], target: Path, uv: str, say: Say) -> None:
-    began = time.monotonic()
-    what = name(framework, device)
-    # In place, not beside it: an environment's scripts hold its path and cannot be moved.
-    if target.exists():
-        say(f"{what}: an earlier set-up was interrupted; starting again")
-        shutil.rmtree(target)
-    variables = index_variables(inherited())
-    _call([uv, "venv", "--quiet", "--python", sys.executable, str(target)], variables, what, began, say)
-    for command in _installing(lock(framework, device), added, any_build(inherited())):
-        into = ["--python", str(target / "bin" / "python"), "--compile-bytecode"]
-        _call([uv, "pip", *command[:1], *into, *command[1:]], variables, what, began, say)
-    if any_build(inherited()):
-        (target / ANY_BUILD).touch()
-    _check(framework, target, uv, variables, what, began, say)
-    brought = _brought(framework, target)
+def _build(framework: str, device: str, added: Sequence[str], builder: Builder) -> None:
+    build_may_differ = any_build(inherited())
+    builder.make(_installing(lock(framework, device), added, build_may_differ))
+    if build_may_differ:
+        (builder.target / ANY_BUILD).touch()
+    brought = _brought(framework, builder.target)
     if added and not brought:
         raise SetupFailedError(
-            f"{what}: {', '.join(added)} brings no device: it needs an entry point {framework}.NAME "
+            f"{builder.what}: {', '.join(added)} brings no device: it needs an entry point {framework}.NAME "
             f"in the group {DEVICE_GROUP}"
         )
-    took = time.monotonic() - began
-    mark = {"name": what, "seconds": round(took, 1), "plain": key(framework, device), "brought": brought}
-    (target / COMPLETE).write_text(json.dumps(mark) + "\n")
+    builder.complete(plain=key(framework, device), brought=brought)
     devices = f" with {', '.join(entry.replace('.', '/', 1) for entry in brought)}" if brought else ""
-    say(f"{what}: environment ready{devices} after {took:.0f} s in {target}")
+    builder.say(f"{builder.what}: environment ready{devices} after {builder.seconds:.0f} s in {builder.target}")
 
 
 def _installing(locked: Path, added: Sequence[str], any_build_will_do: bool) -> Iterator[list[str]]:
@@ -249,56 +229,79 @@ def _brought(framework: str, environment: Path) -> list[str]:
     )
 
 
-def _check(
-    framework: str, target: Path, uv: str, variables: Mapping[str, str], what: str, began: float, say: Say
-) -> None:
-    """Every requirement is met, and the framework can be imported: better found now than by a runner."""
-    python = str(target / "bin" / "python")
-    _call([uv, "pip", "check", "--python", python], variables, what, began, say)
-    # Not on CUDA's account: what needs a device is asked of it in its own time.
-    _call([python, "-P", "-c", f"import {framework}"], {**variables, "CUDA_VISIBLE_DEVICES": ""}, what, began, say)
+class Builder:
+    """Makes one environment, step by step, and reports its progress: at most one line every few seconds."""
 
+    def __init__(self, what: str, framework: str, target: Path, say: Say) -> None:
+        self.what = what
+        self.target = target
+        self.say = say
+        self._framework = framework
+        self._began = time.monotonic()
 
-def _call(command: list[str], variables: Mapping[str, str], what: str, began: float, say: Say) -> None:
-    """Run one step; pass its words on as progress, at most one line every few seconds."""
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=dict(variables),
-    )
-    assert process.stdout is not None
-    os.set_blocking(process.stdout.fileno(), False)
-    words: deque[str] = deque(maxlen=40)
-    reported, rest = time.monotonic(), ""
-    doing = "making it" if "venv" in command else "resolving and downloading"
-    try:
-        while process.poll() is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(0.2)
-            rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
-            if words and "venv" not in command:
-                doing = words[-1]
-            if time.monotonic() - reported >= PROGRESS_EVERY_S:
-                reported = time.monotonic()
-                say(f"{what}: {doing} ({reported - began:.0f} s)")
-        _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-    if process.returncode != 0:
-        tail = " ".join(" ".join(words).split())[-600:]
-        step = Path(command[0]).name
-        advice = "run setup again to retry"
-        if "hash" in tail.lower():
-            advice = (
-                f"the index has another build than the lock: set {ANY_BUILD_VARIABLE}=1 to take it, "
-                "wherever portolan or portolan-runner is called"
-            )
-        raise SetupFailedError(f"{what}: {step} ended with {process.returncode}: {tail}; {advice}")
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def make(self, commands: Iterable[Sequence[str]]) -> None:
+        """Install what these commands of uv say, and check it: better found now than by a runner."""
+        # In place, not beside it: an environment's scripts hold its path and cannot be moved.
+        if self.target.exists():
+            self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
+            shutil.rmtree(self.target)
+        uv, python, variables = _find_uv(), str(self.target / "bin" / "python"), index_variables(inherited())
+        self._call([uv, "venv", "--quiet", "--python", sys.executable, str(self.target)], variables)
+        for command, *arguments in commands:
+            self._call([uv, "pip", command, "--python", python, "--compile-bytecode", *arguments], variables)
+        self._call([uv, "pip", "check", "--python", python], variables)
+        # Without CUDA: a runner looks for its device when it starts.
+        self._call([python, "-P", "-c", f"import {self._framework}"], {**variables, "CUDA_VISIBLE_DEVICES": ""})
+
+    def complete(self, **facts: Any) -> None:
+        """Mark the environment as complete, with facts about it."""
+        mark = {"name": self.what, "seconds": round(self.seconds, 1), **facts}
+        (self.target / COMPLETE).write_text(json.dumps(mark) + "\n")
+
+    def _call(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
+        """Run one step; pass its words on as progress."""
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=variables,
+        )
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        words: deque[str] = deque(maxlen=40)
+        reported, rest = time.monotonic(), ""
+        doing = "making it" if "venv" in command else "resolving and downloading"
+        try:
+            while process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(0.2)
+                rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
+                if words and "venv" not in command:
+                    doing = words[-1]
+                if time.monotonic() - reported >= PROGRESS_EVERY_S:
+                    reported = time.monotonic()
+                    self.say(f"{self.what}: {doing} ({self.seconds:.0f} s)")
+            _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            process.stdout.close()
+        if process.returncode != 0:
+            tail = " ".join(" ".join(words).split())[-600:]
+            advice = "run setup again to retry"
+            if "hash" in tail.lower():
+                advice = (
+                    f"the index has another build than the lock: set {ANY_BUILD_VARIABLE}=1 to take it, "
+                    "wherever portolan or portolan-runner is called"
+                )
+            step = Path(command[0]).name
+            raise SetupFailedError(f"{self.what}: {step} ended with {process.returncode}: {tail}; {advice}")
 
 
 def _gather(text: str, words: deque[str]) -> str:
@@ -308,9 +311,10 @@ def _gather(text: str, words: deque[str]) -> str:
 
 
 @contextlib.contextmanager
-def _lock(file: Path, what: str, say: Say) -> Iterator[None]:
+def _lock(environment: Path, what: str, say: Say) -> Iterator[None]:
     """Hold an environment's lock, so that one process sets it up at a time; the kernel lets go when its holder ends."""
-    with file.open("a") as held:
+    environment.parent.mkdir(parents=True, exist_ok=True)
+    with environment.with_name(f"{environment.name}.lock").open("a") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,19 +1,17 @@
-"""The foreground: a supervisor without a service, for one case on the command line.
+"""The foreground: a supervisor without a service, for the cases of one command.
 
-The case goes the same way as a posted job, so isolation, deadline and memory limit hold.
+They go the same way as posted jobs, so isolation, deadline and memory limit hold.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
+from protocol.catalogue import Catalogue
 from protocol.events import EVENT, Finished
 from protocol.jobs import Job
 from protocol.outcomes import Outcome
-from runners.http.server import SuiteIndex
-from runners.http.service import index
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Interpreter
@@ -21,17 +19,22 @@ from runners.isolation.supervisor import Supervisor
 
 
 @contextlib.asynccontextmanager
-async def catalogue_of(
+async def opened(
     framework: str, device: str, memory_limit: int | None, interpreter: Interpreter
-) -> AsyncIterator[tuple[Supervisor, EventLog, dict[str, SuiteIndex]]]:
-    """A supervisor that has imported the framework, its event log and its suites."""
+) -> AsyncIterator[tuple[Supervisor, EventLog, Catalogue]]:
+    """A supervisor that has imported the framework, its event log and the catalogue."""
     log = EventLog()
     supervisor = Supervisor(framework, device, log, memory_limit, interpreter)
     try:
-        catalogue = await supervisor.open()
-        yield supervisor, log, index(catalogue)
+        yield supervisor, log, await supervisor.open()
     finally:
         await supervisor.close()
+
+
+def finished(lines: bytes) -> Iterator[Finished]:
+    """The finished events among the lines of a log."""
+    events = map(EVENT.validate_json, lines.splitlines())
+    return (event for event in events if isinstance(event, Finished))
 
 
 async def run_one(supervisor: Supervisor, log: EventLog, job: Job, suite: str, function: str) -> Outcome:
@@ -41,8 +44,6 @@ async def run_one(supervisor: Supervisor, log: EventLog, job: Job, suite: str, f
     seen = 0
     while await log.wait_for_event(seen, job.timeout_s + 3_600):
         seen, lines = log.after(seen)
-        for line in lines.splitlines():
-            event = EVENT.validate_python(json.loads(line))
-            if isinstance(event, Finished):
-                return event.outcome
+        for event in finished(lines):
+            return event.outcome
     raise RuntimeError("the supervisor stopped before the case was finished")

@@ -1,4 +1,4 @@
-"""Which secret opens the runner API, and how an enrolled runner comes to one of its own."""
+"""The secret that opens the runner API, and the one of its own that an enrolled runner gets."""
 
 from __future__ import annotations
 

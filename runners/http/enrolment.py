@@ -1,6 +1,6 @@
-"""Enrolling: the runner tells a coordinator where it is, and gets a secret of its own.
+"""Enrolment: a runner sends a coordinator its address, and gets a secret of its own.
 
-It asks until the coordinator has spoken to it with that secret. A coordinator that does not
+It repeats the request until the coordinator has called it with that secret. A coordinator that does not
 answer may come later; one that refuses ends the runner.
 """
 
@@ -32,7 +32,7 @@ PATH = "/api/v1/runners/enrol"
 MAX_NAME = 64
 MAX_ANSWER = 4 << 20
 ANSWER_S = 60.0
-"""The coordinator probes us, and whoever had the name before, ere it answers."""
+"""The coordinator first probes us, and the runner that had the name before."""
 CONFIRMED_WITHIN_S = 60.0
 """A coordinator that has our secret speaks to us at once, or when it has taken over from a dead one (30 s)."""
 FIRST_PAUSE_S = 0.5
@@ -44,8 +44,8 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Joining:
-    """Which coordinator, with what, as whom, and reached where."""
+class EnrolmentOptions:
+    """The coordinator to enrol with, the file of its secret, our name and our address."""
 
     coordinator: str
     secret_file: Path
@@ -54,23 +54,25 @@ class Joining:
     """Null: the address from which we reach the coordinator."""
 
 
-def joining(coordinator: str, secret_file: Path, name: str, advertise: str) -> Joining:
-    """Checked before anything is started. Raises ``RefusedError``."""
+def enrolment_options(coordinator: str, secret_file: Path, name: str, advertise: str) -> EnrolmentOptions:
+    """Check the options of an enrolment, before anything is started. Raises ``RefusedError``."""
     given = _checked("--enrol", coordinator)
     if re.fullmatch(NAME, name) is None:
         raise RefusedError(f"--name '{_line(name)}': 1 to {MAX_NAME} of letters, digits, '_', '.' and '-'")
     read_secret(secret_file)
-    return Joining(given, secret_file, name, None if advertise == "auto" else _checked("--advertise", advertise))
+    return EnrolmentOptions(
+        given, secret_file, name, None if advertise == "auto" else _checked("--advertise", advertise)
+    )
 
 
 def default_name(host: str, framework: str, device: str) -> str:
-    """What stays the same when the runner is started again on this host."""
+    """A runner's name, the same whenever it is started again on this host."""
     target = f"-{framework}-{device}"
     return re.sub(r"[^A-Za-z0-9_.-]", "-", host)[: MAX_NAME - len(target)] + target
 
 
 def read_secret(path: Path) -> str:
-    """Read at every try, so that it may be changed while the runner waits."""
+    """The enrolment secret: read at every try, so that it may be changed while the runner waits."""
     try:
         secret = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -97,22 +99,22 @@ def reached_at(listening: Address, local: str) -> str:
     return f"http://[{chosen}]:{port}" if chosen.version == 6 else f"http://{chosen}:{port}"
 
 
-async def enrol(order: Joining, listening: Address, access: Access, say: Callable[[str], object]) -> None:
-    """Until the coordinator has spoken with the secret that it gave. Raises ``RefusedError``."""
-    said, pause_s = "", FIRST_PAUSE_S
+async def enrol(options: EnrolmentOptions, listening: Address, access: Access, say: Callable[[str], object]) -> None:
+    """Enrol, again and again until the coordinator has called with the secret that it gave. Raises ``RefusedError``."""
+    last, pause_s = "", FIRST_PAUSE_S
     while not access.confirmed.is_set():
         try:
-            enrolled = await _in_thread(partial(_ask, order, listening, access.propose()))
+            enrolled = await _in_thread(partial(_request, options, listening, access.propose()))
         except UnansweredError as error:
             now, wait_s = f"not enrolled yet: {error}; trying again", pause_s * random.uniform(0.5, 1)
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
         else:
             access.adopt(enrolled.secret)
-            now, wait_s = f"enrolled at {order.coordinator} as {order.name}", CONFIRMED_WITHIN_S
+            now, wait_s = f"enrolled at {options.coordinator} as {options.name}", CONFIRMED_WITHIN_S
             pause_s = FIRST_PAUSE_S
-        if now != said:
+        if now != last:
             say(now)
-            said = now
+            last = now
         try:
             async with asyncio.timeout(wait_s):
                 await access.confirmed.wait()
@@ -120,29 +122,29 @@ async def enrol(order: Joining, listening: Address, access: Access, say: Callabl
             continue
 
 
-def _ask(order: Joining, listening: Address, provisional: str) -> Enrolled:
-    """One request, blocking."""
-    coordinator = urlsplit(order.coordinator)
+def _request(options: EnrolmentOptions, listening: Address, provisional: str) -> Enrolled:
+    """Send one request to enrol, and block until its answer."""
+    coordinator = urlsplit(options.coordinator)
     connect = http.client.HTTPSConnection if coordinator.scheme == "https" else http.client.HTTPConnection
     connection = connect(coordinator.hostname or "", coordinator.port, timeout=ANSWER_S)
     try:
         connection.connect()
-        url = order.advertise or reached_at(listening, connection.sock.getsockname()[0])
-        body = Enrolment(name=order.name, url=url, secret=provisional).model_dump_json()
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {read_secret(order.secret_file)}"}
+        url = options.advertise or reached_at(listening, connection.sock.getsockname()[0])
+        body = Enrolment(name=options.name, url=url, secret=provisional).model_dump_json()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {read_secret(options.secret_file)}"}
         connection.request("POST", coordinator.path + PATH, body, headers)
         response = connection.getresponse()
-        return _answer(order.coordinator, response.status, response.read(MAX_ANSWER))
+        return _answer(options.coordinator, response.status, response.read(MAX_ANSWER))
     except (OSError, http.client.HTTPException) as error:
         why = "too slow" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or str(error)
         why = why or type(error).__name__
-        raise UnansweredError(f"the coordinator at {order.coordinator} does not answer ({_line(why)})") from error
+        raise UnansweredError(f"the coordinator at {options.coordinator} does not answer ({_line(why)})") from error
     finally:
         connection.close()
 
 
 def _answer(coordinator: str, status: int, body: bytes) -> Enrolled:
-    """What the coordinator's answer means for us."""
+    """The coordinator's answer. Raises ``UnansweredError`` if another try may help, else ``RefusedError``."""
     stranger = RefusedError(f"what answers at {coordinator} does not enrol runners ({status}): check --enrol")
     try:
         if status in (200, 201):
@@ -185,5 +187,5 @@ async def _in_thread(work: Callable[[], Value]) -> Value:
 
 
 def _line(text: str) -> str:
-    """What somebody else said, as part of a line of ours."""
+    """Text of another program, as part of a line of ours."""
     return printable(" ".join(text.split()), 500)

@@ -47,14 +47,14 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 @dataclass(frozen=True)
 class SuiteIndex:
-    """What the server must know of a suite: its revision, and the function of every case id."""
+    """A suite as the server needs it: its revision, and the function of every case id."""
 
     revision: str
     functions: Mapping[str, str]
 
 
 class Service:
-    """One boot of a runner."""
+    """The state of one boot of a runner, and the calls of its API."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ async def _read(request: Request, model: type[_Body]) -> _Body:
     try:
         return model.model_validate_json(bytes(body), strict=True)
     except ValidationError as error:
-        raise RequestError(_told(error.errors()), errors=_brief(error.errors())) from error
+        raise RequestError(_summary(error.errors()), errors=_without_input(error.errors())) from error
 
 
 def shown(receipts: Sequence[Receipt]) -> str:
@@ -254,7 +254,7 @@ def _answer_with_problems(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return problem(422, "Not valid", _told(error.errors()), errors=_brief(error.errors()))
+        return problem(422, "Not valid", _summary(error.errors()), errors=_without_input(error.errors()))
 
     @app.exception_handler(StarletteHTTPException)
     async def refused(request: Request, error: StarletteHTTPException) -> Response:
@@ -274,14 +274,14 @@ def _allowed(request: Request) -> str:
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 
 
-def _told(errors: Any) -> str:
+def _summary(errors: Any) -> str:
     first = errors[0]
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}{more}"
 
 
-def _brief(errors: Any) -> list[dict[str, Any]]:
-    """Where and why, without the input: that may be anything, and is the caller's own."""
+def _without_input(errors: Any) -> list[dict[str, Any]]:
+    """The place and the reason of each error, without the input: that may be anything, and is the caller's own."""
     return [
         {"loc": [part if isinstance(part, int) else printable(str(part), 200) for part in error["loc"]],
          "msg": printable(str(error["msg"]), 500), "type": error["type"]}

@@ -1,7 +1,7 @@
 """The service: a supervisor behind the runner API, from its start to its end.
 
-Binds the port, starts the supervisor, says when it is ready, serves until it is told to
-stop, and leaves no process behind. The command line around it is in ``cli.py``.
+It binds the port, starts the supervisor, announces that it is ready, serves until a signal stops it, and leaves no
+process behind. The command line around it is in ``cli/commands.py``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
 from runners.http.access import Access
-from runners.http.enrolment import Joining, enrol
+from runners.http.enrolment import EnrolmentOptions, enrol
 from runners.http.fingerprint import fingerprint
 from runners.http.server import Service, SuiteIndex, build
 from runners.http.watchdog import watch
@@ -46,18 +46,19 @@ _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServeOptions:
+    """The options of one runner service."""
+
     framework: str
     device: str
     interpreter: Interpreter = field(default_factory=Interpreter)
     host: str = "127.0.0.1"
     port: int = 0
-    secret: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-    announce_secret: bool = True
-    """The secret was made here, so the ready line is where the caller learns of it."""
+    secret: str | None = None
+    """Null: one is made, and stands in the ready line."""
     memory_limit: int | None = None
     ready_file: Path | None = None
-    joining: Joining | None = None
+    enrolment: EnrolmentOptions | None = None
     """The coordinator to enrol with; null: somebody registers the runner."""
 
 
@@ -84,7 +85,7 @@ def index(catalogue: Catalogue) -> dict[str, SuiteIndex]:
 
 
 def describe(framework: str, device: str, description: dict[str, Any], interpreter: Interpreter) -> RunnerInfo:
-    """Raises ``FrameworkBrokenError`` if the device says of itself what no runner may."""
+    """Describe the runner. Raises ``FrameworkBrokenError`` if the device describes itself as none can be."""
     try:
         return RunnerInfo(
             boot_id=secrets.token_hex(8),
@@ -99,21 +100,22 @@ def describe(framework: str, device: str, description: dict[str, Any], interpret
             fingerprint=fingerprint(framework, device, description, interpreter.option),
         )
     except ValidationError as error:
-        told = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"
-        raise FrameworkBrokenError(f"{told}: mend the describe() of its devices.py") from error
+        fault = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"
+        raise FrameworkBrokenError(f"{fault}: mend the describe() of its devices.py") from error
 
 
-async def serve(settings: Settings) -> int:
+async def serve(options: ServeOptions) -> int:
     """Serve until a signal; the exit code."""
+    secret = options.secret or secrets.token_urlsafe(24)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    listening = bind(settings.host, settings.port)
+    listening = bind(options.host, options.port)
     watching = asyncio.create_task(watch())
     scratch.sweep()
     log = EventLog()
-    supervisor = Supervisor(settings.framework, settings.device, log, settings.memory_limit, settings.interpreter)
+    supervisor = Supervisor(options.framework, options.device, log, options.memory_limit, options.interpreter)
     stopped = asyncio.create_task(stop.wait())
     try:
         starting = asyncio.create_task(_start(supervisor))
@@ -123,23 +125,21 @@ async def serve(settings: Settings) -> int:
             return 0
         try:
             catalogue, description = await starting
-            info = describe(settings.framework, settings.device, description, settings.interpreter)
+            info = describe(options.framework, options.device, description, options.interpreter)
         except FrameworkBrokenError as error:
             raise UnservableError(str(error)) from error
-        service = Service(
-            info, catalogue.model_dump_json().encode(), index(catalogue), log, supervisor, settings.secret
-        )
+        service = Service(info, catalogue.model_dump_json().encode(), index(catalogue), log, supervisor, secret)
         app = build(service)
         broken = asyncio.create_task(supervisor.broken.wait())
         async with Listener(app, listening):
-            announce(settings, info, listening)
-            refused = asyncio.create_task(_refusal(settings.joining, listening, service.access))
+            announce(options, secret, info, listening)
+            refused = asyncio.create_task(_refusal(options.enrolment, listening, service.access))
             await asyncio.wait({stopped, broken, refused}, return_when=asyncio.FIRST_COMPLETED)
             log.close()
         if refused.done():
             raise UnservableError(refused.result())
         if supervisor.broken.is_set():
-            raise UnservableError(f"{settings.framework} can no longer be imported; see portolan-runner run")
+            raise UnservableError(f"{options.framework} can no longer be imported; see portolan-runner run")
         return 0
     finally:
         await supervisor.close()
@@ -147,11 +147,11 @@ async def serve(settings: Settings) -> int:
         listening.close()
 
 
-async def _refusal(joining: Joining | None, listening: socket.socket, access: Access) -> str:
+async def _refusal(enrolment: EnrolmentOptions | None, listening: socket.socket, access: Access) -> str:
     """Enrols the runner if it is to; returns only when it is refused, with the reason."""
-    if joining is not None:
+    if enrolment is not None:
         try:
-            await enrol(joining, listening.getsockname()[:2], access, _say)
+            await enrol(enrolment, listening.getsockname()[:2], access, _say)
         except RefusedError as error:
             return str(error)
     never: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -216,9 +216,13 @@ def url_of(listening: socket.socket) -> str:
 
 
 def announce(
-    settings: Settings, info: RunnerInfo, listening: socket.socket, write: Callable[[str], object] = print
+    options: ServeOptions,
+    secret: str,
+    info: RunnerInfo,
+    listening: socket.socket,
+    write: Callable[[str], object] = print,
 ) -> None:
-    """One line of JSON: the service takes jobs from now on."""
+    """Write the ready line, JSON, to standard output and to the ready file: the service takes jobs from now on."""
     ready = {
         "url": url_of(listening),
         "boot_id": info.boot_id,
@@ -227,16 +231,16 @@ def announce(
         "device": info.device,
         "hardware": info.fingerprint.hardware,
     }
-    if settings.joining is not None:
-        ready["name"] = settings.joining.name
-    elif settings.announce_secret:
-        ready["secret"] = settings.secret
+    if options.enrolment is not None:
+        ready["name"] = options.enrolment.name
+    elif options.secret is None:
+        ready["secret"] = secret
     line = json.dumps(ready)
-    if settings.ready_file is not None:
-        # Complete or not there: whoever waits for the file may read it the moment it appears.
-        draft = settings.ready_file.with_name(f".{settings.ready_file.name}.{os.getpid()}")
+    if options.ready_file is not None:
+        # Complete or not there: it may be read the moment it appears.
+        draft = options.ready_file.with_name(f".{options.ready_file.name}.{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(line + "\n")
-        draft.replace(settings.ready_file)
+        draft.replace(options.ready_file)
     write(line)
     sys.stdout.flush()

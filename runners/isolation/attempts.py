@@ -1,4 +1,4 @@
-"""Attempts: which ones are here, and what a posted job is answered. Pure, no I/O.
+"""The attempts that are here, and the answer to a posted job. Pure, no I/O.
 
 An attempt is here from its acceptance until the acknowledgement of its outcome, so a
 coordinator that posts again after a lost answer never has a job executed twice.
@@ -33,7 +33,7 @@ class Task:
 
     @property
     def identity(self) -> tuple[str, str, int]:
-        """What an id stands for, over all its attempts."""
+        """The suite, case and run that a job's id stands for, over all its attempts."""
         return self.suite, self.job.case, self.job.run
 
 
@@ -42,14 +42,14 @@ class Executor(Protocol):
 
     @property
     def queued(self) -> int:
-        """How many tasks wait."""
+        """The number of tasks that wait."""
 
     @property
     def starting(self) -> int:
-        """How many have left the queue and not begun: their process is being made."""
+        """The number of tasks that have left the queue and not begun: their process is being made."""
 
     def running(self) -> list[Running]:
-        """What runs now, and for how long."""
+        """The attempts that run now, and for how long."""
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Take tasks on. Every one of them gets a finished event, whatever happens."""
@@ -69,7 +69,7 @@ class Attempts:
         self._newest: dict[str, Task] = {}
 
     def answer(self, task: Task, queued: int) -> JobStatus:
-        """What to do with a posted attempt when ``queued`` tasks wait already."""
+        """The answer to a posted attempt when ``queued`` tasks wait already."""
         newest = self._newest.get(task.job.id)
         if newest is not None:
             if newest.identity != task.identity:

@@ -16,7 +16,7 @@ from protocol.lines import EndlessLineError, LineReader
 from runners.errors import ChannelLostError
 
 MAX_LINE = 8 << 20
-"""No message is longer; whoever sends more has lost its mind and loses its channel."""
+"""No message is longer; a sender of more loses its channel."""
 CHANNEL_LOST = 74
 """Exit code of a child that can no longer report (EX_IOERR)."""
 ENDLESS, NOT_JSON, NO_OBJECT = UNREADABLE = (
@@ -31,7 +31,7 @@ Message = dict[str, Any]
 
 
 def encode(message: Message) -> bytes:
-    """One line. Raises ``ValueError`` for NaN and infinity, which JSON cannot say."""
+    """Encode a message as one line. Raises ``ValueError`` for NaN and infinity, which JSON does not have."""
     return json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 

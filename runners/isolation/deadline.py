@@ -15,7 +15,7 @@ class Clock:
         self._waiting_since: float | None = None
 
     def begin(self, at: float) -> None:
-        """The child says that the case has begun."""
+        """Begin to count: the child has reported the beginning of its case."""
         self._began = max(at, self._began)
 
     def pause(self, at: float) -> None:
@@ -32,7 +32,7 @@ class Clock:
         return max(until - self._began - self._waited, 0.0)
 
     def waited(self, now: float) -> float:
-        """What ``elapsed`` leaves out."""
+        """Seconds of waiting for the timing lock, which ``elapsed`` leaves out."""
         pending = 0.0 if self._waiting_since is None else max(now - self._waiting_since, 0.0)
         return self._waited + pending
 

@@ -1,4 +1,4 @@
-"""The event log: what happened since this boot, numbered, kept until it is acknowledged.
+"""The event log: the numbered events of this boot, each kept until it is acknowledged.
 
 Events are serialised once, when they happen, and read by any number of streams. The log is
 bounded: when nobody acknowledges, ``room`` makes the execution wait; nothing is dropped.
@@ -15,7 +15,7 @@ from runners.errors import AheadError, TrimmedError
 MAX_EVENTS = 20_000
 MAX_BYTES = 16 << 20
 BATCH = 1_000
-"""How many events one read returns at most."""
+"""The most events that one read returns."""
 
 
 _Entry = tuple[bytes, tuple[str, int] | None]

@@ -37,7 +37,7 @@ IMPORT_LIMIT_S = 300.0
 FORK_LIMIT_S = 30.0
 KEEP_OUTPUT = 64 << 10
 START_LIMIT_S = 60.0
-"""What is a Python interpreter has started by then."""
+"""A Python interpreter has started by then."""
 PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 """The script that starts the zygote."""
@@ -67,7 +67,7 @@ class ChildEvent:
 
 
 class Child:
-    """One forked process."""
+    """The handle of one forked process: its channel, its output and its events."""
 
     def __init__(self, connection: socket.socket, outputs: Sequence[int], room: str) -> None:
         self.pid = 0

@@ -49,7 +49,7 @@ MAX_FRAMES = 40
 
 
 class Report(Protocol):
-    """What a case needs of the process it runs in."""
+    """The process of a case, as the harness needs it."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
         """Held while the clock runs, so that targets of one host do not time each other; the ms waited."""
@@ -86,7 +86,7 @@ def run_case(
 
 
 def placement(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Placement:
-    """Where the work ran, as far as arrays and counted fallbacks prove it: without a count, nothing does."""
+    """The placement of the work, as far as arrays and counted fallbacks prove it: without a count, nothing does."""
     if case.host_only is not None:
         return Placement.host_only
     if proof.fallbacks or not all(device.on_device(array.device) for array in arrays):
@@ -108,7 +108,7 @@ _VERDICTS = {
 
 @dataclass
 class _Attempt:
-    """What has been observed so far; ``stage`` is what the case is at."""
+    """One attempt and its observations so far; ``stage`` is the step that the case is at."""
 
     device: Device
     case: Case
@@ -164,7 +164,7 @@ class _Attempt:
         return Ending.returned, None
 
     def describe(self, error: BaseException) -> tuple[Ending, Evidence]:
-        """What an exception means, by where it came up."""
+        """The ending and the evidence of an exception, by the stage in which it came up."""
         if isinstance(error, Mismatch):
             return Ending.mismatched, make_evidence(
                 stage=self.stage, mismatch=printable(str(error), MAX_MESSAGE), right_at=error.right_at
@@ -195,7 +195,7 @@ class _Attempt:
         self.device.seed(self.case.seed)
 
     def _inputs(self) -> list[Any]:
-        """Fresh host arguments, the same each time: whoever gets them may change them."""
+        """Fresh host arguments, the same each time: their receiver may change them."""
         return list(rounded(list(self.case.arguments(self.case.inputs())), self.case.dtype))
 
     def _prepared(self, context: Context) -> clock.Call:
@@ -289,7 +289,7 @@ class _Alone:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run cases in this process and print a line for each: for whoever writes them."""
+    """Run cases in this process and print a line for each, for their author."""
     if len(arguments) < 2:
         print("usage: python -m runners.isolation.harness FRAMEWORK DEVICE [CASE-GLOB ...]", file=sys.stderr)
         return 2

@@ -70,7 +70,7 @@ class LoopChannel:
 
 
 class OutputPipe:
-    """What a child prints: everything is read and counted, the tail of each case is kept."""
+    """The output of a child: everything is read and counted, the tail of each case is kept."""
 
     def __init__(self, descriptor: int, keep: int) -> None:
         os.set_blocking(descriptor, False)

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 SHARE = 0.8
-"""How much of what is available when the runner starts the processes of one case may hold."""
+"""The share of the memory free at the runner's start that the processes of one case may hold."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -33,7 +33,7 @@ def default_limit() -> int:
 
 
 def kernel_kills() -> int:
-    """How many processes of our control group the kernel has killed for lack of memory."""
+    """The number of processes of our control group that the kernel has killed for lack of memory."""
     total = 0
     for path in _kill_counters():
         for line in path.read_text().splitlines():

@@ -11,7 +11,7 @@ import ctypes
 from pathlib import Path
 
 FOLDER = "numpy.libs"
-"""Where NumPy's wheel keeps its own."""
+"""The folder of NumPy's wheel for its own libraries."""
 CALLS = ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_")
 """By the age of the wheel."""
 

@@ -1,4 +1,4 @@
-"""What a child reports of one case, before anybody has checked it: plain data, and its form on the channel.
+"""The report of a child about one case, not yet checked: plain data, and its form on the channel.
 
 The fields and their names are those of ``protocol.outcomes``, which a framework's interpreter cannot import: the
 supervisor reads the report as an ``Outcome`` and trusts nothing in it. Texts are made printable and cut to size
@@ -56,7 +56,7 @@ class Timing:
 
 @dataclass
 class Observation:
-    """How one attempt went, as the process saw it that made it."""
+    """The course of one attempt, as seen by the process that made it."""
 
     verdict: Verdict
     ending: Ending

@@ -58,7 +58,7 @@ def harness_failed(reason: str, *, stage: str | None = None, duration_s: float =
 
 
 def unkept(error: ValidationError, *, duration_s: float = 0.0) -> Outcome:
-    """What was observed holds a number or text that no outcome may have.
+    """The outcome of an attempt whose observations hold a number or text that no outcome may have.
 
     A clock that gives such a number is broken, by the case or by the machine, and nothing else that was
     measured in that process can be believed. That is not the device's fault: the attempt is incomplete.
@@ -67,7 +67,7 @@ def unkept(error: ValidationError, *, duration_s: float = 0.0) -> Outcome:
 
 
 def _ended(verdict: Verdict, ending: Ending, duration_s: float, evidence: Evidence | None) -> Outcome:
-    # Of an end that we tell ourselves, how long it took is the least: a clock that went wrong must not hide the end.
+    # Of an end that we report ourselves, the duration matters least: a clock that went wrong must not hide the end.
     seconds = min(max(duration_s, 0.0), MAX_SECONDS) if math.isfinite(duration_s) else 0.0
     return Outcome(verdict=verdict, ending=ending, duration_s=seconds, evidence=evidence)
 

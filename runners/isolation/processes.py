@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MARK = "PORTOLAN_RUNNER_PROCESS"
-"""Environment variable of every process below a runner: says which supervisor it belongs to."""
+"""The environment variable of every process below a runner that names its supervisor."""
 KILL_LIMIT_S = 10.0
 FREEZING_ROUNDS = 5
 MEASURED = 128
@@ -30,7 +30,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Process:
-    """One line of the process table. ``pid`` and ``started`` together are never used again."""
+    """A process of the process table. ``pid`` and ``started`` together are never used again."""
 
     pid: int
     parent: int
@@ -69,7 +69,7 @@ def look(pid: int) -> Process | None:
 
 
 def snapshot() -> dict[int, Process]:
-    """Every process that can be seen. Not atomic: whoever acts on it looks again afterwards."""
+    """Every process that can be seen. Not atomic: look again before you act on it."""
     seen = (look(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return {process.pid: process for process in seen if process}
 
@@ -90,7 +90,7 @@ def descendants(roots: Collection[int], among: Mapping[int, Process]) -> list[Pr
 
 
 def children(pid: int) -> set[int]:
-    """The living and unreaped children of one process. Cheaper than a snapshot: asked after every case."""
+    """The living and unreaped children of one process. Cheaper than a snapshot: read after every case."""
     found: set[int] = set()
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -217,7 +217,7 @@ def hold_more_than(limit: int, root: int) -> bool:
 
 
 def mark() -> str:
-    """What ``MARK`` is set to below this process: its pid, start and pid namespace."""
+    """The value of ``MARK`` below this process: its pid, start and pid namespace."""
     me = look(os.getpid())
     assert me is not None
     return f"{me.pid}.{me.started}.{os.stat('/proc/self/ns/pid').st_ino}"

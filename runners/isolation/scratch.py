@@ -21,7 +21,7 @@ VARIABLE = "TMPDIR"
 
 
 class Scratch:
-    """One runner's folder, with a room in it for each child."""
+    """The folder of one runner, with a room in it for each child."""
 
     def __init__(self) -> None:
         """Raises ``OSError`` if no folder can be made."""
@@ -46,7 +46,7 @@ class Scratch:
 
 
 def move_in(room: str) -> None:
-    """From here on this process and what it starts have their temporary files there."""
+    """Move the temporary files of this process, and of those that it starts, to a room."""
     os.environ[VARIABLE] = room
     tempfile.tempdir = room
 

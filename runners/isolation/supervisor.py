@@ -1,6 +1,6 @@
 """The supervisor: runs tasks one after another, each function and run in a process of its own.
 
-It holds the clock and the memory limit, kills, and says how every attempt ended. It never
+It holds the clock and the memory limit, kills, and reports how every attempt ended. It never
 imports a framework; the fork server forks, and the HTTP server serves the outcomes.
 """
 
@@ -38,7 +38,7 @@ EXIT_GRACE_S = 1.0
 """A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
 
 THREADS = 4
-"""Of the loop: memory is measured in one while another kills; name look-ups may take the rest."""
+"""The threads of the loop: memory is measured in one while another kills; name look-ups may take the rest."""
 
 CLOSED = "the case closed the channel to its runner"
 
@@ -90,7 +90,7 @@ class Supervisor:
         return await self._fork_server.start()
 
     async def look(self) -> dict[str, Any]:
-        """Look at the device and begin to execute; returns what it says of itself."""
+        """Look at the device and begin to execute; returns the device's description."""
         description = await self._describe()
         # On the host a second process can be primed beside the first; an accelerator may be exclusive.
         self._overlaps = description["device_class"] == DeviceClass.cpu
@@ -161,7 +161,7 @@ class Supervisor:
             self._log.finished(*task.key, outcome)
 
     async def _attempt(self, current: Current) -> Outcome:
-        """One task to its outcome. Whatever fails here fails this task only."""
+        """Carry out one task to its outcome. A failure here fails this task only."""
         if current.cancelled:
             await self._leave_child(wait=True)
             return cancelled()
@@ -238,7 +238,7 @@ class Supervisor:
             child.give(_order(following), child.turn + 1)
 
     async def _unreported(self, child: Child, event: ChildEvent, clock: Clock, kills_before: int) -> Outcome:
-        """The case will not report any more: tell from what happened how it ended."""
+        """The outcome of a case that will not report any more, from the event that ended it."""
         elapsed = clock.elapsed(time.monotonic())
         if event.kind == "channel_lost":
             with contextlib.suppress(TimeoutError):
@@ -303,7 +303,7 @@ class Supervisor:
             await asyncio.wait(busy)
 
     async def _prime(self, child: Child) -> Outcome | None:
-        """Prime the device in a child; an outcome says that it could not be done."""
+        """Prime the device in a child; returns an outcome if that failed."""
         child.send({"type": "prime"})
         event = await child.next(PRIME_LIMIT_S)
         if event is None:
@@ -319,7 +319,7 @@ class Supervisor:
         return None
 
     async def _describe(self) -> dict[str, Any]:
-        """Ask for the device in a throwaway child: asking may initialise it."""
+        """The description of the device, from a throwaway child: to look may initialise it."""
         child = await self._fork_server.fork()
         try:
             child.send({"type": "describe"})
@@ -409,7 +409,7 @@ async def _start_threads() -> None:
 
 
 def _moment(message: Message) -> float:
-    """When the child says that it happened: not after now, or a clock that ran ahead would put off the deadline."""
+    """The time that the child's message gives: not after now, or a clock that ran ahead would put off the deadline."""
     return min(float(message["at"]), time.monotonic())
 
 

@@ -1,4 +1,4 @@
-"""How long does one call take? One policy on every backend, and the statistics it needs.
+"""The time of one call: one policy on every backend, and the statistics that it needs.
 
 wait → start → call → wait for every array in the result → stop. A call on a lazy or
 asynchronous framework returns before its work is done, so every call is waited for; on the
@@ -28,7 +28,7 @@ LEAST_SPAN_S = 0.010
 MIN_SAMPLES = 10
 MAX_SAMPLES = 200
 FEWEST_SAMPLES = 3
-"""What a call gets that is slower than the budget."""
+"""The samples of a call that is slower than the budget."""
 SAMPLE_NS = 100_000
 """A sample lasts at least this long, so that the clock's own cost does not show."""
 MAX_CALLS = 10_000
@@ -90,7 +90,7 @@ def interquartile_range(values: Sequence[float]) -> float:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """By linear interpolation between the closest ranks."""
+    """A quantile by linear interpolation between the closest ranks."""
     if not values:
         raise ValueError("a quantile needs at least one value")
     ordered = sorted(values)

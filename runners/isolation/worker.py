@@ -39,7 +39,7 @@ _libc = ctypes.CDLL(None)
 
 
 class Reporter:
-    """What a case's harness may ask for while it runs."""
+    """The harness's line to the supervisor while a case runs."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -76,7 +76,7 @@ def _open_lock(path: Path) -> int:
 
 
 class Worker:
-    """One child's life: describe, prime, and case after case until it is killed."""
+    """A worker describes and primes its device, and runs case after case until it is killed."""
 
     def __init__(
         self, channel: Channel, outputs: Sequence[int], device: Device, cases: Mapping[tuple[str, str], Case]
@@ -170,7 +170,7 @@ def print_to(output: int) -> None:
 
 
 def _flush() -> None:
-    """What was printed must stand in the pipe before the outcome is sent."""
+    """Flush every stream: the output must stand in the pipe before the outcome is sent."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

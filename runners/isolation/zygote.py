@@ -1,7 +1,7 @@
 """The zygote: imports the framework once, never touches its device, and forks children.
 
 The supervisor has ``launch.py`` start it with one end of a channel, in the interpreter that has the framework. It
-sends the catalogue, then forks a child for every request, reaps what ends and says so. When the supervisor dies, it
+sends the catalogue, then forks a child for every request, reaps and reports what ends. When the supervisor dies, it
 kills everything below itself and leaves.
 """
 
@@ -93,7 +93,7 @@ class Zygote:
         self._channel.send({"type": "ready", "catalogue": self._offer})
 
     def serve(self) -> None:
-        """Until the supervisor is gone."""
+        """Fork and reap until the supervisor is gone."""
         watched: list[int] = [self._channel.fileno(), self._wakeup]
         while True:
             if not self._channel.has_message:

@@ -1,4 +1,4 @@
-"""What a device must be able to do: the few methods that put an accelerator on the chart.
+"""The protocol of a device: the few methods that put an accelerator on the chart.
 
 Each framework's ``devices.py`` implements ``Device`` once per device it can force. All
 methods but ``describe`` run in a forked child; nothing here may touch the device before.
@@ -17,7 +17,7 @@ from runners.errors import FrameworkError
 
 @dataclass(frozen=True)
 class Description:
-    """What a device says of itself, asked in a throwaway child."""
+    """The description of a device, made in a throwaway child."""
 
     version: str
     """The framework's version, as its package gives it."""
@@ -47,7 +47,7 @@ class DeviceUnavailableError(FrameworkError):
 
 
 class Device(Protocol):
-    """One device of one framework, forced."""
+    """A device of a framework, forced."""
 
     framework: str
     name: str
@@ -66,7 +66,7 @@ class Device(Protocol):
         """The framework's own dtype object for ``float32``, ``bfloat16``, …"""
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """What must hold for as long as a case of that dtype runs: entered before its inputs are made."""
+        """The settings for as long as a case of that dtype runs: entered before its inputs are made."""
 
     def to_device(self, tree: Any, dtype: str) -> Any:
         """Move every NumPy array of a tree to the device; floating and complex ones become ``dtype``."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeviceDeclaration:
-    """One device of a framework: the class that forces it, and the environment that this class needs."""
+    """A device of a framework: the class that forces it, and the environment that this class needs."""
 
     implementation: str
     """``package.module:Class``, a class without arguments that implements ``Device``."""
@@ -33,7 +33,7 @@ class DeviceDeclaration:
 
 @dataclass(frozen=True)
 class Framework:
-    """One framework as a runner serves it."""
+    """A framework as a runner serves it."""
 
     name: str
     devices: Mapping[str, DeviceDeclaration]

@@ -1,4 +1,4 @@
-"""The host: what a device's description says of the machine around it, without a framework."""
+"""The host: facts about the machine for a device's description, without a framework."""
 
 from __future__ import annotations
 

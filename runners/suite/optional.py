@@ -13,7 +13,7 @@ from runners.errors import MissingPackageError
 
 
 class _Missing:
-    """In place of a module: any name can be looked up in it, and none can be called."""
+    """The stand-in for a missing module: any name can be looked up in it, and none can be called."""
 
     def __init__(self, package: str, name: str) -> None:
         self._package = package

@@ -36,7 +36,7 @@ class TensorFlowDevice:
     framework = FRAMEWORK
     name: str
     kind: str
-    """How TensorFlow names devices like it: ``CPU``, ``GPU``, ``TPU``."""
+    """TensorFlow's own name of such devices: ``CPU``, ``GPU``, ``TPU``."""
     device_class: DeviceClass
 
     @property

@@ -33,7 +33,7 @@ class TorchDevice:
     framework = FRAMEWORK
     name: str
     handle_name: str
-    """How arrays on the device name it."""
+    """The name of the device that its arrays give."""
     watches_kernels = True
     """Whether a fallback is looked for within the device's own kernels, too. Without it a device counts in
     ``counting``, or says there why nothing can fall back."""
@@ -89,7 +89,7 @@ class TorchDevice:
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
-        """What torch dispatches, down into the device's kernels: copies to the host there are fallbacks."""
+        """Watch what torch dispatches, down into the device's kernels: copies to the host there are fallbacks."""
         watch = DispatchWatch(self, proof)
         with watch:
             yield

@@ -38,7 +38,7 @@ _COMPOSITE = (
 
 
 class Watched(Protocol):
-    """What the watch has to know of a device."""
+    """The facts about a device that the watch needs."""
 
     watches_kernels: bool
 

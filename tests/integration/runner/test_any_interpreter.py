@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runners.isolation import processes
+from tests.interpreters import bare_environment, of_version
 from tests.runner_process import RunnerProcess, environment
 
 OURS = ("pydantic", "fastapi", "psutil", "uvicorn", "scipy")
@@ -20,31 +19,14 @@ LIMITED = (
 )
 
 
-def uv(*arguments: str | Path) -> str:
-    program = Path(sys.executable).with_name("uv")
-    return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout.strip()
-
-
-def of_version(version: str) -> str:
-    """An interpreter of this machine; the test is skipped where there is none."""
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    places = [str(path / "bin") for path in sorted(versions.glob(f"{version}.*"))]
-    found = shutil.which(f"python{version}", path=os.pathsep.join([*places, os.environ["PATH"]]))
-    if found is None or subprocess.run([found, "-V"], capture_output=True, check=False).returncode:
-        pytest.skip(f"this machine has no Python {version}")
-    return found
-
-
 @pytest.fixture(scope="module", params=["ours", "3.9"])
 def bare(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment that holds NumPy alone."""
-    place = tmp_path_factory.mktemp("bare")
-    version = sys.executable if request.param == "ours" else of_version(request.param)
-    uv("venv", "--quiet", "--python", version, place)
-    uv("pip", "install", "--quiet", "--python", place / "bin" / "python", "numpy")
+    interpreter = sys.executable if request.param == "ours" else of_version(request.param)
+    python = bare_environment(interpreter, tmp_path_factory.mktemp("bare"))
     find = f"import importlib.util as u; print([name for name in {OURS} if u.find_spec(name)])"
-    assert subprocess.check_output([place / "bin" / "python", "-I", "-c", find], text=True) == "[]\n"
-    return place / "bin" / "python"
+    assert subprocess.check_output([python, "-I", "-c", find], text=True) == "[]\n"
+    return python
 
 
 def script(path: Path, *lines: str) -> Path:

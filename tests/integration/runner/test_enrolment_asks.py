@@ -78,7 +78,7 @@ async def test_it_asks_again_until_somebody_comes_with_its_own_secret(
 ) -> None:
     monkeypatch.setattr(enrolment, "CONFIRMED_WITHIN_S", 0.05)
     access, said = Access("unknown"), list[str]()
-    order = enrolment.joining(asked.url, secret_file, "alpha", "auto")
+    order = enrolment.enrolment_options(asked.url, secret_file, "alpha", "auto")
     asking = asyncio.create_task(enrolment.enrol(order, HERE, access, said.append))
     await until_asked(asked, 1)
     rotate(secret_file)
@@ -94,7 +94,7 @@ async def test_it_asks_again_until_somebody_comes_with_its_own_secret(
 
 async def test_it_does_not_ask_once_its_secret_is_in_use(asked: Asked, secret_file: Path) -> None:
     access, enrolled = Access("unknown"), asyncio.Event()
-    order = enrolment.joining(asked.url, secret_file, "alpha", "http://elsewhere:1")
+    order = enrolment.enrolment_options(asked.url, secret_file, "alpha", "http://elsewhere:1")
     asking = asyncio.create_task(enrolment.enrol(order, HERE, access, lambda line: enrolled.set()))
     async with asyncio.timeout(LIMIT_S):
         await enrolled.wait()

@@ -10,7 +10,7 @@ import pytest
 from protocol.enrolment import NAME
 from runners.errors import RefusedError, UnansweredError
 from runners.http.access import Access
-from runners.http.enrolment import MAX_NAME, _answer, default_name, joining, reached_at
+from runners.http.enrolment import MAX_NAME, _answer, default_name, enrolment_options, reached_at
 
 
 def opens(access: Access, secret: str) -> bool:
@@ -78,7 +78,7 @@ def test_what_makes_no_sense_is_told_before_anything_starts(
     if values["content"] is not None:
         file.write_text(values["content"])
     with pytest.raises(RefusedError, match=words) as refused:
-        joining(str(values["coordinator"]), file, str(values["name"]), str(values["advertise"]))
+        enrolment_options(str(values["coordinator"]), file, str(values["name"]), str(values["advertise"]))
     assert "\n" not in str(refused.value)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -34,6 +36,11 @@ def test_every_variable_stands_in_the_docs() -> None:
     names = [str(field.validation_alias) for field in Variables.model_fields.values()]
     assert len(names) >= 4
     assert [name for name in names if f"`{name}`" not in text and f"${name}" not in text] == []
+
+
+def test_package_indexes_can_be_read_before_anything_is_installed() -> None:
+    command = [sys.executable, "-S", "-c", "import runners.cli.indexes"]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

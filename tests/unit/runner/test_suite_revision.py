@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from runners.suite.source import free_names, written
+from tests.interpreters import bare_environment, find, of_version
 
 ROOT = Path(__file__).resolve().parents[3]
 CASES = '''\
@@ -81,6 +82,13 @@ from runners.suite.suites import load_suite
 suite = load_suite("sums", "vendor.suites.sums")
 print(json.dumps([suite.revision, dict(suite.digests)]))
 """
+OTHER_VERSIONS = ("3.9", "3.12", "3.13")
+WITH_SCIPY = """\
+import numpy as np
+from runners.suite.optional import optional
+
+special = optional("scipy.special")
+"""
 ALL = {"plain", "loose", "axis", "other", "finite", "one", "two"}
 
 
@@ -119,6 +127,7 @@ def checkout(tmp_path: Path) -> Checkout:
     for package in ("runners/suite", "protocol"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "runners/__init__.py").touch()
+    shutil.copy(ROOT / "runners/errors.py", tmp_path / "runners")
     suite = tmp_path / "vendor/suites/sums"
     suite.mkdir(parents=True)
     for folder in (suite, suite.parent, suite.parent.parent):
@@ -200,6 +209,18 @@ def test_a_helper_may_move_to_another_module(checkout: Checkout) -> None:
     assert checkout.digested().changed(before) <= {"other"}
 
 
+@pytest.mark.parametrize("version", ["3.9", "3.12"])
+def test_a_suite_has_one_revision_in_every_version_of_python(
+    checkout: Checkout, version: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """With another NumPy, too, and without the SciPy that computes one of the references."""
+    checkout.edit(SUMS + "cases.py", "import numpy as np\n", WITH_SCIPY)
+    checkout.edit(SUMS + "cases.py", "lambda x: helpers.doubled(x) / 2", "lambda x: special.expit(special.logit(x))")
+    checkout.edit(SUMS + "helpers.py", "return np.sum(x, axis)", "return f'{np.sum(x, axis)!r:>{len(x)}}' '' 'and'")
+    python = bare_environment(of_version(version), tmp_path_factory.mktemp("bare"))
+    assert checkout.digested(str(python)) == checkout.digested()
+
+
 def test_two_versions_of_python_write_the_same_source_alike(tmp_path: Path) -> None:
     """``written`` and ``free_names`` over every file of cases, in each interpreter that is here."""
     script = (
@@ -216,7 +237,7 @@ def test_two_versions_of_python_write_the_same_source_alike(tmp_path: Path) -> N
         interpreter: subprocess.run(
             [interpreter, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
         ).stdout
-        for interpreter in {sys.executable, *_other_interpreters()}
+        for interpreter in [sys.executable, *filter(None, map(find, OTHER_VERSIONS))]
     }
     assert len(set(digests.values())) == 1, digests
 
@@ -229,11 +250,3 @@ def test_source_is_written_without_the_words_of_one_version_of_python() -> None:
         "format_spec=JoinedStr('>',FormattedValue(value=Name(id='w'),conversion=-1))),'b'),op=Add(),right=str:'c'))])"
     )
     assert free_names(function) == {"w"}
-
-
-def _other_interpreters() -> list[str]:
-    names = [f"python3.{minor}" for minor in range(9, 15)]
-    found = [path for name in names if (path := shutil.which(name)) is not None]
-    return [
-        path for path in found if subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0
-    ]
