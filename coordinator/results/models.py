@@ -179,10 +179,13 @@ class HistoryCell(Cell):
     environment: str
     suite: str
     suite_revision: str
+    cases_digest: str | None
+    """Of all that decides the results of the function's cases: cells with the same are comparable, also under two
+    revisions of the suite. Null: its runner gives no digests, and only the revision tells."""
     simulated: bool
     sentences: list[str]
     changed: bool
-    """A verdict differs from that of the cell before it in time, of the same device, hardware, suite and revision."""
+    """A verdict differs from that of the cell before it in time, of the same device, hardware, suite and cases."""
 
 
 class History(BaseModel):

@@ -150,11 +150,12 @@ def _history_cell(row: Row[Any]) -> HistoryCell:
 
 
 def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
-    """Each cell compared with the one before it in time that it can be compared with: of one suite and revision."""
+    """Each cell compared with the one before it in time that it can be compared with: of one suite, with the same
+    cases."""
     marked: list[HistoryCell] = []
     earlier: dict[tuple[str, ...], tuple[str, str | None]] = {}
     for cell in reversed(newest_first):
-        line = (cell.device, cell.hardware, cell.suite, cell.suite_revision)
+        line = (cell.device, cell.hardware, cell.suite, cell.cases_digest or cell.suite_revision)
         verdicts = (cell.verdict, cell.verdict_on_device)
         marked.append(cell.model_copy(update={"changed": earlier.get(line, verdicts) != verdicts}))
         earlier[line] = verdicts

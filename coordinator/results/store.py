@@ -198,12 +198,21 @@ async def all_cells(connection: AsyncConnection, campaign_id: int, target_id: in
     return [Cell.model_construct(**row._mapping) for row in found]
 
 
+CASES_DIGEST = """\
+CASE WHEN bool_and(c.digest IS NOT NULL)
+     THEN encode(sha256(convert_to(string_agg(c.name || ' ' || c.digest, E'\\n' ORDER BY c.name), 'UTF8')), 'hex')
+END"""
+"""Of the cases ``c`` of a function: equal for equal cases, also under two revisions of their suite."""
+
+
 async def history(connection: AsyncConnection, framework: str, function: str) -> list[Row[Any]]:
     """Every cell that any campaign has of the function, newest campaign first."""
     found = await connection.execute(
-        text("""
+        text(f"""
         SELECT m.*, p.name AS campaign, p.created_at, t.id, t.version, t.device, t.device_class, t.hardware,
-               t.environment, t.simulated, t.notes, s.name AS suite, s.revision AS suite_revision
+               t.environment, t.simulated, t.notes, s.name AS suite, s.revision AS suite_revision,
+               (SELECT {CASES_DIGEST} FROM cases c
+                 WHERE c.suite_id = s.id AND c.function = m.function) AS cases_digest
           FROM matrix_cells m
           JOIN campaigns p ON p.id = m.campaign_id
           JOIN targets t ON t.id = m.target_id

@@ -79,12 +79,15 @@ class LatencyComparison(BaseModel):
 
 
 class Pair(BaseModel):
-    """A target of one side and its counterpart on the other, of one suite revision."""
+    """A target of one side and its counterpart on the other, of one suite."""
 
     framework: str
     a: Target
     b: Target
     notes: list[str]
+    changed_functions: list[str] = []
+    """Functions whose cases are other ones on the two sides, under two revisions of the suite: these are not
+    compared."""
 
 
 class Omission(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -79,8 +79,7 @@ def match_targets(
         if refused is None:
             kept.append((one, other))
         else:
-            both = one.target if one.target == other.target else f"{one.target} and {other.target}"
-            left_out.append(Omission(target=both, side="both", why=refused))
+            left_out.append(_both(one, other, refused))
     return kept, left_out
 
 
@@ -114,9 +113,32 @@ def _refused(one: Target, other: Target) -> str | None:
     if one.framework != other.framework:
         return f"functions of {one.framework} and of {other.framework} are not the same functions"
     if one.suite != other.suite:
-        differ, same = f"{one.suite} and {other.suite}", "suite"
-    elif one.suite_revision != other.suite_revision:
-        differ, same = f"revision {one.suite_revision} and {other.suite_revision}", "revision"
-    else:
-        return None
-    return f"their suites differ ({differ}): only cells of one {same} are compared; run both on the same"
+        return (
+            f"their suites differ ({one.suite} and {other.suite}): only cells of one suite are compared; "
+            "run both on the same"
+        )
+    return None
+
+
+def changed_functions(a: Mapping[str, str | None], b: Mapping[str, str | None]) -> list[str] | None:
+    """The functions that have other cases on the other side, by each side's digests of a function's cases.
+
+    None if no function is known to have the same.
+    """
+    same = {function for function, digest in a.items() if digest is not None and b.get(function) == digest}
+    return sorted((a.keys() | b.keys()) - same) if same else None
+
+
+def no_common_case(one: Target, other: Target) -> Omission:
+    """Two revisions of a suite of which no function has the same cases, or whose runners give no digests."""
+    return _both(
+        one,
+        other,
+        f"their suites differ (revision {one.suite_revision} and {other.suite_revision}), and no function is known to "
+        "have the same cases in both: run both on the same",
+    )
+
+
+def _both(one: Target, other: Target, why: str) -> Omission:
+    both = one.target if one.target == other.target else f"{one.target} and {other.target}"
+    return Omission(target=both, side="both", why=why)

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.errors import RequestError
+from coordinator.formats import plural
 from coordinator.results import service as matrix
 from coordinator.results.comparison import store
 from coordinator.results.comparison.latencies import FACTOR, LatencyChange, compare_latencies
@@ -22,7 +23,13 @@ from coordinator.results.comparison.models import (
     Side,
     VerdictComparison,
 )
-from coordinator.results.comparison.pairs import SideSelector, chosen_targets, match_targets
+from coordinator.results.comparison.pairs import (
+    SideSelector,
+    changed_functions,
+    chosen_targets,
+    match_targets,
+    no_common_case,
+)
 from coordinator.results.comparison.verdicts import compare_verdicts, counts
 from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
@@ -30,7 +37,8 @@ from protocol.enums import TimingPolicy
 
 
 async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Pairing:
-    """Pairs of other suite revisions, and simulated targets, are left out, with the reason."""
+    """The pairs, and all that is left out, with the reason: other suites, simulated targets, functions of which the two
+    sides have other cases."""
     if a == b:
         raise RequestError(
             "both sides are the same: compare two campaigns, or two targets such as 3:torch/cpu and 3:torch/xla"
@@ -41,12 +49,20 @@ async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict:
     targets_a, targets_b = [
         chosen_targets(selector, await matrix.targets(engine, selector.campaign)) for selector in (a, b)
     ]
-    pairs, left_out = match_targets(targets_a, targets_b, named=a.selector is not None)
+    matched, left_out = match_targets(targets_a, targets_b, named=a.selector is not None)
+    pairs = []
+    for one, other in matched:
+        changed = await _changed_functions(engine, (a.campaign, one), (b.campaign, other))
+        if changed is None:
+            left_out.append(no_common_case(one, other))
+        else:
+            notes = _notes(one, other, len(changed))
+            pairs.append(Pair(framework=one.framework, a=one, b=other, notes=notes, changed_functions=changed))
     return Pairing(
         a=side_a,
         b=side_b,
         verdict=verdict,
-        pairs=[Pair(framework=one.framework, a=one, b=other, notes=_notes(one, other)) for one, other in pairs],
+        pairs=pairs,
         left_out=left_out,
     )
 
@@ -67,7 +83,7 @@ async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict
 async def verdicts(engine: AsyncEngine, found: Pairing, pair: Pair) -> VerdictComparison:
     before = await matrix.column_of(engine, found.a.campaign, pair.a.id)
     after = await matrix.column_of(engine, found.b.campaign, pair.b.id)
-    changes = compare_verdicts(before, after, found.verdict)
+    changes = compare_verdicts(before, after, found.verdict, frozenset(pair.changed_functions))
     return VerdictComparison(counts=counts(changes), changes=[change for change in changes if change.kind != "same"])
 
 
@@ -81,7 +97,18 @@ async def latencies(engine: AsyncEngine, found: Pairing, pair: Pair) -> LatencyC
     async with engine.connect() as connection:
         before = await store.measurements(connection, found.a.campaign, pair.a.id, column)
         after = await store.measurements(connection, found.b.campaign, pair.b.id, column)
+    changed = frozenset(pair.changed_functions)
+    before, after = ([one for one in side if one.function not in changed] for side in (before, after))
     return _latency_comparison(await asyncio.to_thread(compare_latencies, before, after))
+
+
+async def _changed_functions(engine: AsyncEngine, a: tuple[int, Target], b: tuple[int, Target]) -> list[str] | None:
+    """The functions that have other cases under the other revision; None if none is known to have the same."""
+    if a[1].suite_revision == b[1].suite_revision:
+        return []
+    async with engine.connect() as connection:
+        one, other = [await store.digests(connection, campaign, target.id) for campaign, target in (a, b)]
+    return changed_functions(one, other)
 
 
 async def _side(engine: AsyncEngine, selector: SideSelector) -> Side:
@@ -89,8 +116,13 @@ async def _side(engine: AsyncEngine, selector: SideSelector) -> Side:
     return Side.model_validate({**dict(campaign), "campaign": campaign.id, "selector": selector.selector})
 
 
-def _notes(one: Target, other: Target) -> list[str]:
+def _notes(one: Target, other: Target, changed: int) -> list[str]:
     notes = [f"{target.target}: {sentence}" for target in (one, other) for sentence in target.sentences]
+    if one.suite_revision != other.suite_revision:
+        notes.append(
+            f"two revisions of the suite ({one.suite_revision} and {other.suite_revision}): "
+            f"{plural(changed, 'function')} with other cases left out"
+        )
     if one.device == other.device and one.hardware != other.hardware:
         notes.append(f"other hardware: {one.hardware} and {other.hardware}")
     elif one.version == other.version and one.environment != other.environment:

@@ -1,4 +1,4 @@
-"""The latencies that comparisons read of the database beside the matrix."""
+"""The latencies and the cases' digests that comparisons read of the database beside the matrix."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.results.comparison.latencies import Measurement
+from coordinator.results.store import CASES_DIGEST
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
@@ -22,3 +23,17 @@ async def measurements(connection: AsyncConnection, campaign_id: int, target_id:
         {"campaign": campaign_id, "target": target_id},
     )
     return [Measurement(*row) for row in rows]
+
+
+async def digests(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[str, str | None]:
+    """Each function's cases with their digests, as one digest; None where a case has none."""
+    rows = await connection.execute(
+        text(f"""
+        SELECT c.function, {CASES_DIGEST} AS digest
+          FROM campaign_targets ct JOIN cases c ON c.suite_id = ct.suite_id
+         WHERE ct.campaign_id = :campaign AND ct.target_id = :target
+         GROUP BY c.function
+        """),
+        {"campaign": campaign_id, "target": target_id},
+    )
+    return {row.function: row.digest for row in rows}

@@ -16,19 +16,32 @@ from coordinator.results.models import Cell, Judgement, WhichVerdict
 FAILING = ("partial", "complete")
 
 
-def compare_verdicts(a: Sequence[Cell], b: Sequence[Cell], which: WhichVerdict) -> list[VerdictChange]:
-    """Every function of either side, by name. Those that never touch a device have no verdict on it."""
+def compare_verdicts(
+    a: Sequence[Cell], b: Sequence[Cell], which: WhichVerdict, changed: frozenset[str] = frozenset()
+) -> list[VerdictChange]:
+    """Every function of either side, by name. Those that never touch a device have no verdict on it.
+
+    Of the ``changed`` ones the two sides have other cases: they cannot be compared.
+    """
     before = {cell.function: cell for cell in a}
     after = {cell.function: cell for cell in b}
     return [
-        verdict_change(name, side_verdict(before.get(name), which), side_verdict(after.get(name), which))
+        verdict_change(
+            name,
+            side_verdict(before.get(name), which),
+            side_verdict(after.get(name), which),
+            "its cases are other ones in the two revisions of the suite" if name in changed else None,
+        )
         for name in sorted(before.keys() | after.keys())
         if which == "anywhere" or not _host_only(before.get(name), after.get(name))
     ]
 
 
-def verdict_change(function: str, a: SideVerdict | None, b: SideVerdict | None) -> VerdictChange:
-    why = _missing(a, b)
+def verdict_change(
+    function: str, a: SideVerdict | None, b: SideVerdict | None, why: str | None = None
+) -> VerdictChange:
+    """The change of one function; with a reason ``why`` it cannot be told, there is none."""
+    why = why or _missing(a, b)
     kind: Kind = "insufficient data"
     if a is not None and b is not None and why is None:
         of = max(a.total, b.total)

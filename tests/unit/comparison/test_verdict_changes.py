@@ -6,7 +6,13 @@ import pytest
 
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.results.comparison.models import SideVerdict
-from coordinator.results.comparison.pairs import SideSelector, chosen_targets, match_targets
+from coordinator.results.comparison.pairs import (
+    SideSelector,
+    changed_functions,
+    chosen_targets,
+    match_targets,
+    no_common_case,
+)
 from coordinator.results.comparison.verdicts import compare_verdicts, counts, verdict_change
 from coordinator.results.models import Cell
 from coordinator.targets.models import Target
@@ -133,13 +139,13 @@ def test_other_suites_are_refused_although_they_are_of_the_same_revision() -> No
     ]
 
 
-def test_other_suite_revisions_are_refused_with_a_reason_and_the_common_ones_compared() -> None:
-    a = [column(1), column(2, "xla")]
-    b = [column(3), column(4, "xla", suite_revision="r2")]
-    pairs, left_out = match_targets(a, b, named=False)
-    assert [(one.id, other.id) for one, other in pairs] == [(1, 3)]
-    (refused,) = left_out
-    assert "revision r1 and r2" in refused.why
+def test_a_function_is_compared_over_two_revisions_where_its_cases_are_the_same() -> None:
+    a = {"same": "d1", "changed": "d2", "gone": "d3", "unknown": None}
+    b = {"same": "d1", "changed": "d4", "new": "d5", "unknown": None}
+    assert changed_functions(a, b) == ["changed", "gone", "new", "unknown"]
+    assert changed_functions({"f": "d1"}, {"f": "d2"}) is None
+    assert changed_functions({"f": None}, {"f": None}) is None
+    assert "revision r1 and r2" in no_common_case(column(1), column(2, suite_revision="r2")).why
 
 
 def test_simulated_targets_and_other_frameworks_are_left_out() -> None:
