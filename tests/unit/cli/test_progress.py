@@ -7,7 +7,7 @@ import re
 
 from rich.console import Console
 
-from coordinator.campaigns.models import CampaignTarget, Counters, Estimate
+from coordinator.campaigns.models import CampaignTarget, Counters, TimeEstimate
 from coordinator.cli.local import RESTART
 from coordinator.cli.progress import RATE_OVER_S, BarsOfTargets, Board, tail
 from coordinator.cli.shared_options import split
@@ -24,7 +24,7 @@ def target(
     left_s: float | None = None,
 ) -> CampaignTarget:
     counters = Counters.model_construct(done=done, total=total, failed=failed, incomplete=incomplete, cancelled=0)
-    estimate = Estimate(seconds=left_s, measured_jobs=0)
+    estimate = TimeEstimate(seconds=left_s, measured_jobs=0)
     return CampaignTarget.model_construct(target=name, environment=environment, counters=counters, estimate=estimate)
 
 

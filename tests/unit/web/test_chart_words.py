@@ -135,7 +135,7 @@ def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
     ]
 
 
-def past(verdict: str, revision: str, suite: str = "paper") -> HistoryCell:
+def past(verdict: str, revision: str, suite: str = "paper", digest: str | None = None) -> HistoryCell:
     more = {
         "campaign": "c",
         "created_at": datetime.now(UTC),
@@ -147,6 +147,7 @@ def past(verdict: str, revision: str, suite: str = "paper") -> HistoryCell:
         "environment": "e",
         "suite": suite,
         "suite_revision": revision,
+        "cases_digest": digest,
         "simulated": False,
         "sentences": [],
         "changed": False,
@@ -157,6 +158,15 @@ def past(verdict: str, revision: str, suite: str = "paper") -> HistoryCell:
 def test_a_history_marks_changes_within_one_suite_revision_only() -> None:
     newest_first = [past("partial", "r2"), past("success", "r1"), past("success", "r2"), past("complete", "r1")]
     assert [cell.changed for cell in mark_changes(newest_first)] == [True, True, False, False]
+
+
+def test_a_history_goes_on_over_revisions_where_the_cases_are_the_same() -> None:
+    newest_first = [
+        past("partial", "r3", digest="d1"),
+        past("success", "r2", digest="d2"),
+        past("success", digest="d1"),
+    ]
+    assert [cell.changed for cell in mark_changes(newest_first)] == [True, False, False]
 
 
 def test_a_history_never_compares_two_suites_whatever_their_revisions() -> None:
