@@ -21,9 +21,10 @@ from sqlalchemy.exc import DBAPIError
 from coordinator.database.connection import engine
 from coordinator.logs import get_logger, log_to
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.dispatch.scripted_runner import SECRET, SUITE, Script, ScriptedRunner, served
+from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.portolan_process import COMMAND
 from tests.runner_process import ROOT, until
+from tests.scripted_runner import Script
 
 
 class LoggedCoordinator(CoordinatorProcess):
@@ -59,15 +60,14 @@ def coordinator(database: str, tmp_path: Path) -> Iterator[LoggedCoordinator]:
 
 
 def test_ids_are_fields_of_the_log(coordinator: LoggedCoordinator) -> None:
-    scripted = ScriptedRunner(Script(ends=lambda job: job["attempt"] > 1))
-    with served(scripted) as url:
-        runner = coordinator.register(url, SECRET).json()["id"]
+    with scripted_runner(Script(ends=lambda job: job.attempt > 1)) as scripted:
+        runner = coordinator.register(scripted.url, scripted.secret).json()["id"]
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
         until(lambda: scripted.posted, "it has the job")
-        scripted.stop(scripted.posted[0]["id"], 1)
+        scripted.cancel(scripted.posted[0])
         coordinator.wait_ended(campaign)
-        job = int(scripted.posted[0]["id"].rpartition(".")[2])
-        session = {"runner": runner, "url": url, "boot": scripted.boot_id}
+        job = int(scripted.posted[0].id.rpartition(".")[2])
+        session = {"runner": runner, "url": scripted.url, "boot": scripted.boot_id}
         stopped = coordinator.logged("another client stopped a job")
         assert stopped.items() >= {**session, "job": job, "attempt": 1}.items()
         assert coordinator.logged("the campaign is complete")["campaign"] == campaign
@@ -79,7 +79,7 @@ def test_ids_are_fields_of_the_log(coordinator: LoggedCoordinator) -> None:
     with socket.create_connection(("127.0.0.1", coordinator.port)) as connection:
         connection.sendall(b"no request\r\n\r\n")
     assert coordinator.logged("Invalid HTTP request")["logger"] == "uvicorn.error"
-    assert SECRET not in coordinator.log.read_text()
+    assert scripted.secret not in coordinator.log.read_text()
 
 
 async def ask_while_locked(coordinator: LoggedCoordinator, campaign: int) -> None:
@@ -94,8 +94,8 @@ async def ask_while_locked(coordinator: LoggedCoordinator, campaign: int) -> Non
 def test_lines_for_people(database: str, tmp_path: Path) -> None:
     coordinator = LoggedCoordinator(database, tmp_path / "log", PORTOLAN_LOG_FORMAT="text")
     try:
-        with served(ScriptedRunner()) as url:
-            runner = coordinator.register(url, SECRET).json()["id"]
+        with scripted_runner() as scripted:
+            runner = coordinator.register(scripted.url, scripted.secret).json()["id"]
             coordinator.wait_ended(coordinator.submit("*", suite=SUITE, runs=1))
         until(lambda: "the runner is offline" in coordinator.log.read_text(), "the end of the runner is logged")
         coordinator.process.send_signal(signal.SIGTERM)
@@ -103,7 +103,7 @@ def test_lines_for_people(database: str, tmp_path: Path) -> None:
         coordinator.stop()
     (line,) = [line for line in coordinator.log.read_text().splitlines() if "the runner is offline" in line]
     assert f" runner={runner} " in line
-    assert f" url={url}" in line
+    assert f" url={scripted.url}" in line
 
 
 async def test_no_parameter_of_a_statement_is_logged(database: str) -> None:

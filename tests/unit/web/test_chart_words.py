@@ -164,7 +164,7 @@ def test_a_history_goes_on_over_revisions_where_the_cases_are_the_same() -> None
     newest_first = [
         past("partial", "r3", digest="d1"),
         past("success", "r2", digest="d2"),
-        past("success", digest="d1"),
+        past("success", "r1", digest="d1"),
     ]
     assert [cell.changed for cell in mark_changes(newest_first)] == [True, False, False]
 
