@@ -152,7 +152,7 @@ async def history(subject: Subject) -> None:
 
 
 async def trims(subject: Subject) -> None:
-    """What was acknowledged is gone: the stream answers 410 for an N before it."""
+    """Acknowledged events are gone: the stream answers 410 for an N before the last of them."""
     n = (await subject.run())[-1].n
     await subject.acknowledge(n)
     call = f"events up to {n} are acknowledged; GET /v1/events after {n - 1}"
@@ -180,7 +180,7 @@ async def forgets(subject: Subject) -> None:
 
 
 async def again(subject: Subject) -> None:
-    """What was acknowledged before may be acknowledged again: 204, and nothing changes."""
+    """Acknowledged events may be acknowledged again: the answer is 204, and nothing changes."""
     events = await subject.run(subject.job(), subject.job())
     begin, end = events[0].n, events[-1].n
     for n in (end, end, begin, end):

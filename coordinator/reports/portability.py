@@ -164,7 +164,7 @@ def _rate(tally: Counter[str], *verdicts: str) -> Cell:
 
 
 def _published(data: ReportData, framework: str, device: str, printed: Row) -> list[Row]:
-    """What the study printed of a target, if that framework is at hand."""
+    """The row that the study printed of a target; no row if the report lacks the target's framework."""
     if data.reference is None or framework not in data.frameworks:
         return []
     return [(*published_identity(data.reference, data.reference.target(framework, device)), *printed)]

@@ -38,7 +38,7 @@ from runners.suite.source import SourceModule, children, free_names, written
 LENGTH = 12
 """Hexadecimal digits of a digest: 48 bits, so that two of a million cases agree by chance once in 500 suites."""
 _SHARED = (Inputs, seed_of, rounded, compare)
-"""What makes the inputs and judges the result of every case."""
+"""The class and the functions that make the inputs and judge the result of every case."""
 _DATA_FILE = re.compile(r"\w[\w-]*\.(?!py\b)\w+")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

@@ -75,8 +75,8 @@ class TensorFlowDevice:
             raise LookupError(f"tensorflow {tf.__version__} has no dtype {name!r}") from None
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """Whatever runs eagerly, and every ``tf.function`` called here. A graph takes only what is
-        entered after it: its cases enter ``context.device`` anew."""
+        """A scope that puts on the device all that runs eagerly in it, and every ``tf.function`` called there. A graph
+        takes only what is entered after it: its cases enter ``context.device`` anew."""
         return tf.device(self.handle)  # type: ignore[no-any-return]
 
     def to_device(self, tree: Any, dtype: str) -> Any:

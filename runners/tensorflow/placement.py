@@ -33,7 +33,7 @@ class Fetched(np.ndarray[Any, Any]):
 
 
 def fetched(values: Any, fetches: Any) -> Any:
-    """What ``run`` returned for ``fetches``, every array with the device that its tensor has in the graph.
+    """The values that ``run`` returned for ``fetches``, every array with the device that its tensor has in the graph.
 
     Soft placement must be off in that session: then an operation is where its graph says, or nothing runs.
     """

@@ -111,5 +111,5 @@ def by_name(
 
 
 def tooltips(**titles: str) -> list[alt.Tooltip]:
-    """What the pointer shows of a mark: the names and sentences in these fields."""
+    """The tooltips of a mark: the names and sentences in these fields, each under its title."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]

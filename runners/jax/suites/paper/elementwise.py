@@ -38,7 +38,7 @@ def full_range(inputs: Inputs, dtype: str) -> Any:
 
 
 def overflowing(dtype: str) -> Callable[[Any], Any]:
-    """What is past the largest number of the case's own type is infinite."""
+    """Exponentials past the largest number of the case's own type are infinite."""
     return lambda x: np.exp(x).astype(dtype).astype("float64")
 
 

@@ -1,4 +1,4 @@
-"""What makes programs (jaxprs) out of functions, and takes them apart: ``make_jaxpr``, ``typeof`` (``get_aval``
+"""Functions that make programs (jaxprs) out of functions, and take them apart: ``make_jaxpr``, ``typeof`` (``get_aval``
 before), and the inner ``partial_eval``.
 
 A program is judged by what it computes on the device, never by how it is written down.
@@ -132,7 +132,7 @@ def described(context: Context, x: Any) -> Callable[[], Any]:
 
 
 def seen_by(transform: Callable[[Any], Any]) -> Callable[..., Any]:
-    """What a transform's function is given, by what it is told of itself."""
+    """The shape, dtype and weak type that the tested function finds in what a transform gives its function."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> Any:
@@ -258,7 +258,7 @@ dynamic.behaviour(
 
 
 def in_two_parts(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """What depends on ``x`` alone is computed first; what needs ``y``, from that and ``y``, later."""
+    """Values that depend on ``x`` alone are computed first; those that need ``y``, from these and ``y``, later."""
 
     def function(x: Any, y: Any) -> Any:
         return jnp.cos(x), jnp.sin(x) - y
@@ -287,7 +287,7 @@ def with_known_values(context: Context, x: Any, y: Any) -> Callable[[], Any]:
 
 
 def without_dead_code(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """What no wanted result needs is gone, arguments among it."""
+    """Operations and arguments that no wanted result needs are gone from the program."""
 
     def call() -> Any:
         program = jax.make_jaxpr(lambda x, y: (jnp.sin(x) * 2, x @ y))(x, y)

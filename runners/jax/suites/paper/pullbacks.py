@@ -243,7 +243,7 @@ vjp.value(
 
 
 def with_report(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
-    """What a function reports beside its result is not derived."""
+    """The report that a function returns beside its result is passed on; it has no derivative."""
 
     def call() -> list[Any]:
         result, backward, report = context.function(lambda x: (x**2, {"largest": jnp.max(x)}), x, has_aux=True)

@@ -27,7 +27,7 @@ def masked(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def spread(upstream: Any, x: Any, axis: Any) -> Any:
-    """What came in for a reduced value, at each element that went into it."""
+    """The upstream gradient of each reduced value, at every element that went into it."""
     return np.broadcast_to(upstream if axis is None else np.expand_dims(upstream, axis), x.shape)
 
 

@@ -1,4 +1,4 @@
-"""What changes how functions are traced and compiled: ``disable_jit``, ``named_call``, ``core.eval_context``."""
+"""Functions that change how others are traced and compiled: ``disable_jit``, ``named_call``, ``core.eval_context``."""
 
 from __future__ import annotations
 

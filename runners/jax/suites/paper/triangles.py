@@ -14,7 +14,7 @@ from runners.suite.checks import Expected
 
 
 def lower(x: Any, k: int = 0) -> Any:
-    """What lies above the diagonal is zero, NaN or not."""
+    """Elements above the diagonal become zero, also where they were NaN."""
     rows, columns = np.indices(x.shape[-2:])
     return np.where(columns - rows <= k, x, np.zeros((), x.dtype))
 

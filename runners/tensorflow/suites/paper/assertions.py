@@ -99,7 +99,7 @@ less.behaviour("shows-all-of-it", lambda inputs: [np.arange(9.0), np.full(9, 8.0
 
 
 def guarding(context: Context, low: Any, high: Any) -> Callable[[], Any]:
-    """What depends on the assertion is computed after it."""
+    """A result that depends on the assertion is computed after it."""
 
     def body() -> Any:
         with tf.control_dependencies([context.function(low, high)]):

@@ -50,7 +50,7 @@ class Geometry:
 
     @property
     def padded(self) -> list[tuple[int, int]]:
-        """What SAME adds, the odd one at the end."""
+        """The padding that SAME adds at either end of each axis; an odd one goes to the end."""
         if self.padding == "VALID":
             return [(0, 0)] * len(self.size)
         axes = aligned(self.size, self.out, self.strides, self.spans)

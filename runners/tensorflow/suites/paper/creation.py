@@ -28,7 +28,7 @@ INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 
 
 def converted(x: Any, dtype: str) -> Expected:
-    """What a cast to ``dtype`` must give: floats rounded to it, to a whole number towards zero."""
+    """The result that a cast to ``dtype`` must give: floats are rounded to it, to a whole number towards zero."""
     if "float" in dtype:
         return Expected(rounded(np.real(x).astype("float64"), dtype), dtype)
     if dtype.startswith("complex"):

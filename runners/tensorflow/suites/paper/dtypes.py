@@ -18,7 +18,7 @@ NUMERIC = (
 
 
 def attributes_of(context: Context, *, given: Mapping[str, Any]) -> Callable[[], Any]:
-    """What it says of the type that it finds for each."""
+    """The attributes of the type that the tested function finds for each of the values given."""
     return lambda: {key: facts(context.function(value)) for key, value in given.items()}
 
 
@@ -53,7 +53,7 @@ def expect(wanted: Any) -> Check:
 
 
 def known(names: Mapping[str, str]) -> Check:
-    """What is given under a key is the type of that name, as NumPy knows it."""
+    """The type found for each key must have the name given here, and the attributes that NumPy knows of it."""
     return expect({key: numpy_facts(name) for key, name in names.items()})
 
 

@@ -1,4 +1,4 @@
-"""What a session is fed and asked: ``tf.compat.v1.placeholder`` and ``tf.Tensor.eval``."""
+"""Feeds and fetches of a session: ``tf.compat.v1.placeholder`` and ``tf.Tensor.eval``."""
 
 from __future__ import annotations
 

@@ -34,12 +34,12 @@ def session_of(graph: Any) -> Any:
 
 
 def host(tensor: Any) -> Any:
-    """What a session is fed: NumPy arrays."""
+    """The NumPy array that a session is fed for a tensor; any other value stays as it is."""
     return tensor.numpy() if isinstance(tensor, tf.Tensor) else tensor
 
 
 def compiled(context: Context, build: Callable[[], Any]) -> Any:
-    """What ``build`` makes, as one compiled operation where the device demands it; no Python is converted for it."""
+    """The result of ``build``, as one compiled operation where the device demands it; no Python is converted for it."""
     return context.compiled(tf.autograph.experimental.do_not_convert(build))()
 
 

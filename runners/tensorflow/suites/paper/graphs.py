@@ -22,7 +22,7 @@ as_default = Function("tf.Graph.as_default")
 
 
 def built_within(context: Context, x: Any, w: Any) -> Callable[[], Any]:
-    """What is built within belongs to that graph, and is computed by it."""
+    """Operations that are built within a graph's scope belong to that graph, and are computed by it."""
 
     def call() -> Any:
         graph = tf.Graph()

@@ -32,7 +32,7 @@ Array = np.ndarray[Any, Any]
 
 
 def drive(session: Any, hook: Any, fetches: Any, feeds: Any, steps: int) -> list[bool]:
-    """What a monitored session does with a hook; whether the hook asked it to stop, after each step."""
+    """Call a hook as a monitored session does; return whether the hook asked to stop, after each step."""
     run_context = v1.train.SessionRunContext(v1.train.SessionRunArgs(fetches), session)
     stopping = []
     for _ in range(steps):
@@ -236,7 +236,7 @@ saver_hook.behaviour(
 
 
 def logging_tensors(context: Context, x: Any, *, steps: int, **options: Any) -> Callable[[], Any]:
-    """What the hook hands to its formatter, as plain numbers."""
+    """The values that the hook hands to its formatter, as plain numbers."""
 
     def call() -> Any:
         seen: list[dict[str, Any]] = []
@@ -308,7 +308,7 @@ class Collected(logging.Handler):
 
 @contextmanager
 def log() -> Iterator[list[str]]:
-    """What TensorFlow logs meanwhile, and logs nowhere else."""
+    """The lines that TensorFlow logs meanwhile, and logs nowhere else."""
     logger, handler = tf.get_logger(), Collected()
     level, propagate, others = logger.level, logger.propagate, list(logger.handlers)
     logger.handlers[:] = [handler]

@@ -1,4 +1,4 @@
-"""What Python on the host does for TensorFlow: ``tf.numpy_function``, and batch sizes of replicas.
+"""Work that Python on the host does for TensorFlow: ``tf.numpy_function``, and batch sizes of replicas.
 
 ``tf.numpy_function`` leaves the device and comes back; its placement says so. A batch size touches no device.
 """

@@ -53,7 +53,7 @@ def classes(*shape: int, dtype: str = "int64", kinds: int = 3) -> Callable[[Inpu
 
 
 SHARE = TOLERANCES["float32"]
-"""Whatever the dtype of the labels, the accuracy is a float32."""
+"""The tolerance of an accuracy, which is a float32 for labels of any dtype."""
 
 accuracy = Function("tf.compat.v1.metrics.accuracy", right_share, prepare=updated_twice)
 accuracy.value("int64-4096", classes(4096), dtype="int64", tolerance=SHARE)

@@ -1,4 +1,4 @@
-"""What TensorFlow tells: ``tf.print``, ``tf.summary.flush``, and ``tf.debugging.assert_less`` where all is not well."""
+"""Output of TensorFlow: ``tf.print`` and ``tf.summary.flush``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def printed(context: Context, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
-    """What stands in a file that it printed to; ``traced``: from within a ``tf.function``."""
+    """The content of a file that the tested function printed to; ``traced``: from within a ``tf.function``."""
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name, "printed")
 
@@ -91,7 +91,7 @@ show.behaviour("string", lambda inputs: [np.array(b"land ho")], expect(lambda te
 
 @contextmanager
 def caught(descriptor: int) -> Iterator[Any]:
-    """What is written to a stream of the process, by whatever language, goes to a file for the while."""
+    """Output to a stream of the process, from code in any language, goes to a file for the while."""
     with tempfile.TemporaryFile() as file:
         kept = os.dup(descriptor)
         os.dup2(file.fileno(), descriptor)

@@ -1,4 +1,4 @@
-"""What is written to disk and read back: ``simple_save``, ``list_variables``, the state of a reader.
+"""Data that are written to disk and read back: ``simple_save``, ``list_variables``, the state of a reader.
 
 Every case writes into a folder of its own, which goes with it.
 """
@@ -30,7 +30,7 @@ simple_save = Function("tf.compat.v1.saved_model.simple_save")
 
 
 def loaded(folder: str, feeds: dict[str, Any]) -> dict[str, Any]:
-    """What a saved model computes, by the names of its signature. It is loaded as its users do, for any device."""
+    """The results of a saved model, by the names of its signature. It is loaded as its users do, for any device."""
     with tf.Graph().as_default() as graph, session_of(graph) as session:
         model = v1.saved_model.load(session, ["serve"], folder)
         signature = model.signature_def["serving_default"]

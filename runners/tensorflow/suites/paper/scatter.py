@@ -26,7 +26,7 @@ def updated(values: Array, indices: Array, updates: Array) -> Array:
 
 
 def update_backward(values: Array, indices: Array, updates: Array, upstream: Array) -> Any:
-    """What was overwritten gets nothing; each update gets what its place gets."""
+    """The result and its gradients: overwritten elements get zero, and each update gets what its place gets."""
     kept = upstream.copy()
     kept[places(indices)] = 0
     return [updated(values, indices, updates), kept, upstream[places(indices)]]
@@ -153,7 +153,7 @@ update.behaviour(
 
 
 def common(one: Array, other: Array) -> Any:
-    """What both rows have, in order, as a sparse tensor has it: indices, values, shape."""
+    """The values that both arrays have in a row, in order, as a sparse tensor has them: indices, values, shape."""
     indices, values, longest = [], [], 0
     for place in np.ndindex(one.shape[:-1]):
         both = np.intersect1d(one[place], other[place])

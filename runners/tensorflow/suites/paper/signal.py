@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 
 def cosines(size: int, kind: int, norm: str | None) -> Any:
-    """What a row of ``size`` coefficients is multiplied with, from the left, by the inverse of that type."""
+    """The matrix by which the inverse transform of that type multiplies ``size`` coefficients, from the left."""
     n, k = np.mgrid[:size, :size]
     if kind == 1:
         # The first and the last count once, what lies between twice.

@@ -1,4 +1,4 @@
-"""What accompanies training: moving averages, the global step, and the check of a gradient by differences."""
+"""Tools that accompany training: moving averages, the global step, and the check of a gradient by differences."""
 
 from __future__ import annotations
 

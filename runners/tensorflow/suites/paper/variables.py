@@ -90,7 +90,7 @@ def pair(*shape: int) -> Callable[[Inputs], Any]:
 
 
 def read_twice(held: Any, y: Any) -> Any:
-    """What is read before an assignment keeps its value."""
+    """A value that was read before an assignment stays as it was."""
     before = held.read_value()
     held.assign(y)
     return [before, held.read_value()]

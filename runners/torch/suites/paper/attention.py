@@ -78,7 +78,7 @@ def feed_forward(values: Array, weights: Weights, prefix: str, activation: str) 
 
 
 def as_scores(mask: Array | None, padding: Array | None) -> Array:
-    """What is added to the scores: minus infinity where a mask says True, or the mask's own numbers."""
+    """The numbers that are added to the scores: minus infinity where a mask says True, or the mask's own numbers."""
     added = np.zeros((1, 1, 1, 1))
     if mask is not None:
         added = added + (np.where(mask, -np.inf, 0.0) if mask.dtype == bool else mask)

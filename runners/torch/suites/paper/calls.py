@@ -40,7 +40,7 @@ def into(dtype: torch.dtype | None = None) -> Prepare:
 
 
 def both(reference: Callable[..., Any]) -> Callable[..., Any]:
-    """What ``into`` must find: the value returned, and the same in ``out``."""
+    """The pair that ``into`` must find: the value returned, and the same in ``out``."""
     return lambda *arguments, **options: [reference(*arguments, **options)] * 2
 
 

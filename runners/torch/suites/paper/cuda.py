@@ -1,4 +1,4 @@
-"""What torch has for CUDA alone: ``torch.cuda`` and ``torch.cuda.synchronize``.
+"""The parts of torch that are for CUDA alone: ``torch.cuda`` and ``torch.cuda.synchronize``.
 
 The calls run as written on every device; on one that is not CUDA, that they fail is the finding.
 """
@@ -15,7 +15,7 @@ PRODUCT = Tolerance(1e-4, 1e-3)
 
 
 def waited(context: Context, x: Any, *device: Any) -> Callable[[], Any]:
-    """What was launched before the wait is there after it."""
+    """A product that was launched before the wait is there after it."""
 
     def call() -> Any:
         product = x @ x

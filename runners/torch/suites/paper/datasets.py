@@ -296,7 +296,7 @@ concatenation.value(
 
 
 def refused(context: Context, *columns: Any) -> Callable[[], Any]:
-    """What is wrong with no sets at all, and with a place before the first."""
+    """The names of the errors for no sets at all, and for a place before the first."""
 
     def call() -> list[str]:
         errors = []

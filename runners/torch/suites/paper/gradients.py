@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 STEP = 1e-5
 """Truncation and rounding are both near 1e-10 for values around one."""
 DIFFERENCES = Tolerance(1e-6, 1e-6)
-"""What central differences are good for in float64."""
+"""The accuracy of central differences in float64."""
 
 
 def pull_back(function: Callable[[Array], Any], at: Array, cotangent: Any) -> Array:

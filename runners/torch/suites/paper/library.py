@@ -51,7 +51,7 @@ DERIVED: Mapping[str, str] = {
     "unbind": "float32",
     "unsqueeze": "float32",
 }
-"""What is taken: the operator (and variant) as the library names it, and the dtype asked for."""
+"""The operators whose samples are taken: each (and its variant) as the library names it, and the dtype asked for."""
 
 
 @dataclass(frozen=True)

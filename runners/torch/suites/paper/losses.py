@@ -54,7 +54,7 @@ def reduced(losses: Array, reduction: str) -> Array:
 
 
 def share(losses: Array, reduction: str) -> float:
-    """What one element's loss counts in the result: the factor of its gradient."""
+    """The weight of one element's loss in the result, which is the factor of its gradient."""
     return {"mean": 1 / losses.size, "batchmean": 1 / losses.shape[0] if losses.ndim else 1.0}.get(reduction, 1.0)
 
 

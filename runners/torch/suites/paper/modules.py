@@ -175,7 +175,7 @@ def check_names(observed: Any, *_: Array) -> None:
 
 
 def state_written(context: Context, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
-    """What is written into the state is the module's: it shares its arrays."""
+    """The state shares the module's arrays, so that values written into it are the module's."""
     module = Normaliser(context, weight, mean, count)
 
     def call() -> Any:

@@ -201,7 +201,7 @@ group_norm.value(
 
 
 def reset(context: Context, batches: Any, *, kind: str, **options: Any) -> Callable[[], Any]:
-    """What a layer remembers after it has seen batches and then was reset."""
+    """The running statistics and the count of batches of a layer that has seen batches and then was reset."""
     layer = getattr(torch.nn, kind)(batches.shape[2], device=context.device, dtype=context.dtype, **options)
 
     def call() -> Any:
