@@ -11,8 +11,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from coordinator.database.connection import plain_text
 from coordinator.database.outage import DATABASE_AWAY, is_outage, is_refused, reason_of
+from coordinator.database.values import plain_text
 from coordinator.errors import PortolanError
 from coordinator.logs import get_logger
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems

@@ -7,8 +7,8 @@ from typing import Annotated
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from coordinator.database.connection import plain_text
 from coordinator.database.outage import reason_of
+from coordinator.database.values import plain_text
 from coordinator.errors import (
     EventsTrimmedError,
     RunnerChangedError,

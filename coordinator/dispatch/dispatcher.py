@@ -14,7 +14,7 @@ from typing import Literal
 from sqlalchemy import text
 
 from coordinator import metrics
-from coordinator.database.connection import listening
+from coordinator.database.notifications import listening
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.database.pools import Pools
 from coordinator.dispatch.outcome_writer import RETRY, OutcomeWriter

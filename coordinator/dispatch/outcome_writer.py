@@ -17,8 +17,8 @@ from structlog.contextvars import bound_contextvars
 
 from coordinator import metrics
 from coordinator.backoff import Backoff
-from coordinator.database.connection import to_json
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
+from coordinator.database.values import to_json
 from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish, FinishedJob, LateFinish
 from coordinator.dispatch.leases import Key, log_fields

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from coordinator.causes.rules import classify
-from coordinator.database.connection import plain_text, to_json
+from coordinator.database.values import plain_text, to_json
 from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.leases import Key
 from protocol.enums import Cause, Ending, Verdict

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coordinator.database.connection import plain_text
+from coordinator.database.values import plain_text
 from coordinator.dispatch.leases import Key
 from coordinator.errors import GapError
 from protocol.events import EVENT, Finished, Heartbeat, Started

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from coordinator.database.connection import plain_text
+from coordinator.database.values import plain_text
 from coordinator.errors import (
     EventsAheadError,
     RunnerIncompatibleError,

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 
 import pytest
-
-from coordinator import errors
-from coordinator.errors import PortolanError
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
@@ -23,15 +19,3 @@ def test_the_page_lists_every_folder_and_no_other(side: str) -> None:
     listed = [folder for cell in first_cells for folder in re.findall(r"`(\w+)/`", cell)]
     folders = [folder.parent.name for folder in (ROOT / side).glob("*/__init__.py")]
     assert sorted(listed) == sorted(folders)
-
-
-def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
-    drawn: dict[str, str] = {}
-    path: list[str] = []
-    for line in (errors.__doc__ or "").splitlines():
-        if match := re.match(r"    ([│├└─ ]*)(\w+Error)\b", line):
-            depth = len(match[1]) // 4
-            path = [*path[:depth], match[2]]
-            drawn[match[2]] = path[-2] if depth else "Exception"
-    classes = inspect.getmembers(errors, lambda member: inspect.isclass(member) and issubclass(member, PortolanError))
-    assert drawn == {name: error.__bases__[0].__name__ for name, error in classes}

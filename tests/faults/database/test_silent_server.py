@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.database import connection, wire
-from coordinator.database.connection import Notice, engine, listening
+from coordinator.database import connection, notifications, wire
+from coordinator.database.connection import engine
+from coordinator.database.notifications import Notice, listening
 from coordinator.database.outage import DATABASE_AWAY, is_outage
 from coordinator.errors import DatabaseAwayError
 from tests.silent_proxy import SilentProxy
@@ -26,7 +27,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "ANSWER_MARGIN_S", 0.5)
     monkeypatch.setattr(wire, "CANCEL_TIMEOUT_S", 0.5)
     monkeypatch.setattr(connection, "PING_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(connection, "LISTEN_PING_S", 0.2)
+    monkeypatch.setattr(notifications, "PING_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(notifications, "PING_EVERY_S", 0.2)
 
 
 @pytest.fixture

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from coordinator.database.connection import Notice, engine, jsonable, listening, plain_text, to_json
+from coordinator.database.connection import engine
+from coordinator.database.notifications import Notice, listening
+from coordinator.database.values import jsonable, plain_text, to_json
 
 any_text = st.text(st.characters(exclude_categories=()))
 any_json = st.recursive(

@@ -1,0 +1,132 @@
+"""Notifications: what ``NOTIFY`` sends, heard on a connection of its own that is made anew when it breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+
+import asyncpg
+
+from coordinator.backoff import Backoff
+from coordinator.database import wire
+from coordinator.database.connection import APPLICATION_NAME, PING_TIMEOUT_S
+from coordinator.database.outage import DATABASE_AWAY
+
+PING_EVERY_S = 20.0
+RECONNECT = Backoff(first_s=0.1, longest_s=5.0)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something was said on a channel; an empty payload after a reconnect means *look again*."""
+
+    channel: str
+    payload: str
+
+
+@dataclass
+class Notices:
+    """Notices that arrived and were not yet taken; the same notice twice counts once."""
+
+    _waiting: dict[Notice, None] = field(default_factory=dict)
+    _some: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: BaseException | None = None
+
+    def put(self, notices: Iterable[Notice]) -> None:
+        self._waiting.update(dict.fromkeys(notices))
+        self._some.set()
+
+    def end(self, error: BaseException) -> None:
+        """No notice comes any more."""
+        self._ended = error
+        self._some.set()
+
+    async def take(self, timeout_s: float | None = None) -> list[Notice]:
+        """All notices so far, waiting for the first; none if ``timeout_s`` passes without one.
+
+        Raises what ended the listening, if it is over: a wait for notices that cannot come has no end.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._some.wait()
+        if self._ended is not None:
+            raise RuntimeError("notifications are no longer listened for") from self._ended
+        taken = list(self._waiting)
+        self._waiting.clear()
+        self._some.clear()
+        return taken
+
+    async def __aiter__(self) -> AsyncIterator[Notice]:
+        while True:
+            for notice in await self.take():
+                yield notice
+
+
+@contextlib.asynccontextmanager
+async def listening(dsn: str, *channels: str) -> AsyncIterator[Notices]:
+    """Notices sent by ``NOTIFY`` on ``channels``; every one that is committed inside the block.
+
+    Has a connection of its own. If that breaks it is made anew, and then every channel gets a
+    notice without payload, because something may have been said in between.
+    """
+    notices = Notices()
+    connection = await _listen(dsn, channels, notices)
+    keeper = asyncio.create_task(_keep_listening(dsn, channels, notices, connection), name="listening")
+    try:
+        yield notices
+    finally:
+        keeper.cancel()
+        await asyncio.wait([keeper])
+
+
+async def _listen(dsn: str, channels: tuple[str, ...], notices: Notices) -> asyncpg.Connection:
+    def heard(_connection: object, _pid: int, channel: str, payload: str) -> None:
+        notices.put([Notice(channel, payload)])
+
+    settings = {"application_name": f"{APPLICATION_NAME} listening"}
+    connection = await wire.connect(dsn, settings=settings, statement_timeout_s=wire.CONNECT_TIMEOUT_S)
+    try:
+        for channel in channels:
+            await connection.add_listener(channel, heard)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _keep_listening(
+    dsn: str, channels: tuple[str, ...], notices: Notices, connection: asyncpg.Connection
+) -> None:
+    failures = 0
+    try:
+        while True:
+            try:
+                await _until_broken(connection)
+                connection = await _listen(dsn, channels, notices)
+            except DATABASE_AWAY:
+                failures += 1
+                await asyncio.sleep(RECONNECT.pause_s(failures))
+            else:
+                failures = 0
+                notices.put(Notice(channel, "") for channel in channels)
+    except Exception as error:
+        notices.end(error)
+
+
+async def _until_broken(connection: asyncpg.Connection) -> None:
+    """Returns when the connection is gone; asks now and then, because a dead peer says nothing."""
+    broken = asyncio.Event()
+    connection.add_termination_listener(lambda _connection: broken.set())
+    try:
+        while not connection.is_closed() and not broken.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PING_EVERY_S):
+                    await broken.wait()
+            if not broken.is_set():
+                await connection.execute("select 1", timeout=PING_TIMEOUT_S)
+    except DATABASE_AWAY:
+        pass
+    finally:
+        connection.terminate()

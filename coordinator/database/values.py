@@ -1,0 +1,58 @@
+"""Values that PostgreSQL accepts: texts and JSON from anywhere, with what it refuses replaced."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+DEEPEST = 100
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_UNTEXTUAL = dict.fromkeys((0, *range(0xD800, 0xE000)), REPLACEMENT)
+
+
+def plain_text(value: str) -> str:
+    """``value`` as a text column can hold it: NUL and lone surrogates become U+FFFD."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.translate(_UNTEXTUAL)
+    return value.replace("\0", REPLACEMENT) if "\0" in value else value
+
+
+def jsonable(value: Any, *, depth: int = DEEPEST) -> Any:
+    """``value`` as JSONB can hold it.
+
+    NaN and infinities become the strings ``NaN``, ``Infinity``, ``-Infinity``; NUL and lone
+    surrogates U+FFFD, in keys too; an unknown type its text, what is nested too deeply ``…``.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return plain_text(value)
+    if isinstance(value, int):
+        return value if value.bit_length() < 4096 else hex(value)  # Python refuses to print longer ones
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, (Mapping, list, tuple, set, frozenset)) and not depth:
+        return "…"
+    if isinstance(value, Mapping):
+        return {plain_text(str(key)): jsonable(item, depth=depth - 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(item, depth=depth - 1) for item in value]
+    return plain_text(str(value))
+
+
+def to_json(value: Any) -> str:
+    """JSON text that JSONB accepts. Ordinary values take only the standard encoder's fast path."""
+    try:
+        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    except (ValueError, TypeError, RecursionError):
+        text = ""
+    # As ASCII, NUL reads \u0000 and every surrogate \ud…; pairs pass the second look unchanged.
+    if not text or "\\u0000" in text or "\\ud" in text:
+        text = json.dumps(jsonable(value), allow_nan=False, separators=(",", ":"))
+    return text
