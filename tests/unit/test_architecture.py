@@ -1,4 +1,4 @@
-"""The page on the architecture lists every folder, and the tree of errors every class of its module."""
+"""The page on the architecture lists every folder."""
 
 from __future__ import annotations
 
