@@ -79,7 +79,8 @@ def _upgrade(connection: Connection) -> None:
     if revision is not None and revision not in known:
         raise DatabaseError(
             f"the database has revision {revision}, which this Portolan does not know: a newer one made it, or one "
-            "from before the first release; upgrade Portolan, or use another database (--data-dir, PORTOLAN_DATABASE_URL)"
+            "from before the first release; upgrade Portolan, or use another database "
+            "(--data-dir, PORTOLAN_DATABASE_URL)"
         )
     # A table that somebody reads must not stop everybody behind us: give up soon, and say so.
     connection.execute(text("set local lock_timeout = '4s'"))
