@@ -84,7 +84,8 @@ def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: Coordin
 
 def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: CoordinatorProcess) -> None:
     script = Script(line=lambda event: encode(event | {"colour": "red"}))
-    with scripted_runner(script, cases=20) as scripted:
+    # Each quarantine costs eight jobs: on a slow host several pass before the pages are read, and some must be left.
+    with scripted_runner(script, cases=100) as scripted:
         assert coordinator.register(scripted.url, scripted.secret).status_code == 201
         campaign = coordinator.submit("*", suite=SUITE, runs=1)
         until(lambda: runner(coordinator)["state"] == "quarantined", "it is quarantined")
@@ -106,7 +107,7 @@ def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: 
         verdicts = Counter(outcome["verdict"] for outcome in coordinator.outcomes(campaign))
         assert verdicts["incomplete"] >= 1
         assert verdicts["passed"] >= 1
-        assert sum(verdicts.values()) == 20
+        assert sum(verdicts.values()) == 100
 
 
 def runner(coordinator: CoordinatorProcess) -> dict[str, Any]:
