@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, text
+from sqlalchemy import Connection, delete, insert, select
 
 from coordinator.database.tables import view_definitions
 
@@ -479,7 +479,6 @@ def define(connection: Connection) -> None:
     if connection.scalar(select(view_definitions.c.sha256)) == sha256:
         return
     for statement in statements:
-        # A colon is SQL here ("::bigint"), and no parameter.
-        connection.execute(text(statement.replace(":", r"\:")))
+        connection.exec_driver_sql(statement)
     connection.execute(delete(view_definitions))
     connection.execute(insert(view_definitions).values(sha256=sha256))
