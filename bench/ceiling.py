@@ -64,7 +64,7 @@ async def run(dsn: str, cases: int, runs: int) -> int:
             (offer,) = await campaigns.offers(connection, suite.name, [target])
             chosen = tuple(case.id for case in offer.cases)
             plan = Plan((TargetPlan(target, suite_id, chosen, frozenset()),), runs)
-            campaign = await campaigns.create(connection, CampaignRequest(suite=suite.name), plan)
+            campaign = await campaigns.create(connection, CampaignRequest(suite=suite.name), plan, None)
         claimed: asyncio.Queue[list[HeldJob]] = asyncio.Queue(2 * BATCH // MAX_CLAIM)
         outcome = ordinary_outcome("0123456789")
         model = record(Key(0, 0), outcome, framework=owned.framework, device=owned.device)

@@ -16,6 +16,7 @@ import httpx
 
 from bench.instant_runner import SECRET, SUITE
 from bench.place import CannotRunError, free_port, process, wait_until
+from coordinator.cli.directory import kept_admin_token
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.errors import DatabaseError
 from coordinator.migration import upgrade
@@ -61,13 +62,13 @@ class House:
         campaign: int = self._read("POST", "/campaigns", request)["id"]
         return campaign
 
-    def wait(self, campaign: int) -> dict[str, Any]:
+    def wait(self, campaign: int, limit_s: float = CAMPAIGN_LIMIT_S) -> dict[str, Any]:
         """Until the campaign is done. Polled: thousands of jobs pass between two looks."""
-        give_up = time.monotonic() + CAMPAIGN_LIMIT_S
+        give_up = time.monotonic() + limit_s
         while (told := self._read("GET", f"/campaigns/{campaign}"))["state"] == "running":
             if time.monotonic() > give_up:
                 counters = told["counters"]
-                raise CannotRunError(f"campaign {campaign} is not done after {CAMPAIGN_LIMIT_S:.0f} s: {counters}")
+                raise CannotRunError(f"campaign {campaign} is not done after {limit_s:.0f} s: {counters}")
             time.sleep(POLL_S)
         return told
 
@@ -93,10 +94,17 @@ def coordinator(dsn: str, place: Path) -> Iterator[House]:
         sys.executable, "-m", "uvicorn", "--factory", "coordinator.app:create_app",
         "--port", str(port), "--log-level", "warning", "--no-access-log",
     ]  # fmt: skip
-    with process(command, log, {"PORTOLAN_DATABASE_URL": dsn}) as child:
+    token = kept_admin_token(place / "admin-token")
+    variables = {"PORTOLAN_DATABASE_URL": dsn, "PORTOLAN_ADMIN_TOKEN_FILE": str(place / "admin-token")}
+    with process(command, log, variables) as child:
         base = f"http://127.0.0.1:{port}"
         wait_until(lambda: _alive(base), child, log)
-        with httpx.Client(base_url=f"{base}/api/v1", timeout=60.0, trust_env=False) as http:
+        with httpx.Client(
+            base_url=f"{base}/api/v1",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=60.0,
+            trust_env=False,
+        ) as http:
             yield House(http, child.pid)
 
 

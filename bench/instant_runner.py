@@ -64,7 +64,7 @@ def ordinary_outcome(log_tail: str) -> Outcome:
         verdict=Verdict.passed,
         ending=Ending.returned,
         placement=Placement.on_device,
-        proof=PlacementProof(devices=["cpu"]),
+        proof=PlacementProof(devices=["cpu"], executed=1),
         timing=Timing(init_ms=0.1, cold_ms=0.2, lock_wait_ms=0.0, position=3),
         duration_s=0.0,
         log_tail=log_tail,

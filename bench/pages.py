@@ -72,7 +72,9 @@ def _first_bytes(house: House, wide: int, again: int, job: int) -> Iterator[Figu
         "runners": "/runners",
         "new_runner": "/runners/new",
     }
-    with httpx.Client(base_url=_site(house), headers={"Accept": "text/html"}, timeout=600.0, trust_env=False) as http:
+    with httpx.Client(
+        base_url=_site(house), headers=_access(house) | {"Accept": "text/html"}, timeout=600.0, trust_env=False
+    ) as http:
         for name, path in pages.items():
             firsts, wholes = zip(*(_read(http, path) for _ in range(READS)), strict=True)
             say("pages", f"{name}: first byte {middle(firsts):.0f} ms, whole {middle(wholes):.0f} ms")
@@ -181,7 +183,7 @@ def _peak_mb(pid: int) -> float:
 def _wait_added_up(house: House, campaigns: tuple[int, ...]) -> None:
     """The matrices are added up beside the requests, once a campaign."""
     began = time.monotonic()
-    with httpx.Client(base_url=_site(house), timeout=60.0, trust_env=False) as http:
+    with httpx.Client(base_url=_site(house), headers=_access(house), timeout=60.0, trust_env=False) as http:
         for each in campaigns:
             path = f"/api/v1/campaigns/{each}/matrix?limit=1"
             while not http.get(path).raise_for_status().json()["freshness"]["current"]:
@@ -208,3 +210,7 @@ def _job(dsn: str, campaign: int) -> int:
 def _site(house: House) -> str:
     address = urlsplit(str(house.http.base_url))
     return f"{address.scheme}://{address.netloc}"
+
+
+def _access(house: House) -> dict[str, str]:
+    return {"Authorization": house.http.headers["Authorization"]}

@@ -1,6 +1,7 @@
 """``repeatability``: does a campaign, made again, say the same; and is a real slowdown seen?
 
-Three campaigns over REST on one target, one after the other: A; A again (whatever is reported as
+On a host that nothing else keeps busy, and then beside one, two and four loops that never rest,
+three campaigns over REST on one target, one after the other: A; A again (whatever is reported as
 changed is a false alarm); and A with every call of some functions, drawn now, made to last half as
 long again. Beside what Portolan decides stands what the study's mean of three first calls says of
 the same runs.
@@ -16,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.busy import busy
 from bench.figure import Figure
 from bench.house import House, coordinator, database, runner
 from bench.place import folder, say
@@ -27,35 +29,81 @@ from coordinator.targets.store import of_campaign
 
 SEED = "PORTOLAN_BENCH_SEED"
 TARGET = "PORTOLAN_BENCH_TARGET"
+LOADS = "PORTOLAN_BENCH_LOADS"
+"""How many loops keep the host busy, one time after another: ``0,1,2,4``."""
+FUNCTIONS = "PORTOLAN_BENCH_FUNCTIONS"
+"""Only functions that this glob matches: a small bench, whose figures meet no target."""
 RUNS = 3
 PLANTED = 20
 FEWEST_FOUND = 19
 FALSE_ALARMS = 0.01
 INSUFFICIENT = 0.05
+CAMPAIGN_LIMIT_S = 3600.0
+
+
+class Campaign(NamedTuple):
+    """The latencies that one campaign measured on the target."""
+
+    levels: list[Measurement]
+    cold: list[Measurement]
+
+
+class Trial(NamedTuple):
+    """Three campaigns at one load."""
+
+    loops: int
+    before: Campaign
+    again: Campaign
+    slower: Campaign
+    planted: list[str]
 
 
 def run() -> Iterator[Figure]:
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
     target = os.environ.get(TARGET) or "torch/cpu"
+    loads = [int(loops) for loops in (os.environ.get(LOADS) or "0,1,2,4").split(",")]
     with folder() as place, database(place) as dsn, coordinator(dsn, place) as house:
-        first, again = (_campaign(house, place, target, []) for _ in range(2))
-        before, after = _measured(dsn, first, target), _measured(dsn, again, target)
-        functions = sorted({each.function for each in before.steady})
-        planted = sorted(random.Random(seed).sample(functions, min(PLANTED, len(functions) // 2)))
-        slower = _measured(dsn, _campaign(house, place, target, planted), target)
-    same = compare_latencies(before.steady, after.steady)
-    changed = compare_latencies(before.steady, slower.steady)
-    detail = {"target": target, "seed": seed, "runs": RUNS, "cases": len({each.case for each in before.steady})}
-    yield _false_alarms(same, paper_ratios(before.cold, after.cold), detail)
-    yield _found(changed, paper_ratios(before.cold, slower.cold), planted, detail)
-    yield _insufficient(same, detail)
+        for loops in loads:
+            with busy(loops, place):
+                trial = _trial(house, place, dsn, target, loops, seed)
+            yield from judged(trial, {"target": target, "seed": seed})
+
+
+def judged(trial: Trial, detail: dict[str, object]) -> list[Figure]:
+    """False alarms between equal campaigns, planted slowdowns that were found, and functions without enough data."""
+    same = compare_latencies(trial.before.levels, trial.again.levels)
+    changed = compare_latencies(trial.before.levels, trial.slower.levels)
+    cases = len({measurement.case for measurement in trial.before.levels})
+    detail = {**detail, "loops": trial.loops, "runs": RUNS, "cases": cases}
+    return [
+        _false_alarms(same, paper_ratios(trial.before.cold, trial.again.cold), detail),
+        _found(changed, paper_ratios(trial.before.cold, trial.slower.cold), trial.planted, detail),
+        _insufficient(same, detail),
+    ]
+
+
+def planted_among(functions: Sequence[str], seed: int) -> list[str]:
+    """The functions to be slowed: at most half of them, so that the others can raise a false alarm."""
+    return sorted(random.Random(seed).sample(sorted(functions), min(PLANTED, len(functions) // 2)))
+
+
+def _trial(house: House, place: Path, dsn: str, target: str, loops: int, seed: int) -> Trial:
+    first, again = (_campaign(house, place, target, []) for _ in range(2))
+    before = _measured(dsn, first, target)
+    planted = planted_among(list({measurement.function for measurement in before.levels}), seed)
+    slower = _campaign(house, place, target, planted)
+    return Trial(loops, before, _measured(dsn, again, target), _measured(dsn, slower, target), planted)
+
+
+def _at(name: str, detail: dict[str, object]) -> str:
+    return f"{name}_beside_{detail['loops']}_loops"
 
 
 def _false_alarms(compared: Sequence[LatencyChange], paper: dict[str, float], detail: dict[str, object]) -> Figure:
-    alarms = {each.function: each.ratio for each in compared if each.changed}
+    alarms = {change.function: change.ratio for change in compared if change.changed}
     study = [name for name, ratio in paper.items() if not 1 / FACTOR < ratio < FACTOR]
     return Figure(
-        "false_alarms",
+        _at("false_alarms", detail),
         len(alarms) / len(compared),
         "share of functions",
         target=f"at most {FALSE_ALARMS:.0%} of functions reported as changed between two equal campaigns",
@@ -70,11 +118,11 @@ def _false_alarms(compared: Sequence[LatencyChange], paper: dict[str, float], de
 def _found(
     compared: Sequence[LatencyChange], paper: dict[str, float], planted: Sequence[str], detail: dict[str, object]
 ) -> Figure:
-    told = {each.function: each for each in compared}
+    told = {change.function: change for change in compared}
     found = [name for name in planted if told[name].change == "slower"]
     study = [name for name in planted if paper.get(name, 1.0) >= FACTOR]
     return Figure(
-        "planted_slowdowns_found",
+        _at("planted_slowdowns_found", detail),
         float(len(found)),
         f"of {len(planted)} functions",
         target=f"at least {FEWEST_FOUND} of {PLANTED} functions slowed by {FACTOR:g} times",
@@ -86,15 +134,17 @@ def _found(
             **detail,
             "missed": {name: [told[name].change, told[name].ratio] for name in planted if name not in found},
             "ratios": {name: told[name].ratio for name in planted},
-            "others_changed": [each.function for each in compared if each.changed and each.function not in planted],
+            "others_changed": [
+                change.function for change in compared if change.changed and change.function not in planted
+            ],
         },
     )
 
 
 def _insufficient(compared: Sequence[LatencyChange], detail: dict[str, object]) -> Figure:
-    unknown = [each.function for each in compared if each.change == "insufficient data"]
+    unknown = {change.function: change.why for change in compared if change.change == "insufficient data"}
     return Figure(
-        "insufficient_data",
+        _at("insufficient_data", detail),
         len(unknown) / len(compared),
         "share of functions",
         target=f"at most {INSUFFICIENT:.0%} of functions",
@@ -104,15 +154,8 @@ def _insufficient(compared: Sequence[LatencyChange], detail: dict[str, object]) 
     )
 
 
-class _Campaign(NamedTuple):
-    """What one campaign measured on the target."""
-
-    steady: list[Measurement]
-    cold: list[Measurement]
-
-
-def _measured(dsn: str, campaign: int, target: str) -> _Campaign:
-    async def read() -> _Campaign:
+def _measured(dsn: str, campaign: int, target: str) -> Campaign:
+    async def read() -> Campaign:
         engine = make_engine(dsn)
         try:
             async with engine.connect() as connection:
@@ -121,8 +164,8 @@ def _measured(dsn: str, campaign: int, target: str) -> _Campaign:
                     for found in await of_campaign(connection, campaign)
                     if f"{found.framework}/{found.device}" == target
                 ]
-                return _Campaign(
-                    await measurements(connection, campaign, measured, "steady_ms"),
+                return Campaign(
+                    await measurements(connection, campaign, measured, "low_ms"),
                     await measurements(connection, campaign, measured, "cold_ms"),
                 )
         finally:
@@ -136,9 +179,10 @@ def _campaign(house: House, place: Path, target: str, slowed: Sequence[str]) -> 
     variables = {VARIABLE: json.dumps(list(slowed))}
     with runner(target, place, module="bench.slowed", variables=variables) as (url, secret, _):
         registered = house.register(url, secret)
-        campaign = house.submit(runs=RUNS, suite="paper", timing="steady")
+        functions = [glob] if (glob := os.environ.get(FUNCTIONS)) else None
+        campaign = house.submit(runs=RUNS, functions=functions, suite="paper", timing="steady")
         say("repeatability", f"campaign {campaign} on {target}" + (f", {len(slowed)} functions slowed" * bool(slowed)))
-        counters = house.wait(campaign)["counters"]
+        counters = house.wait(campaign, CAMPAIGN_LIMIT_S)["counters"]
         say("repeatability", f"campaign {campaign}: {counters['done']} jobs, {counters['passed']} passed")
         house.remove(registered)
     return campaign

@@ -10,8 +10,21 @@ from importlib.metadata import version
 from fastapi import APIRouter, FastAPI
 
 from coordinator import health, problems
+from coordinator.access import guard
+from coordinator.access.api import router as access
+from coordinator.access.audit import AuditWriter
+from coordinator.access.bodies import BodyBounds
+from coordinator.access.caller import needs
+from coordinator.access.doors import DoorMiddleware, Doors
+from coordinator.access.forms.service import FormKey
+from coordinator.access.identifier import AdminToken, Identifier
+from coordinator.access.middleware import AccessMiddleware
+from coordinator.access.roles import Role
+from coordinator.access.slots import Slots
+from coordinator.access.tokens import digest
 from coordinator.bundles.api import router as bundles
 from coordinator.campaigns.api import router as campaigns
+from coordinator.campaigns.follower import Follower
 from coordinator.catalogue.api import router as catalogue
 from coordinator.causes.api import router as review
 from coordinator.context import Shared
@@ -41,14 +54,24 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         supervisor = Supervisor()
         dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor)
         renderer = Renderer(settings.figures)
+        bounds = settings.bounds
+        follower = Follower(pools.requests, bounds.streams)
         app.state.shared = Shared(
             pools.requests,
             dispatcher.announce,
             settings.database_url,
-            settings.enrolment_secret_file,
+            settings.enrolment_key_file,
             renderer,
             supervisor,
+            bounds,
+            Slots("exports", bounds.exports, bounds.exports_waiting),
+            Slots("exports", bounds.exports + bounds.exports_waiting),
+            follower,
+            FormKey(pools.requests),
         )
+        audit = app.state.audit = AuditWriter(pools.requests)
+        app.state.identifier = Identifier(pools.requests, *_trusted(settings), audit.note_use)
+        auditing = supervisor.start("audit", audit.run)
         dispatching = supervisor.start("dispatch", dispatcher.run)
         keeping = supervisor.start("matrices", lambda: matrices.refresh_forever(pools.requests))
         try:
@@ -58,6 +81,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             dispatching.cancel()
             await asyncio.wait([dispatching])
             await end(keeping)
+            await follower.close()
+            await end(auditing)
+            await audit.flush()
             await renderer.close()
             await pools.dispose()
 
@@ -71,11 +97,24 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
     )
     problems.install(app, problem_page)
-    api = APIRouter(prefix="/api/v1", responses=problem_responses(422, 503))
-    for router in (campaigns, bundles, outcomes, matrix, comparison, reports, review, runners, catalogue):
-        api.include_router(router)
+    app.add_middleware(BodyBounds, bounds=settings.bounds)
+    app.add_middleware(AccessMiddleware)
+    app.add_middleware(DoorMiddleware, doors=Doors(settings.runners_port, settings.rest_address))
+    api = APIRouter(prefix="/api/v1", responses=problem_responses(401, 403, 408, 413, 415, 421, 422, 429, 503))
+    for router in (access, campaigns, bundles, outcomes, matrix, comparison, reports, review, catalogue):
+        api.include_router(router, dependencies=[needs(Role.viewer)])
+    # One of its routes is for runners, which have no role: each names its own.
+    api.include_router(runners)
     app.include_router(api)
     app.include_router(health.router)
     site.install(app)
+    guard.install(app, settings.hosts)
 
     return app
+
+
+def _trusted(settings: Settings) -> tuple[AdminToken | None, Role | None]:
+    """The admin token of the coordinator's own, and the role of callers without any."""
+    token, role = settings.admin_token, settings.anonymous_role
+    admin = None if token is None else AdminToken(settings.admin_name, digest(token))
+    return admin, None if role is None else Role(role)

@@ -1,10 +1,14 @@
-"""Files that appear only once they are whole: readers find the old content or the new one, whatever happens."""
+"""Files that appear only once they are whole: readers find the old content or the new one, whatever happens.
+
+And files for their owner's eyes only, whatever the umask is: secrets and logs.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
@@ -36,3 +40,15 @@ def write_private(path: Path, text: str) -> None:
     """Write a file for its owner's eyes only."""
     with replacing(path, PRIVATE) as stream:
         stream.write(text.encode())
+
+
+def open_log(path: Path, limit_bytes: int) -> FileIO:
+    """Open a log at its end, for its owner's eyes only. One that is over the limit becomes ``path.1`` first."""
+    before = path.with_name(f"{path.name}.1")
+    if path.exists() and path.stat().st_size > limit_bytes:
+        path.replace(before)
+    # A release before may have made them for everybody to read.
+    for kept in (path, before):
+        if kept.exists():
+            kept.chmod(PRIVATE)
+    return FileIO(path, "ab", opener=lambda name, flags: os.open(name, flags, PRIVATE))

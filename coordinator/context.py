@@ -5,7 +5,8 @@ Those parts are seen through protocols: every folder with handlers imports this 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
@@ -14,6 +15,7 @@ from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.contextvars import bind_contextvars
 
+from coordinator.bounds import Bounds
 from coordinator.supervision import Supervisor
 
 Announcement = Literal["jobs", "cancel", "runners"]
@@ -28,15 +30,40 @@ class ChartRenderer(Protocol):
     def recall(self, known: str | None) -> dict[str, Any] | None: ...
 
 
+class Room(Protocol):
+    """Room for one more piece of work; raises ``TooManyError`` where there is none."""
+
+    def hold(self) -> AbstractAsyncContextManager[None]: ...
+
+
+class CampaignFollower(Protocol):
+    """Tells any number of watchers of a campaign's progress, from one reading of it."""
+
+    def watch(self, campaign_id: int) -> AbstractAsyncContextManager[AsyncIterator[bytes]]: ...
+
+
+class FormKey(Protocol):
+    """The key that the tokens of forms are made with."""
+
+    async def get(self) -> bytes: ...
+
+
 @dataclass(frozen=True)
 class Shared:
     engine: AsyncEngine
     announce: Callable[[Announcement], Awaitable[None]]
     """Tell every coordinator: there is work, a campaign was cancelled, or the fleet changed."""
     dsn: str
-    enrolment_secret_file: Path | None
+    enrolment_key_file: Path | None
     renderer: ChartRenderer
     supervisor: Supervisor
+    bounds: Bounds
+    exports: Room
+    """For making a file, a table or a figure of a whole campaign."""
+    downloads: Room
+    """For such a file until its client has it."""
+    follower: CampaignFollower
+    form_key: FormKey
 
 
 LOGGED = {"campaign_id": "campaign", "job_id": "job", "runner_id": "runner"}
@@ -52,3 +79,12 @@ async def _shared(request: Request) -> Shared:
 
 
 Context = Annotated[Shared, Depends(_shared)]
+
+
+async def _room_for_download(context: Context) -> AsyncIterator[None]:
+    async with context.downloads.hold():
+        yield
+
+
+ROOM_FOR_DOWNLOAD = Depends(_room_for_download)
+"""Of a route whose answer is a large file: its room is free again when the answer has been sent."""

@@ -9,7 +9,15 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── NotFoundError                 404  2
     │   ├── UnauthorizedError             401  2
     │   ├── ForbiddenError                403  2
+    │   │   └── RoleMissingError          403  2
+    │   ├── ForeignHostError              421  2
+    │   ├── ForeignSiteError              403  2
+    │   ├── ForgedFormError               403  2
+    │   ├── MediaTypeError                415  2
     │   ├── ConflictError                 409  2
+    │   ├── TooLargeError                 413  2
+    │   ├── BodyTimeoutError              408  2
+    │   ├── TooManyError                  429  2
     │   └── BundleError                   422  2
     │       ├── BundleTooLargeError       413  2
     │       └── BundleDisagreesError      409  2
@@ -18,6 +26,8 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── RunnerRefusedError            502  2
     │   ├── RunnerIncompatibleError       502  2
     │   │   └── GapError                  502  2
+    │   ├── RunnerAddressError            422  2
+    │   ├── RunnerIdentityError           409  2
     │   ├── SuiteChangedError             409  2
     │   ├── RunnerChangedError            502  2
     │   ├── EventsTrimmedError            502  2
@@ -116,11 +126,72 @@ class ForbiddenError(RequestError):
     title = "Not offered here"
 
 
+class RoleMissingError(ForbiddenError):
+    """The caller's role does not allow it."""
+
+    title = "Not allowed to you"
+
+
+class ForeignHostError(RequestError):
+    """This coordinator is not known by that name."""
+
+    status = 421
+    title = "Unknown name of the coordinator"
+
+
+class ForeignSiteError(RequestError):
+    """A page of another site asks for this: open the page here and do it from there.
+
+    A proxy in front of the coordinator has to pass on the Host that it was asked by.
+    """
+
+    status = 403
+    title = "Sent by another site"
+
+
+class ForgedFormError(RequestError):
+    """The form is of no page that your browser was given here.
+
+    Open the page again, let it keep its cookie, and send it from there.
+    """
+
+    status = 403
+    title = "Not a form of ours"
+
+
+class MediaTypeError(RequestError):
+    """The body is of another type than this address takes."""
+
+    status = 415
+    title = "The body is of another type"
+
+
 class ConflictError(RequestError):
     """The state of things forbids this."""
 
     status = 409
     title = "Conflict"
+
+
+class TooLargeError(RequestError):
+    """The request is larger than requests may be."""
+
+    status = 413
+    title = "The request is too large"
+
+
+class BodyTimeoutError(RequestError):
+    """The body of the request did not come in time."""
+
+    status = 408
+    title = "The request came too slowly"
+
+
+class TooManyError(RequestError):
+    """There are too many of these already; try again later."""
+
+    status = 429
+    title = "Too many at once"
 
 
 class BundleError(RequestError):
@@ -166,6 +237,20 @@ class RunnerIncompatibleError(RunnerError):
     """The server there is not a runner of this protocol version."""
 
     title = "Not a compatible runner"
+
+
+class RunnerAddressError(RunnerError):
+    """No runner may be at this address."""
+
+    status = 422
+    title = "The address is not allowed"
+
+
+class RunnerIdentityError(RunnerError):
+    """The runner says that it is another one: a boot that is another registration's, or another target's device."""
+
+    status = 409
+    title = "The runner's identity is another one's"
 
 
 class SuiteChangedError(RunnerError):

@@ -6,10 +6,7 @@ The scripts are in ``migrations/``; ``alembic`` on the command line runs the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
-from urllib.parse import urlsplit
 
 from alembic import command
 from alembic.config import Config
@@ -17,17 +14,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from coordinator.database.connection import engine
-from coordinator.database.outage import DATABASE_AWAY, reason_of
+from coordinator.database.connection import run_once
+from coordinator.database.roles import become_owner
 from coordinator.errors import DatabaseError
 from coordinator.reference.service import load
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 LOCK = 0x706F72746F6C616E  # "portolan"
 """Advisory lock: of several coordinators that start at once, one migrates and the rest wait."""
-TIMEOUT_S = 300.0
-
-T = TypeVar("T")
 
 
 def configuration(connection: Connection | None = None) -> Config:
@@ -46,33 +40,23 @@ def head() -> str:
 
 async def current(dsn: str) -> str | None:
     """The revision that the database has, or None if nothing of ours is in it."""
-    return await _on(dsn, _current)
+    return await run_once(dsn, _current)
 
 
-async def upgrade(dsn: str) -> None:
-    """Bring the database up to ``head()``, its views to ``views.py`` and its references to the data files.
+async def upgrade(dsn: str, *, require_roles: bool = False) -> str | None:
+    """Bring the database to ``head()``, its views, references and privileges to what the code says of them.
 
-    In one transaction, and nothing is done where all of it is there.
+    In one transaction, and nothing is done where all of it is there. Returns what is missing of the roles, in one
+    line; with ``require_roles`` that is an error.
     """
-    await _on(dsn, _upgrade)
-
-
-async def _on(dsn: str, work: Callable[[Connection], T]) -> T:
-    pool = engine(dsn, pool_size=1, application_name="portolan migration", statement_timeout_s=TIMEOUT_S)
-    try:
-        async with pool.begin() as connection:
-            return await connection.run_sync(work)
-    except DATABASE_AWAY as error:
-        raise DatabaseError(f"the database at {_place(dsn)} cannot be used: {reason_of(error)}") from error
-    finally:
-        await pool.dispose()
+    return await run_once(dsn, lambda connection: _upgrade(connection, require_roles))
 
 
 def _current(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection, require_roles: bool) -> str | None:
     connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
     revision = _current(connection)
     known = {script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()}
@@ -84,10 +68,9 @@ def _upgrade(connection: Connection) -> None:
         )
     # A table that somebody reads must not stop everybody behind us: give up soon, and say so.
     connection.execute(text("set local lock_timeout = '4s'"))
+    lacking = become_owner(connection)
+    if lacking and require_roles:
+        raise DatabaseError(lacking)
     command.upgrade(configuration(connection), "head")
     load(connection)
-
-
-def _place(dsn: str) -> str:
-    parts = urlsplit(dsn)
-    return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
+    return lacking

@@ -25,6 +25,8 @@ DATABASE_PROBLEM = Problem(
     status=503,
     detail="the database did not do its part; try again in a moment",
 )
+REALM = 'Bearer realm="portolan"'
+"""Sent with 401; a runner's has no realm, so that clients can tell the two apart."""
 RETRY_AFTER_S = 5
 """An outage that passes takes about so long: PostgreSQL recovers, a lock is let go."""
 
@@ -86,8 +88,8 @@ def problem(
     response = page(request, body) or JSONResponse(body.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
     response.headers.update(headers or {})
     if status == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
-    if status == 503:
+        response.headers["WWW-Authenticate"] = REALM
+    if status in (429, 503):
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
     return response
 

@@ -18,7 +18,9 @@ from coordinator.errors import (
 )
 
 ANSWER_S = 10.0
-"""A runner that takes longer than this for a plain answer is unreachable."""
+"""A runner that is silent for longer than this before or in a plain answer is unreachable."""
+WHOLE_ANSWER_S = 30.0
+"""So is one whose plain answer has not ended by then, however it trickles."""
 
 
 def unreachable(url: str, error: Exception, answer_s: float = ANSWER_S) -> RunnerUnreachableError:

@@ -12,19 +12,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import Literal, TextIO
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from pydantic import AliasChoices, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from coordinator.bounds import LIMITS, Bounds
 from coordinator.errors import DatabaseError, SettingError
-from protocol.enrolment import SECRET
+from coordinator.runner_addresses import RunnerNetworks
+from protocol.enrolment_tokens import KEY
+from protocol.redaction import SHORTEST, secret_values
 
 LogFormat = Literal["text", "json"]
+AnonymousRole = Literal["viewer", "admin"]
+
+NAME_OF_HOST = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 
 STATEMENT_TIMEOUT = "PORTOLAN_STATEMENT_TIMEOUT_S"
 STATEMENT_TIMEOUT_S = 60.0
 """Nothing of ours takes this long; an export reads in pages."""
+
+RUNNER_NETWORKS = "PORTOLAN_RUNNER_NETWORKS"
 
 
 class Variables(BaseSettings):
@@ -35,12 +43,23 @@ class Variables(BaseSettings):
     data: Path | None = Field(default=None, validation_alias="PORTOLAN_DATA")
     url: str | None = Field(default=None, validation_alias="PORTOLAN_URL")
     runner_secret: str = Field(default="", validation_alias="PORTOLAN_RUNNER_SECRET")
-    enrolment_secret_file: Path | None = Field(default=None, validation_alias="PORTOLAN_ENROLMENT_SECRET_FILE")
+    enrolment_key_file: Path | None = Field(default=None, validation_alias="PORTOLAN_ENROLMENT_KEY_FILE")
+    admin_token_file: Path | None = Field(default=None, validation_alias="PORTOLAN_ADMIN_TOKEN_FILE")
+    anonymous_role: str | None = Field(default=None, validation_alias="PORTOLAN_ANONYMOUS_ROLE")
+    token: str | None = Field(default=None, validation_alias="PORTOLAN_TOKEN")
+    token_file: Path | None = Field(default=None, validation_alias="PORTOLAN_TOKEN_FILE")
+    secrets: Path = Field(default=Path("secrets"), validation_alias="PORTOLAN_SECRETS")
+    compose_port: str | None = Field(default=None, validation_alias="PORTOLAN_PORT")
+    config: Path | None = Field(default=None, validation_alias="XDG_CONFIG_HOME")
     database_url: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_URL")
     database_password_file: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_PASSWORD_FILE")
     # These two are not checked yet: a command that needs neither is not to fail for one that cannot be read.
     statement_timeout_s: str | None = Field(default=None, validation_alias=STATEMENT_TIMEOUT)
+    hosts: str = Field(default="", validation_alias="PORTOLAN_HOSTS")
     log_format: str | None = Field(default=None, validation_alias="PORTOLAN_LOG_FORMAT")
+    limits: str = Field(default="", validation_alias=LIMITS)
+    rest_address: str | None = Field(default=None, validation_alias="PORTOLAN_REST_ADDRESS")
+    runner_networks: str = Field(default="loopback", validation_alias=RUNNER_NETWORKS)
     cache: Path | None = Field(default=None, validation_alias=AliasChoices("PORTOLAN_CACHE", "XDG_CACHE_HOME"))
     system_data: Path | None = Field(default=None, validation_alias="XDG_DATA_HOME")
     path: str = Field(default=os.defpath, validation_alias="PATH")
@@ -58,12 +77,36 @@ class Settings:
     """``postgresql://user:password@host:port/database``."""
     identity: str = field(default_factory=_identity)
     """The owner of runners. It is unique per process, so that a restarted coordinator is a new one."""
-    enrolment_secret_file: Path | None = None
-    """The file of the secret of runners that enrol, read again each time; without it none can."""
+    enrolment_key_file: Path | None = None
+    """The file of the key of enrolment tokens, read again each time; without it no runner can enrol."""
+    runners_port: int | None = None
+    """The port of the listener for runners, on which they enrol and REST is not served; None: there is none."""
+    rest_address: str | None = None
+    """The name or address of this machine at which alone REST and pages are served; None: wherever it listens."""
+    admin_token: str | None = field(default=None, repr=False)
+    """The token that may do all, over an empty database too; the others are in the database."""
+    admin_name: str = "admin"
+    anonymous_role: AnonymousRole | None = None
+    """The role of callers without a token. ``admin`` is no access control at all."""
     statement_timeout_s: float = field(default_factory=lambda: statement_timeout_s())
     """The time after which PostgreSQL ends a statement."""
+    hosts: frozenset[str] = field(default_factory=lambda: host_names())
+    """The names under which this coordinator is asked; an address always may be."""
     figures: Path = field(default_factory=lambda: cache() / "portolan" / "figures")
     """The folder of drawn figures; they can be drawn again."""
+    bounds: Bounds = field(default_factory=lambda: Bounds.parse(Variables().limits))
+    """How much the coordinator does for others at a time."""
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The values that no line of a log may hold."""
+        password = urlsplit(self.database_url).password or ""
+        known = {password, unquote(password), *secret_values({**os.environ})}
+        if self.enrolment_key_file is not None:
+            known.add(enrolment_key(self.enrolment_key_file))
+        if self.admin_token is not None:
+            known.add(self.admin_token)
+        return frozenset(value for value in known if len(value) >= SHORTEST)
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -71,7 +114,13 @@ class Settings:
         if not variables.database_url:
             raise DatabaseError("PORTOLAN_DATABASE_URL is not set: give it a DSN, or start with `portolan up`")
         dsn = with_password(variables.database_url, variables.database_password_file)
-        return cls(database_url=dsn, enrolment_secret_file=enrolment_file(None))
+        return cls(
+            database_url=dsn,
+            enrolment_key_file=enrolment_key_file(None),
+            rest_address=variables.rest_address,
+            admin_token=admin_token(variables.admin_token_file),
+            anonymous_role=anonymous_role(None),
+        )
 
 
 def cache() -> Path:
@@ -79,23 +128,55 @@ def cache() -> Path:
     return (Variables().cache or Path("~/.cache")).expanduser().absolute()
 
 
-def enrolment_file(given: Path | None) -> Path | None:
+def enrolment_key_file(given: Path | None) -> Path | None:
     """Return the given file, else the environment's. Raises ``SettingError`` now, rather than at each enrolment."""
-    file = given or Variables().enrolment_secret_file
+    file = given or Variables().enrolment_key_file
     if file is not None:
-        enrolment_secret(file)
+        enrolment_key(file)
     return file
 
 
-def enrolment_secret(path: Path) -> str:
+def enrolment_key(path: Path) -> str:
+    return _secret_word(path, "the enrolment key")
+
+
+def host_names(*given: str) -> frozenset[str]:
+    """Return this machine's own names, the environment's and the given ones, as they are compared."""
+    own = ["localhost", *filter(NAME_OF_HOST.fullmatch, (socket.gethostname(),))]
+    named = [*filter(None, re.split(r"[\s,]+", Variables().hosts)), *given]
+    for name in named:
+        if not NAME_OF_HOST.fullmatch(name):
+            what = "is no name of a host: write it without scheme and port"
+            raise SettingError(f"PORTOLAN_HOSTS, --allowed-host: {name[:100]!r} {what}")
+    return frozenset(name.lower().rstrip(".") for name in (*own, *named))
+
+
+def admin_token(path: Path | None) -> str | None:
+    """The admin token in the file, if there is one. Raises ``SettingError`` if it cannot be used."""
+    return None if path is None else _secret_word(path, "the admin token")
+
+
+def _secret_word(path: Path, noun: str) -> str:
+    """The secret that a file holds: so long that nobody guesses it, from a plain hash or code of it either."""
     try:
-        secret = path.read_text().strip()
+        word = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
-        raise SettingError(f"the enrolment secret cannot be read from {path}: {why}") from error
-    if re.fullmatch(SECRET, secret) is None:
-        raise SettingError(f"{path} must hold the enrolment secret: one word of printable ASCII, up to 500 letters")
-    return secret
+        raise SettingError(f"{noun} cannot be read from {path}: {why}") from error
+    if re.fullmatch(KEY, word) is None:
+        raise SettingError(f"{path} must hold {noun}: one word of printable ASCII, from 32 to 500 letters")
+    return word
+
+
+def anonymous_role(given: str | None) -> AnonymousRole | None:
+    """The role of callers without a token, as given, else the environment's, else none."""
+    role = given or Variables().anonymous_role
+    match role:
+        case None | "none":
+            return None
+        case "viewer":
+            return "viewer"
+    raise SettingError(f"the role of callers without a token is {role!r}: give none or viewer")
 
 
 def statement_timeout_s() -> float:
@@ -110,6 +191,17 @@ def statement_timeout_s() -> float:
     if not 0.1 <= seconds <= 3600:
         raise SettingError(f"{STATEMENT_TIMEOUT} is {given!r}: give seconds from 0.1 to 3600")
     return seconds
+
+
+def runner_networks() -> RunnerNetworks:
+    """The networks in which the environment allows runners."""
+    given = Variables().runner_networks
+    try:
+        return RunnerNetworks.parse(given)
+    except ValueError as error:
+        raise SettingError(
+            f"{RUNNER_NETWORKS} is {given!r} ({error}): give networks such as 10.8.0.0/16, or loopback, private or any"
+        ) from error
 
 
 def log_format(stream: TextIO) -> LogFormat:

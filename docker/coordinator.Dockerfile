@@ -40,7 +40,7 @@ ENV PATH=/opt/venv/bin:$PATH \
     TMPDIR=/tmp
 WORKDIR /tmp
 USER portolan
-EXPOSE 8642
+EXPOSE 8642 8643
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=6 \
     CMD ["python", "-ISc", "import socket; s = socket.create_connection(('127.0.0.1', 8642), 4); s.sendall(b'GET /healthz HTTP/1.0\\r\\n\\r\\n'); assert b' 200 ' in s.recv(64)"]

@@ -5,6 +5,7 @@ import asyncio
 from alembic import context
 from sqlalchemy import Connection
 
+from coordinator.database import grants
 from coordinator.database.connection import engine
 from coordinator.database.tables import metadata
 from coordinator.database.views import define
@@ -18,6 +19,7 @@ def migrate(connection: Connection) -> None:
         found = context.get_context().get_current_revision()
         if found is not None and found == context.get_head_revision():
             define(connection)
+            grants.apply(connection)
 
 
 async def migrate_by_settings() -> None:

@@ -10,6 +10,8 @@ from protocol.model import Message
 
 LONGEST = 120
 """Characters of an id or a function in a message."""
+# Lists of the catalogue fail at their first fault: with one fault for each of millions of empty cases, the list of what
+# is wrong would take more memory than there is.
 
 
 class CatalogueCase(Message):
@@ -30,11 +32,11 @@ class CatalogueSuite(Message):
 
     name: Name
     revision: Name
-    cases: list[CatalogueCase] = Field(max_length=MAX_CASES)
+    cases: list[CatalogueCase] = Field(max_length=MAX_CASES, fail_fast=True)
 
 
 class Catalogue(Message):
-    suites: list[CatalogueSuite] = Field(max_length=MAX_SUITES)
+    suites: list[CatalogueSuite] = Field(max_length=MAX_SUITES, fail_fast=True)
 
 
 def ambiguity(catalogue: Catalogue) -> str | None:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from protocol.model import Message
 
+PATH = "/api/v1/runners/enrol"
 NAME = r"^[A-Za-z0-9_.-]{1,64}$"
 MAX_URL = 500
 SECRET = r"^[!-~]{1,500}$"
@@ -24,9 +25,11 @@ def web_address(url: str) -> str:
 class Enrolment(Message):
     """The request of a runner to be registered."""
 
-    name: str = Field(pattern=NAME, description="the runner's own, and the same over all its restarts")
+    name: str = Field(max_length=64, pattern=NAME, description="the runner's own, and the same over all its restarts")
     url: str = Field(max_length=MAX_URL, description="where the coordinator reaches the runner, http or https")
-    secret: str = Field(pattern=SECRET, description="a provisional one, which the runner made for this request")
+    secret: str = Field(
+        max_length=500, pattern=SECRET, description="a provisional one, which the runner made for this request"
+    )
 
     @field_validator("url")
     @classmethod

@@ -23,6 +23,19 @@ DEFAULT_SUITE = "paper"
 CONFORMANCE_SUITE = "conformance"
 """The name that our runners give to what ``portolan runner check`` needs; its cases bear a ``ConformanceTag``."""
 
+HOST = "cpu"
+"""The device word of a target that is the host itself: what runs on the host there has nowhere to fall back from."""
+LOWERED = "-lowered"
+"""The end of the device word of a target for whose device programs are lowered, on the host, and not run: of such a
+target no case passes or fails, and nothing is timed."""
+REFUSES = "refuses"
+"""The tag of a case that expects a refusal: that it passes is no evidence of a port."""
+
+
+def is_lowered(device: str) -> bool:
+    """Whether programs are only lowered for this device word, and not run."""
+    return device.endswith(LOWERED)
+
 
 class Verdict(StrEnum):
     """The verdict of an outcome on its case."""
@@ -53,6 +66,10 @@ class Ending(StrEnum):
     """This version of the framework no longer has the function."""
     not_applicable = "not_applicable"
     """The case declares that it has nothing to test here."""
+    lowered = "lowered"
+    """All that the case computes was lowered for the target's platform, and nothing ran there."""
+    not_lowered = "not_lowered"
+    """Something that the case computes has no lowering for the target's platform."""
     harness_failed = "harness_failed"
     """Portolan's own code, or the environment, failed before the function was reached."""
     cancelled = "cancelled"
@@ -68,11 +85,19 @@ class Cause(StrEnum):
     precision = "precision"
     assertion = "assertion"
     placement = "placement"
+    host_work = "host_work"
+    """Data sets, strings, tables, files and prints: work of the host, which no accelerator or compiler is made for."""
     compile = "compile"
     crash = "crash"
     unknown = "unknown"
     removed = "removed"
     not_applicable = "not_applicable"
+    not_this_device = "not_this_device"
+    """The same failure on the host: the framework's own, whatever the device."""
+    lowered = "lowered"
+    """Lowered for the device and not run there: no reason not to port is known, and no value."""
+    not_lowered = "not_lowered"
+    """It has no lowering for the device, which was found without one."""
     environment = "environment"
     infrastructure = "infrastructure"
     cancelled = "cancelled"
@@ -85,6 +110,26 @@ class Placement(StrEnum):
     fell_back = "fell_back"
     host_only = "host_only"
     unknown = "unknown"
+
+
+class Kernels(StrEnum):
+    """The kernels or lowerings that a device has of the operation at which a case failed."""
+
+    none = "none"
+    """None, of whatever dtype."""
+    other_dtypes = "other_dtypes"
+    """For other dtypes than those in flight."""
+    this_dtype = "this_dtype"
+    """For these dtypes, too: what it lacks is something else."""
+
+
+class Repetition(StrEnum):
+    """The end of the same call elsewhere, or in another dtype, after it had failed here."""
+
+    passed = "passed"
+    failed_alike = "failed_alike"
+    """It failed with the same exception or the same wrong values."""
+    failed_otherwise = "failed_otherwise"
 
 
 class TimingPolicy(StrEnum):

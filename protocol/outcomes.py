@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from protocol.enums import Ending, Placement, Verdict
+from protocol.enums import Ending, Kernels, Placement, Repetition, Verdict
 from protocol.limits import (
     MAX_OPERATIONS,
     MAX_SAMPLES,
@@ -42,15 +42,30 @@ class Evidence(Message):
     """The narrower float type at whose tolerance the values would have been right."""
     reason: LongText | None = None
     """A sentence, for skipped and harness failures."""
+    operation: Line | None = None
+    """The framework's own name of the operation that was in flight (``aten::add``, ``MatMul``, ``dot_general``)."""
+    dtypes: Lines = Field(default_factory=list)
+    """The dtypes of that operation's arrays, in order."""
+    kernels: Kernels | None = None
+    """The kernels or lowerings that the device has of it; ``None``: not known."""
+    kernel_dtypes: Lines = Field(default_factory=list)
+    """The dtypes for which it has one, as far as they are known."""
+    on_host: Repetition | None = None
+    """The same call on the host; ``None``: not repeated there, or the device is the host."""
+    in_float32: Repetition | None = None
+    """The same call on the device in float32; ``None``: not repeated, or the case's own dtype."""
 
 
 class PlacementProof(Message):
-    """The devices of the arrays, and the framework's fallbacks behind the caller's back."""
+    """The devices of the arrays, the executions there, and the framework's fallbacks behind the caller's back."""
 
     devices: Lines = Field(default_factory=list)
     """Devices of every array that went in or came out."""
     fallbacks: dict[Line, Total] = Field(default_factory=dict, max_length=MAX_OPERATIONS)
     """Operations that ran on the host although the target is a device, with their count."""
+    executed: Total | None = None
+    """Executions on the device (compiled programs, kernels) in the call and in one more of it that is watched; ``None``
+    if nothing counts them there."""
 
 
 class Timing(Message):

@@ -7,6 +7,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── AnotherBootError              409  2
     │   ├── AnotherRevisionError          409  2
     │   ├── TooLargeError                 413  2
+    │   ├── TooSlowError                  408  2
     │   ├── TrimmedError                  410  2
     │   └── AheadError                    422  2
     ├── UsageError                        500  2
@@ -70,6 +71,13 @@ class TooLargeError(RequestError):
 
     status = 413
     title = "Too large"
+
+
+class TooSlowError(RequestError):
+    """The body takes longer than any caller needs."""
+
+    status = 408
+    title = "Too slow"
 
 
 class TrimmedError(RequestError):

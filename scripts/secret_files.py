@@ -1,37 +1,83 @@
 """Makes the secrets that ``compose.yaml`` gives its services as files, each once. ``make images`` calls it too.
 
-Only their folder protects them on this machine: a file comes into a container with its owner and mode, and
-there another user must read it.
+``secret_files.py [SERVICE=FRAMEWORK/DEVICE]…``: a token for runners beside those of ``compose.yaml`` too. Standard
+library only. Only their folder protects them on this machine: a file comes into a container with its owner and mode,
+and there another user must read it.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-NAMES = ("database", "enrolment")
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from protocol.enrolment_tokens import EnrolmentToken  # noqa: E402 - a manager of a swarm has nothing installed
+
+RANDOM = ("database", "portolan_migration", "portolan_application", "portolan_reading", "enrolment-key", "admin")
+"""The password of PostgreSQL's superuser, one of each role that it makes, the key of enrolment, the admin token."""
+RUNNERS = {
+    "jax-cpu": "jax/cpu",
+    "tensorflow-cpu": "tensorflow/cpu",
+    "tensorflow-xla": "tensorflow/xla",
+    "torch-cpu": "torch/cpu",
+    "torch-xla": "torch/xla",
+    "torch-cpu-older": "torch/cpu",
+    "torch-cuda": "torch/cuda",
+    "tensorflow-gpu": "tensorflow/gpu",
+    "jax-cuda": "jax/cuda",
+    "torch-tpu": "torch/tpu",
+    "tensorflow-tpu": "tensorflow/tpu",
+    "jax-tpu": "jax/tpu",
+}
+"""The targets of the services that are runners."""
+SLOTS = {"torch-cpu-older": "older"}
+"""The beginnings of the host names that ``docker/stack.yaml`` gives replicas, where it is another than ``replica``."""
 
 
 def folder() -> Path:
     """``$PORTOLAN_SECRETS``, as in ``compose.yaml``, or ``secrets`` in the checkout."""
-    return Path(os.environ.get("PORTOLAN_SECRETS") or Path(__file__).resolve().parent.parent / "secrets")
+    return Path(os.environ.get("PORTOLAN_SECRETS") or ROOT / "secrets")
 
 
-def make(folder: Path) -> None:
+def make(folder: Path, runners: Mapping[str, str] = RUNNERS) -> None:
+    """Random secrets are made once; tokens follow the key."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
-    for name in NAMES:
-        file = folder / name
-        if file.exists() and file.read_text().strip():
-            continue
-        draft = folder / f".{name}.part"
-        draft.unlink(missing_ok=True)
-        draft.write_text(secrets.token_urlsafe(32))
-        draft.chmod(0o444)
-        draft.replace(file)
-        print(f"secrets: made {file}")
+    for name in RANDOM:
+        if not _content(folder / name):
+            _write(folder / name, _prefix(name) + secrets.token_urlsafe(32))
+    key = _content(folder / "enrolment-key")
+    for service, target in runners.items():
+        replicas = f"{SLOTS.get(service, 'replica')}-+-{target.replace('/', '-')}"
+        for file, name in ((f"enrolment-{service}", service), (f"replicas-{service}", replicas)):
+            token = str(EnrolmentToken.make(key, name, target))
+            if _content(folder / file) != token:
+                _write(folder / file, token)
+
+
+def _content(file: Path) -> str:
+    return file.read_text().strip() if file.exists() else ""
+
+
+def _write(file: Path, content: str) -> None:
+    draft = file.with_name(f".{file.name}.part")
+    draft.unlink(missing_ok=True)
+    draft.write_text(content)
+    draft.chmod(0o444)
+    draft.replace(file)
+    print(f"secrets: made {file}")
+
+
+def _prefix(name: str) -> str:
+    """The admin token looks like every other token, so that scanners for secrets know it."""
+    return f"portolan_{secrets.token_hex(4)}_" if name == "admin" else ""
 
 
 if __name__ == "__main__":
-    make(folder())
+    more = dict(argument.partition("=")[::2] for argument in sys.argv[1:])
+    make(folder(), RUNNERS | more)

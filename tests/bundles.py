@@ -13,6 +13,8 @@ from tests.runner_process import environment
 
 FUNCTIONS = ("hazards.add", "hazards.fail", "hazards.gone", "hazards.segfault")
 RUNS = 2
+HEADERS = {"Content-Type": "application/x-ndjson"}
+"""Of an upload."""
 
 
 def command(out: Path, *options: str, functions: tuple[str, ...] = FUNCTIONS, runs: int = RUNS) -> list[str]:

@@ -48,9 +48,11 @@ def place() -> Iterator[Path]:
 def postgres() -> Iterator[str]:
     """The DSN of a real embedded server, shared by the session; for a database of one's own, ``database``."""
     from coordinator.database.embedded import EmbeddedPostgres
+    from tests.database_roles import application
 
     folder = _folder()
     with EmbeddedPostgres(folder / "postgres") as dsn:
+        application(dsn)  # made here: most who ask for it later have an event loop that runs
         yield dsn
         # Its data go with it: there is no need to write a hundred databases out first.
         pid = int((folder / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0])

@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 
 from coordinator.cli.server import KEPT_IDLE_S
+from tests.admin import AS_ADMIN, admin_token_file
+from tests.database_roles import application
 from tests.runner_process import LIMIT_S, ROOT, until
 
 STARTS_WITHIN_S = 180.0
@@ -26,13 +28,13 @@ def free_port() -> int:
 
 
 class CoordinatorProcess:
-    """``create_app`` under uvicorn, on one port for all its lives."""
+    """``create_app`` under uvicorn, on one port for all its lives; over ``dsn``, but in the application's role."""
 
     def __init__(self, dsn: str, **variables: str) -> None:
         self.dsn = dsn
         self.variables = variables
         self.port = free_port()
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=120.0)
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", headers=AS_ADMIN, timeout=120.0)
         self.start()
 
     @property
@@ -54,7 +56,13 @@ class CoordinatorProcess:
                 "--log-level",
                 "warning",
             ],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PORTOLAN_DATABASE_URL": self.dsn, **self.variables},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PORTOLAN_DATABASE_URL": application(self.dsn),
+                "PORTOLAN_ADMIN_TOKEN_FILE": str(admin_token_file()),
+                **self.variables,
+            },
         )
         until(self._answers, "the coordinator answers", STARTS_WITHIN_S)
 

@@ -12,19 +12,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from protocol.enrolment_tokens import EnrolmentToken
 from tests.runner_process import LIMIT_S, environment, until
 
 
-class EnrollingRunner:
-    """``portolan-runner serve --enrol`` of the hazards; ``lines`` is what it has said on standard error."""
+def token_of(key: str, name: str, target: str = "hazards/cpu") -> str:
+    return str(EnrolmentToken.make(key, name, target))
 
-    def __init__(self, coordinator: str, secret_file: Path, name: str, *options: str) -> None:
+
+class EnrollingRunner:
+    """``portolan-runner serve --enrol`` of the hazards, with a token of that key; ``lines`` is what it has said."""
+
+    def __init__(self, coordinator: str, key_file: Path, name: str, *options: str) -> None:
         self.name = name
         self.lines: list[str] = []
+        token_file = key_file.with_name(f"token-of-{name}")
+        token_file.write_text(token_of(key_file.read_text().strip(), name))
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "runners", "serve", "hazards", "cpu", "--port", "0", "--enrol", coordinator),
-                *("--enrolment-secret-file", str(secret_file), "--name", name, *options),
+                *("--enrolment-token-file", str(token_file), "--name", name, *options),
             ],
             env=environment(),
             stdout=subprocess.PIPE,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.admin import ADMIN_TOKEN
 from tests.runner_process import LIMIT_S, environment, until
 
 COMMAND = [sys.executable, "-c", "import sys; from coordinator.cli import main; sys.exit(main())"]
@@ -22,6 +23,9 @@ class Portolan:
 
     def __init__(self, directory: Path, **variables: str) -> None:
         self.directory = directory
+        if "PORTOLAN_URL" in variables:
+            # A coordinator of the tests; the data directory of one's own has a token of its own.
+            variables = {"PORTOLAN_TOKEN": ADMIN_TOKEN, **variables}
         self.variables = environment(PORTOLAN_DATA=str(directory), **variables)
 
     def call(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -41,7 +41,7 @@ async def received(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> Asyn
         yield cast(BinaryIO, file)
 
 
-async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None) -> tuple[int, bool]:
+async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None, created_by: str) -> tuple[int, bool]:
     """Return the bundle's campaign, and whether it is new. Raises ``BundleError``; then nothing is stored."""
     bundle = await asyncio.to_thread(reader.check, file)
     try:
@@ -49,7 +49,9 @@ async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None) -
             await store.take_time(connection)
             known = await store.campaign_of(connection, bundle.sha256)
             if known is None:
-                created = await store.create_campaign(connection, bundle.header, bundle.sha256, bundle.ended_at, name)
+                created = await store.create_campaign(
+                    connection, bundle.header, bundle.sha256, bundle.ended_at, name, created_by
+                )
                 if created is not None:
                     await _fill(connection, created, bundle, file)
                     return created, True

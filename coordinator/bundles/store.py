@@ -39,7 +39,12 @@ async def take_time(connection: AsyncConnection) -> None:
 
 
 async def create_campaign(
-    connection: AsyncConnection, header: BundleHeader, sha256: str, ended_at: datetime, name: str | None
+    connection: AsyncConnection,
+    header: BundleHeader,
+    sha256: str,
+    ended_at: datetime,
+    name: str | None,
+    created_by: str,
 ) -> int | None:
     """Return the campaign's id; None if the bundle is here already. Waits for another transaction that imports it."""
     runner = header.runner
@@ -58,6 +63,7 @@ async def create_campaign(
             finished_at=ended_at,
             imported_at=text("now()"),
             bundle_sha256=sha256,
+            created_by=created_by,
         )
         .on_conflict_do_nothing(index_elements=["bundle_sha256"])
         .returning(campaigns.c.id)

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response, status
+from fastapi import APIRouter, Depends, Query, Response, status
 from fastapi.responses import StreamingResponse
-from fastapi.sse import format_sse_event
-from pydantic import BaseModel
 
+from coordinator.access.caller import CurrentCaller, needs
+from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, DryRun
 from coordinator.context import Context
-from coordinator.database.outage import DATABASE_AWAY, reason_of
-from coordinator.logs import get_logger
 from coordinator.parameters import CampaignId, CampaignNumber
-from coordinator.problems import DATABASE_PROBLEM
 from protocol.problems import problem_responses
-
-log = get_logger(__name__)
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"])
 
-EVENTS_EVERY_S = 0.5
-KEEP_ALIVE_S = 10.0
 
-
-@router.post("", status_code=status.HTTP_201_CREATED, responses={200: {"model": DryRun}, **problem_responses(400)})
-async def submit(request: CampaignRequest, response: Response, context: Context) -> CampaignDetail | DryRun:
+@router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    dependencies=[needs(Role.submitter)],
+    responses={200: {"model": DryRun}, **problem_responses(400)},
+)
+async def submit(
+    request: CampaignRequest, response: Response, context: Context, caller: CurrentCaller
+) -> CampaignDetail | DryRun:
     """Plan and queue a campaign; with `dry_run`, say what would be planned and store nothing."""
     if request.dry_run:
         response.status_code = status.HTTP_200_OK
-        return await service.dry_run(context.engine, request)
-    campaign = await service.submit(context.engine, request)
+        return await service.dry_run(context.engine, request, context.bounds)
+    campaign = await service.submit(context.engine, request, context.bounds, caller.name)
     await context.announce("jobs")
     response.headers["Location"] = f"/api/v1/campaigns/{campaign.id}"
     return campaign
@@ -56,12 +54,18 @@ async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
     return await service.detail(context.engine, campaign_id)
 
 
-@router.post("/{campaign_id}/cancel", responses=problem_responses(404, 409))
-async def cancel(campaign_id: CampaignId, context: Context) -> CampaignDetail:
-    """Cancel what is not done; outcomes so far stay."""
-    campaign = await service.cancel(context.engine, campaign_id)
+@router.post("/{campaign_id}/cancel", dependencies=[needs(Role.submitter)], responses=problem_responses(404, 409))
+async def cancel(campaign_id: CampaignId, context: Context, caller: CurrentCaller) -> CampaignDetail:
+    """Cancel what is not done; outcomes so far stay. A submitter cancels campaigns of its own name only."""
+    campaign = await service.cancel(context.engine, campaign_id, caller)
     await context.announce("cancel")
     return campaign
+
+
+async def _watched(campaign_id: CampaignId, context: Context) -> AsyncIterator[AsyncIterator[bytes]]:
+    """The stream has its place until its client is gone."""
+    async with context.follower.watch(campaign_id) as stream:
+        yield stream
 
 
 @router.get(
@@ -72,37 +76,6 @@ async def cancel(campaign_id: CampaignId, context: Context) -> CampaignDetail:
         **problem_responses(404),
     },
 )
-async def events(campaign_id: CampaignId, request: Request, context: Context) -> StreamingResponse:
+async def events(stream: Annotated[AsyncIterator[bytes], Depends(_watched)]) -> StreamingResponse:
     """Server-sent events: `progress` whenever a counter has changed, `ended` at the end, `away` if the database is."""
-    first = await service.detail(context.engine, campaign_id)
-    return StreamingResponse(
-        _events(first, request, context), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-    )
-
-
-async def _events(campaign: CampaignDetail, request: Request, context: Context) -> AsyncIterator[bytes]:
-    yield _event("progress", campaign)
-    quiet_s = 0.0
-    while campaign.state == "running" and not await request.is_disconnected():
-        await asyncio.sleep(EVENTS_EVERY_S)
-        try:
-            now = await service.detail(context.engine, campaign.id)
-        except DATABASE_AWAY as error:
-            # The status is sent already. A watcher that asks again gets a 503 until the database is back.
-            log.warning("the campaign cannot be followed", reason=reason_of(error))
-            yield _event("away", DATABASE_PROBLEM)
-            return
-        if (now.counters, now.state) != (campaign.counters, campaign.state):
-            yield _event("progress", now)
-            quiet_s = 0.0
-        else:
-            quiet_s += EVENTS_EVERY_S
-            if quiet_s >= KEEP_ALIVE_S:
-                yield format_sse_event(comment="still here")
-                quiet_s = 0.0
-        campaign = now
-    yield _event("ended", campaign)
-
-
-def _event(kind: str, content: BaseModel) -> bytes:
-    return format_sse_event(event=kind, data_str=content.model_dump_json())
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

@@ -90,6 +90,8 @@ class Campaign(BaseModel):
     finished_at: datetime | None
     imported_at: datetime | None
     """When it came in a bundle; all its other times are by the clock of the machine that ran it."""
+    created_by: str | None
+    """The name of the caller who submitted or imported it; null if nobody's name was known."""
     counters: Counters
     estimate: TimeEstimate
 
@@ -128,6 +130,8 @@ class VerdictCount(BaseModel):
     cause: str | None
     cause_on_device: str | None
     not_counted_cause: str | None
+    lowering: str | None = None
+    """``lowered`` or ``not_lowered``, on a target whose programs are lowered and not run."""
     functions: int
 
 

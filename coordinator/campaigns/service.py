@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from coordinator.access.caller import Caller
+from coordinator.access.roles import Role
+from coordinator.bounds import Bounds, require_campaign_jobs, require_user_jobs
 from coordinator.campaigns import store
 from coordinator.campaigns.models import (
     Campaign,
@@ -33,16 +37,21 @@ ENOUGH_JOBS = 5
 """Fewer finished jobs than this say nothing about the time left."""
 
 
-async def submit(engine: AsyncEngine, request: CampaignRequest) -> CampaignDetail:
+async def submit(
+    engine: AsyncEngine, request: CampaignRequest, bounds: Bounds, created_by: str | None
+) -> CampaignDetail:
+    """Plan and store it, within the bounds. ``created_by`` is the submitter's name, if there is access control."""
     async with engine.begin() as connection:
-        plan = await _plan(connection, request)
-        campaign_id = await store.create(connection, request, plan)
+        plan = await _plan(connection, request, bounds)
+        waiting = await store.unfinished_jobs(connection, created_by)
+        require_user_jobs(waiting, plan.jobs, created_by, bounds)
+        campaign_id = await store.create(connection, request, plan, created_by)
     return await detail(engine, campaign_id)
 
 
-async def dry_run(engine: AsyncEngine, request: CampaignRequest) -> DryRun:
+async def dry_run(engine: AsyncEngine, request: CampaignRequest, bounds: Bounds) -> DryRun:
     async with engine.connect() as connection:
-        plan = await _plan(connection, request)
+        plan = await _plan(connection, request, bounds)
         durations = await store.earlier_durations(connection, plan)
     return DryRun(
         jobs=plan.jobs,
@@ -62,7 +71,7 @@ async def dry_run(engine: AsyncEngine, request: CampaignRequest) -> DryRun:
     )
 
 
-async def _plan(connection: AsyncConnection, request: CampaignRequest) -> Plan:
+async def _plan(connection: AsyncConnection, request: CampaignRequest, bounds: Bounds) -> Plan:
     check_suite(request.suite, await store.suite_names(connection))
     chosen = select_targets(request.targets, await store.live_targets(connection))
     offers = await store.offers(connection, request.suite, chosen)
@@ -77,7 +86,10 @@ async def _plan(connection: AsyncConnection, request: CampaignRequest) -> Plan:
             )
             for offer in offers
         }
-    return make_plan(request.suite, offers, chosen, request.functions, request.runs, only)
+    # A thousand globs over a large suite are work for seconds, in which other requests are answered.
+    plan = await asyncio.to_thread(make_plan, request.suite, offers, chosen, request.functions, request.runs, only)
+    require_campaign_jobs(plan.jobs, bounds)
+    return plan
 
 
 async def listed(engine: AsyncEngine, *, before: int | None, limit: int) -> CampaignPage:
@@ -121,11 +133,13 @@ async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[Rec
     return [RecentFailure.model_validate(row._mapping) for row in rows]
 
 
-async def cancel(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
+async def cancel(engine: AsyncEngine, campaign_id: int, caller: Caller) -> CampaignDetail:
     async def work(connection: AsyncConnection) -> None:
         row = await store.read_campaign(connection, campaign_id)
         if row is None:
             raise _no_campaign(campaign_id)
+        if row.created_by != caller.name:
+            caller.require(Role.operator)
         if not await store.cancel(connection, campaign_id) and row.state == "done":
             raise ConflictError(f"campaign {campaign_id} is done: there is nothing left to cancel")
 

@@ -67,7 +67,9 @@ async def left_over(connection: AsyncConnection, campaign_id: int, which: str) -
     return {target: frozenset(names) for target, names in by_target.items()}
 
 
-async def create(connection: AsyncConnection, request: CampaignRequest, plan: Plan) -> int:
+async def create(
+    connection: AsyncConnection, request: CampaignRequest, plan: Plan, created_by: str | None = None
+) -> int:
     """The campaign and all its jobs, in one bulk insert per target."""
     created = await connection.execute(
         insert(campaigns)
@@ -80,6 +82,7 @@ async def create(connection: AsyncConnection, request: CampaignRequest, plan: Pl
             timeout_s=request.timeout_s,
             timing=str(request.timing),
             rerun_of=request.rerun.campaign if request.rerun else None,
+            created_by=created_by,
         )
         .returning(campaigns.c.id)
     )
@@ -113,7 +116,7 @@ async def create(connection: AsyncConnection, request: CampaignRequest, plan: Pl
 
 _LISTED = """
 SELECT c.id, c.name, c.suite, c.state, c.selectors AS targets, c.functions, c.runs, c.timeout_s, c.timing,
-       c.rerun_of, c.created_at, c.finished_at, c.imported_at,
+       c.rerun_of, c.created_at, c.finished_at, c.imported_at, c.created_by,
        t.total, t.done, t.passed, t.failed, t.skipped, t.incomplete, t.cancelled,
        extract(epoch FROM coalesce(c.finished_at, now()) - c.created_at)::float8 AS elapsed_s
   FROM campaigns c
@@ -138,6 +141,38 @@ async def list_campaigns(connection: AsyncConnection, *, before: int | None, lim
 
 async def read_campaign(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
     return (await connection.execute(text(f"{_LISTED} WHERE c.id = :id"), {"id": campaign_id})).one_or_none()
+
+
+async def progress_marks(connection: AsyncConnection, campaign_ids: Sequence[int]) -> dict[int, tuple[object, ...]]:
+    """By campaign: its state and counters, in the order of ``Counters``."""
+    rows = await connection.execute(
+        text("""
+        SELECT c.id, c.state, coalesce(sum(t.total), 0)::int8, coalesce(sum(t.done), 0)::int8,
+               coalesce(sum(t.passed), 0)::int8, coalesce(sum(t.failed), 0)::int8, coalesce(sum(t.skipped), 0)::int8,
+               coalesce(sum(t.incomplete), 0)::int8, coalesce(sum(t.cancelled), 0)::int8
+          FROM campaigns c LEFT JOIN campaign_targets t ON t.campaign_id = c.id
+         WHERE c.id = ANY(CAST(:ids AS int[])) GROUP BY c.id
+        """),
+        {"ids": list(campaign_ids)},
+    )
+    return {row.id: tuple(row)[1:] for row in rows}
+
+
+async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -> int:
+    """Jobs of a submitter without an outcome, until the transaction ends: another submission of theirs waits."""
+    await connection.execute(
+        text("SELECT pg_advisory_xact_lock(hashtext('portolan submissions'), hashtext(:user))"),
+        {"user": created_by or ""},
+    )
+    found = await connection.execute(
+        text("""
+        SELECT coalesce(sum(t.total - t.done - t.cancelled), 0)::int8
+          FROM campaigns c JOIN campaign_targets t ON t.campaign_id = c.id
+         WHERE c.state = 'running' AND c.created_by IS NOT DISTINCT FROM CAST(:user AS text)
+        """),
+        {"user": created_by},
+    )
+    return int(found.scalar_one())
 
 
 async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[int, Row[Any]]:
@@ -192,10 +227,10 @@ async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int
 async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Row[Any]]:
     rows = await connection.execute(
         text("""
-        SELECT target_id, verdict, verdict_on_device, cause, cause_on_device, not_counted_cause,
+        SELECT target_id, verdict, verdict_on_device, cause, cause_on_device, not_counted_cause, lowering,
                count(*) AS functions
           FROM matrix_cells WHERE campaign_id = :id
-         GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY functions DESC, 1, 2, 3, 4, 5, 6
+         GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY functions DESC, 1, 2, 3, 4, 5, 6, 7
         """),
         {"id": campaign_id},
     )

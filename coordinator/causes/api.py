@@ -6,6 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, status
 
+from coordinator.access.caller import CurrentCaller, needs
+from coordinator.access.roles import Role
 from coordinator.causes import service
 from coordinator.causes.models import Name, Override, OverrideList, OverrideRequest, Reclassified
 from coordinator.context import Context
@@ -15,13 +17,15 @@ from protocol.problems import problem_responses
 router = APIRouter(tags=["review"])
 
 
-@router.post("/reclassify")
+@router.post("/reclassify", dependencies=[needs(Role.operator)])
 async def reclassify_all(context: Context) -> Reclassified:
     """Apply today's rules to the stored evidence of all campaigns, in one transaction."""
     return await service.reclassify(context.engine, None)
 
 
-@router.post("/campaigns/{campaign_id}/reclassify", responses=problem_responses(404))
+@router.post(
+    "/campaigns/{campaign_id}/reclassify", dependencies=[needs(Role.operator)], responses=problem_responses(404)
+)
 async def reclassify(campaign_id: CampaignId, context: Context) -> Reclassified:
     """Apply today's rules to the stored evidence of one campaign; overridden causes stay."""
     return await service.reclassify(context.engine, campaign_id)
@@ -33,15 +37,25 @@ async def overrides(campaign_id: CampaignId, context: Context) -> OverrideList:
     return OverrideList(overrides=await service.overrides(context.engine, campaign_id))
 
 
-@router.put("/campaigns/{campaign_id}/overrides", responses=problem_responses(400, 404, 409))
-async def override(campaign_id: CampaignId, request: OverrideRequest, context: Context) -> Override:
-    """Name the cause of a case on a target, for all its runs that did not pass; replaces an earlier word on it."""
-    return await service.override(context.engine, campaign_id, request)
+@router.put(
+    "/campaigns/{campaign_id}/overrides",
+    dependencies=[needs(Role.operator)],
+    responses=problem_responses(400, 404, 409),
+)
+async def override(
+    campaign_id: CampaignId, request: OverrideRequest, context: Context, caller: CurrentCaller
+) -> Override:
+    """Name the cause of a case on a target, for all its runs that did not pass; replaces an earlier word on it.
+
+    It bears the name of the caller.
+    """
+    return await service.override(context.engine, campaign_id, request, caller.name)
 
 
 @router.delete(
     "/campaigns/{campaign_id}/overrides",
     status_code=status.HTTP_204_NO_CONTENT,
+    dependencies=[needs(Role.operator)],
     responses=problem_responses(404, 409),
 )
 async def undo(

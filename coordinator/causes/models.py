@@ -49,7 +49,6 @@ class OverrideRequest(BaseModel):
     target: Name
     """A selector that names one target of the campaign, such as `torch/xla`."""
     cause: Cause
-    by: Name
     why: Words
 
 

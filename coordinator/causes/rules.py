@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from coordinator.causes.patterns import Eraser, PatternSet, require_linear
 from coordinator.errors import PatternError, RulesError
-from protocol.enums import Cause, Ending, Verdict
+from protocol.enums import LOWERED, Cause, Ending, Kernels, Repetition, Verdict, is_lowered
 from protocol.outcomes import Evidence, Outcome
 
 
@@ -36,6 +36,9 @@ _VERDICTS: Mapping[Cause, Verdict] = {
     Cause.cancelled: Verdict.incomplete,
     Cause.removed: Verdict.skipped,
     Cause.not_applicable: Verdict.skipped,
+    Cause.not_this_device: Verdict.skipped,
+    Cause.lowered: Verdict.skipped,
+    Cause.not_lowered: Verdict.skipped,
 }
 
 
@@ -61,6 +64,8 @@ _UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
 """Characters of a message that are cleaned at all: more than a runner of ours sends."""
 _HEAD, _TAIL = 1_500, 500
 """Characters of a long message that are looked at: the reason comes first, or last (after a traceback)."""
+EVERY_LOWERED = f"*{LOWERED}"
+"""The word of a rule for every device whose programs are lowered and not run."""
 LOG_TAIL = 2_000
 """Characters of the log's end that are looked at."""
 
@@ -85,6 +90,11 @@ class Rule:
     frames: _Words = frozenset()
     mismatch: _Words = frozenset()
     log: _Words = frozenset()
+    operation: _Words = frozenset()
+    dtypes: _Words = frozenset()
+    kernels: _Words = frozenset()
+    on_host: _Words = frozenset()
+    in_float32: _Words = frozenset()
     right_at: bool = False
 
     @property
@@ -99,18 +109,29 @@ class Rule:
         evidence = seen.evidence
         return (
             _is_one(self.ending, seen.ending)
-            and _is_one(self.device, seen.device)
+            and (not self.device or not self.device.isdisjoint(seen.device))
             and _is_one(self.framework, seen.framework)
             and _is_one(self.signal, evidence.signal)
             and _is_one(self.stage, evidence.stage)
+            and _is_one(self.kernels, evidence.kernels)
+            and _is_one(self.on_host, evidence.on_host)
+            and _is_one(self.in_float32, evidence.in_float32)
             and (not self.right_at or evidence.right_at is not None)
             and all(_is_found(getattr(self, field), seen, field) for field in _PATTERNS)
         )
 
 
 _NAMING = ("id", "cause", "says")
-_WORDS = ("ending", "signal", "stage", "device", "framework")
-_PATTERNS = ("exception", "message", "frames", "mismatch", "log")
+_ENUMERATED: Mapping[str, type[StrEnum]] = {
+    "ending": Ending,
+    "kernels": Kernels,
+    "on_host": Repetition,
+    "in_float32": Repetition,
+}
+_WORDS = (*_ENUMERATED, "signal", "stage", "device", "framework")
+_WHOLE = frozenset({"exception", "operation", "dtypes"})
+"""Names: their patterns match all of one, or not at all."""
+_PATTERNS = ("message", "frames", "mismatch", "log", *sorted(_WHOLE))
 _KEYS = frozenset((*_NAMING, *_WORDS, *_PATTERNS, "right_at"))
 
 
@@ -152,8 +173,9 @@ def _rule(table: Any, number: int) -> Rule:
     if "right_at" in table and right_at is not True:
         raise RulesError(f"rule {name!r}: right_at can only be true; leave it out otherwise")
     values = {key: _texts(name, key, table[key]) for key in (*_WORDS, *_PATTERNS) if key in table}
-    for ending in values.get("ending", ()):
-        _member(name, "ending", ending, Ending)
+    for key, words in _ENUMERATED.items():
+        for word in values.get(key, ()):
+            _member(name, key, word, words)
     conditions: dict[str, Any] = {key: frozenset(values[key]) for key in _WORDS if key in values}
     conditions |= {key: _linear(name, key, values[key]) for key in _PATTERNS if key in values}
     cause = _member(name, "cause", table.get("cause"), Cause)
@@ -203,7 +225,7 @@ class RulesByEnding:
         }
         self.patterns: Mapping[str, PatternSet] = {
             field: PatternSet(
-                sorted(frozenset().union(*(getattr(rule, field) for rule in rules))), whole=field == "exception"
+                sorted(frozenset().union(*(getattr(rule, field) for rule in rules))), whole=field in _WHOLE
             )
             for field in _PATTERNS
         }
@@ -216,7 +238,8 @@ class _Evidence:
         self.ending = outcome.ending
         self.evidence = outcome.evidence or _NO_EVIDENCE
         self.framework = framework
-        self.device = device
+        # A rule may name all targets at once whose programs are not run: no value there is the device's.
+        self.device = frozenset((device, EVERY_LOWERED) if is_lowered(device) else (device,))
         self._log_tail = outcome.log_tail
         self._patterns = patterns
         self._found: dict[str, _Words] = {}
@@ -234,6 +257,8 @@ class _Evidence:
                 return (readable(self.evidence.message or ""),)
             case "frames":
                 return self.evidence.frames
+            case "dtypes":
+                return self.evidence.dtypes
             case "log":
                 return (self._log_tail[-LOG_TAIL:],)
             case _:
@@ -254,7 +279,7 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
 
     Costs some microseconds for what frameworks say, some milliseconds for a text that was made to be slow.
     """
-    if outcome.ending is Ending.returned:
+    if outcome.ending is Ending.returned and not is_lowered(device):
         return _PASSED
     seen = _Evidence(outcome, framework, device, rules.patterns)
     return next(classification for rule, classification in rules.of[outcome.ending] if rule.matches(seen))

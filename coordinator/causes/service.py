@@ -80,11 +80,11 @@ def _outcome(row: Row[Any]) -> Outcome:
     )
 
 
-async def override(engine: AsyncEngine, campaign_id: int, request: OverrideRequest) -> Override:
+async def override(engine: AsyncEngine, campaign_id: int, request: OverrideRequest, by: str) -> Override:
     """A person's cause wins over every rule, until it is taken back."""
     async with _review(engine, campaign_id) as connection:
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
-        await _put(connection, jobs, request.cause, request.by, request.why)
+        await _put(connection, jobs, request.cause, by, request.why)
         (stored,) = await _overrides(connection, campaign_id, request.case, target_id)
     return stored
 

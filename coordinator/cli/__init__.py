@@ -9,6 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from coordinator.cli import (
+    access_commands,
     campaign_commands,
     cause_commands,
     comparison_commands,
@@ -22,6 +23,8 @@ from coordinator.cli import (
     up,
 )
 from coordinator.errors import PortolanError
+from protocol.redaction import redacted
+from protocol.terminal import terminal_streams
 
 INTERRUPTED = 130
 
@@ -37,9 +40,11 @@ for command in (
     *(up.up, serve.serve, campaign_commands.submit, campaign_commands.status, results_command.results),
     *(report_commands.table, report_commands.figure, report_commands.report),
     *(comparison_commands.compare, comparison_commands.history),
+    *(access_commands.login, access_commands.logout, access_commands.whoami, access_commands.audit),
     *(campaign_commands.cancel, campaign_commands.import_, cause_commands.reclassify, cause_commands.override),
 ):
     app.command(command.__name__.rstrip("_"))(command)
+app.add_typer(access_commands.app, name="token")
 app.add_typer(runner_commands.app, name="runner")
 app.add_typer(fleet_commands.app, name="fleet")
 app.add_typer(database_commands.app, name="db")
@@ -48,6 +53,12 @@ app.command("demo")(demo.demo)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    # Names and texts of runners stand in almost all that is printed.
+    with terminal_streams():
+        return _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -61,6 +72,10 @@ def main(arguments: list[str] | None = None) -> int:
     except PortolanError as error:
         _complain(str(error))
         return error.exit_code
+    except UnicodeEncodeError as error:
+        given = error.object[error.start : error.end]
+        _complain(f"{given!a} is no text: write every argument in UTF-8")
+        return 2
     except BrokenPipeError:
         # The reader has seen enough; Python must not complain about it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -74,4 +89,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _complain(message: str) -> None:
-    print(f"portolan: {' '.join(message.split())}", file=sys.stderr)
+    print(f"portolan: {redacted(' '.join(message.split()))}", file=sys.stderr)

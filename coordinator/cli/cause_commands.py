@@ -34,15 +34,14 @@ def override(
     case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="Without it, list the overrides.")] = None,
     target: Annotated[str | None, typer.Option(help="One target of the campaign, such as torch/xla.")] = None,
     cause: Annotated[Cause | None, typer.Option(help="Why it did not pass.")] = None,
-    by: Annotated[str | None, typer.Option(help="Who says so.")] = None,
     why: Annotated[str | None, typer.Option(help="And the reason.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the word back: the rules hold again.")] = False,
 ) -> None:
-    """Name the cause of a case on a target yourself, for all its runs that did not pass."""
+    """Name the cause of a case on a target yourself, for all its runs that did not pass; it bears your token's name."""
     if case is not None and target is None:
         raise CoordinatorError("which target? say it with --target, such as torch/xla")
-    if case is not None and not undo and (cause is None or by is None or why is None):
-        raise CoordinatorError("an override needs --cause, --by and --why; or --undo to take one back")
+    if case is not None and not undo and (cause is None or why is None):
+        raise CoordinatorError("an override needs --cause and --why; or --undo to take one back")
     if case is None:
         for word in client.overrides(campaign_id):
             print(f"{word.target}  {word.case}\n  {word.cause}, {word.by} on {word.at:%Y-%m-%d}: {word.why}")
@@ -50,6 +49,6 @@ def override(
         client.undo_override(campaign_id, case, str(target))
         print(f"{case}: the rules hold again")
     else:
-        request = {"case": case, "target": target, "cause": cause, "by": by, "why": why}
+        request = {"case": case, "target": target, "cause": cause, "why": why}
         done = client.override(campaign_id, request)
         print(f"{done.target}  {done.case}: {done.cause}, {done.verdict}, for {plural(done.outcomes, 'run')}")

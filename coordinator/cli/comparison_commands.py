@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
 from typing import Annotated
 
@@ -16,12 +17,17 @@ from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.comparison.models import Comparison, PairComparison, SideVerdict, VerdictChange
 from coordinator.results.models import HistoryCell, WhichVerdict
 
+HISTORY = (
+    "campaign", "target", "hardware", "suite", "verdict", "on device", "cause", "cold, first", "cold, later", "level",
+    "median", "notes",
+)  # fmt: skip
 LISTED = 20
 """Functions of one kind; --json has all."""
 
 
 class FailOn(StrEnum):
     regression = "regression"
+    change = "change"
     slower = "slower"
 
 
@@ -38,7 +44,7 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what fails on A and passes on B, the other way round, and what became slower or faster."""
+    """Say which cases got worse or better from A to B, or changed otherwise, and what became slower or faster."""
     found = client.compare(a, b, verdict)
     if as_json:
         print_json(found)
@@ -46,10 +52,18 @@ def compare(
         print("\n".join(_lines(found)))
     if fail_on and not found.pairs:
         raise CoordinatorError("nothing of these two can be compared, so nothing can be said of what is new")
-    regressions = FailOn.regression in (fail_on or ()) and any(p.verdicts.counts.regressions for p in found.pairs)
-    slower = FailOn.slower in (fail_on or ()) and any(pair.latencies.slower for pair in found.pairs)
-    if regressions or slower:
+    if any(_fails(pair, reason) for pair in found.pairs for reason in fail_on or ()):
         raise typer.Exit(1)
+
+
+def _fails(pair: PairComparison, reason: FailOn) -> bool:
+    match reason:
+        case FailOn.regression:
+            return pair.verdicts.cases.worse > 0
+        case FailOn.change:
+            return pair.verdicts.changed
+        case FailOn.slower:
+            return pair.latencies.slower > 0
 
 
 def _lines(found: Comparison) -> list[str]:
@@ -64,13 +78,16 @@ def _lines(found: Comparison) -> list[str]:
 
 def _pair(pair: PairComparison) -> list[str]:
     both = pair.a.target if pair.a.target == pair.b.target else f"{pair.a.target} against {pair.b.target}"
-    counts, speed = pair.verdicts.counts, pair.latencies
+    counts, cases, speed = pair.verdicts.counts, pair.verdicts.cases, pair.latencies
     lines = [
-        f"{both}: {plural(counts.regressions, 'regression')}, {counts.fixes} fixed, {counts.same} the same, "
-        f"{counts.insufficient} with insufficient data",
+        f"{both}: {plural(counts.regressions, 'regression')}, {counts.fixes} fixed, {counts.mixed} both, "
+        f"{counts.changes} changed otherwise, {counts.same} the same, {counts.insufficient} with insufficient data",
+        f"  by case: {cases.worse} worse, {cases.better} better, {cases.cause} failed by another cause, "
+        f"{cases.placement} passed at another placement, {cases.same} the same, "
+        f"{cases.insufficient} with insufficient data",
         *(f"  {note}" for note in pair.notes),
     ]
-    for kind in ("regression", "fix"):
+    for kind in ("regression", "mixed", "change", "fix"):
         lines += _listed([_change(change) for change in pair.verdicts.changes if change.kind == kind])
     if speed.refused:
         return [*lines, f"  latency not compared: {speed.refused}"]
@@ -80,6 +97,10 @@ def _pair(pair: PairComparison) -> list[str]:
     )
     for word in ("slower", "faster"):
         lines += _listed([_latency(change) for change in speed.changes if change.change == word])
+    reasons = Counter(change.why for change in speed.changes if change.change == "insufficient data")
+    lines += [
+        f"    insufficient data: {plural(functions, 'function')}: {why}" for why, functions in reasons.most_common()
+    ]
     return lines
 
 
@@ -89,7 +110,7 @@ def _listed(lines: list[str]) -> list[str]:
 
 
 def _change(change: VerdictChange) -> str:
-    return f"    {change.kind}: {change.function}: {_half(change.a)} → {_half(change.b)}"
+    return f"    {change.kind}: {change.function}: {_half(change.a)} → {_half(change.b)}: {change.moves}"
 
 
 def _half(half: SideVerdict | None) -> str:
@@ -101,7 +122,8 @@ def _half(half: SideVerdict | None) -> str:
 
 def _latency(change: LatencyChange) -> str:
     interval = "" if change.interval is None else f" ({ratio(change.interval[0])} to {ratio(change.interval[1])})"
-    return f"    {change.change}: {change.function}: {ratio(change.ratio)}{interval}"
+    cases = f": {change.moves}" if change.moves else ""
+    return f"    {change.change}: {change.function}: {ratio(change.ratio)}{interval}{cases}"
 
 
 @with_client
@@ -119,7 +141,20 @@ def history(
     if as_json:
         print_json(found)
         return
-    head = ("campaign", "target", "hardware", "suite", "verdict", "on device", "cause", "cold", "steady", "notes")
+    head = (
+        "campaign",
+        "target",
+        "hardware",
+        "suite",
+        "verdict",
+        "on device",
+        "cause",
+        "cold, first",
+        "cold, later",
+        "level",
+        "median",
+        "notes",
+    )
     print_columns(head, [_history_row(cell) for cell in found.cells], "no outcome")
 
 
@@ -133,7 +168,9 @@ def _history_row(cell: HistoryCell) -> tuple[str, ...]:
         f"{cell.verdict} {cell.passed}/{cell.total}",
         device if cell.passed_on_device is None else f"{device} {cell.passed_on_device}/{cell.total_on_device}",
         cell.main_cause or "",
-        latency(cell.cold_ms),
+        latency(cell.first_cold_ms),
+        latency(cell.later_cold_ms),
+        latency(cell.low_ms),
         latency(cell.steady_ms),
         "; ".join(cell.sentences),
     )

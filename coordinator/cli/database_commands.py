@@ -3,31 +3,89 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from coordinator.cli.directory import DataDirectory
+from coordinator.cli.directory import DataDirectory, Whereabouts, kept_secret
 from coordinator.cli.shared_options import DataDir
 from coordinator.errors import DatabaseError
 
 app = typer.Typer(no_args_is_help=True, help="The database.")
 
 
+class Role(StrEnum):
+    reading = "reading"
+    application = "application"
+    migration = "migration"
+
+
 @app.command("url")
-def url(data_dir: DataDir = None) -> None:
-    """Print the DSN of the running instance's database: psql "$(portolan db url)"."""
+def url(
+    data_dir: DataDir = None,
+    role: Annotated[
+        Role, typer.Option(help="migration owns the tables: for backups and alembic; application may change rows.")
+    ] = Role.reading,
+) -> None:
+    """Print the DSN of the running instance's database, for a role that only reads: psql "$(portolan db url)"."""
     directory = DataDirectory(data_dir)
     running = directory.running()
     if running is None:
         raise DatabaseError(f"no portolan runs in {directory.path}: start it with `portolan up`")
-    print(running.dsn)
+    print(running.dsn if role is Role.reading else _embedded(directory, running, role))
+
+
+def _embedded(directory: DataDirectory, running: Whereabouts, role: Role) -> str:
+    from coordinator.database.embedded import dsn_of
+
+    reading, wanted = (dsn_of(directory.postgres, f"portolan_{name}") for name in (Role.reading, role))
+    if wanted is None or running.dsn != reading:
+        raise DatabaseError("the instance's database was given with --database, and so were its roles: ask as those")
+    return wanted
+
+
+@app.command("roles")
+def roles(
+    passwords: Annotated[
+        Path,
+        typer.Option(help="Folder with a file of each role's password, by the role's name; what is missing is made."),
+    ],
+) -> None:
+    """Make the roles of $PORTOLAN_DATABASE_URL, as a superuser or as its owner with CREATEROLE; again at will."""
+    from coordinator.database.grants import ROLES
+    from coordinator.database.roles import provide
+    from coordinator.settings import Settings
+
+    dsn = Settings.from_environment().database_url
+    asyncio.run(provide(dsn, {role: _password(passwords / role) for role in ROLES}))
+    print(f"{', '.join(ROLES)} have the passwords in {passwords}")
+
+
+def _password(file: Path) -> str:
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        password = kept_secret(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatabaseError(f"the password in {file} cannot be read or made: {error}") from error
+    if not password or not password.isascii() or not password.isprintable():
+        raise DatabaseError(f"{file} must hold a password of printable ASCII, in one line")
+    return password
 
 
 @app.command("upgrade")
-def upgrade() -> None:
+def upgrade(
+    require_roles: Annotated[
+        bool, typer.Option("--require-roles", help="Fail where the roles are missing and cannot be made.")
+    ] = False,
+) -> None:
     """Bring the database of $PORTOLAN_DATABASE_URL to this version's schema; `portolan up` does so by itself."""
     from coordinator import migration
     from coordinator.settings import Settings
 
-    asyncio.run(migration.upgrade(Settings.from_environment().database_url))
+    lacking = asyncio.run(migration.upgrade(Settings.from_environment().database_url, require_roles=require_roles))
+    if lacking:
+        print(lacking, file=sys.stderr)
     print(f"the database is at revision {migration.head()}")

@@ -21,6 +21,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget
+from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
 from coordinator.cli.matrix_printer import print_results
@@ -55,10 +56,10 @@ Steps = Generator[Sequence[CampaignTarget | str], None, T]
 class Follower:
     """Follows one campaign in a thread, because the loop must not wait; ``latest`` is its newest state."""
 
-    def __init__(self, url: str, campaign: CampaignDetail, say: Callable[[str], None]) -> None:
+    def __init__(self, url: str, token: str | None, campaign: CampaignDetail, say: Callable[[str], None]) -> None:
         self.latest = campaign
         self.error: PortolanError | None = None
-        self._url = url
+        self._url, self._token = url, token
         self._watch = OutageWatch(say, url, campaign.id)
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
@@ -69,7 +70,7 @@ class Follower:
 
     def _follow(self) -> None:
         try:
-            with Client(self._url) as client:
+            with Client(self._url, self._token) as client:
                 for campaign in self._watch.follow(client, self.latest.id):
                     self.latest = campaign
         except PortolanError as error:
@@ -123,7 +124,7 @@ class Demo:
 
     def follow(self, campaign: CampaignDetail, is_hopeless: Callable[[], bool] = lambda: False) -> Steps[None]:
         """Show the campaign's progress until it has ended. One that is hopeless is cancelled."""
-        follower = Follower(self.client.url, campaign, self.board.say)
+        follower = Follower(self.client.url, self.client.token, campaign, self.board.say)
         while not follower.ended:
             if is_hopeless():
                 with suppress(PortolanError):
@@ -250,7 +251,8 @@ def _chart_here(
         directory, database=None, host="127.0.0.1", port=DEFAULT_PORT, or_any_port=True, say=board.say
     ) as instance:
         board.say(f"watch it at {instance.url}")
-        with Client(instance.url) as client:
+        instance.say_login_link()
+        with Client(instance.url, instance.token) as client:
             demo = Demo(client, board, work)
             local = LocalDemo(demo, instance)
             demo.drive([local.chart(*group) for group in _by_framework(targets).items()], instance.tend)
@@ -280,12 +282,13 @@ def _chart_elsewhere(
     url: str, targets: Sequence[str] | None, work: Work, board: Board
 ) -> tuple[list[Results], list[str]]:
     """Return the results, and the lines with which the demo closes."""
-    with Client(url) as client:
+    with Client(url, find_token(url, DataDirectory())) as client:
         demo = Demo(client, board, work)
         groups = _by_framework(demo.watch.retry(lambda: _online(client, targets, board)))
         demo.drive([demo.chart(group) for group in groups.values()])
         shown = [f"  {_program()} results {campaign} --url {url}   every failure" for campaign in demo.campaigns]
-        return demo.results(), ["To look further:", *shown]
+        signed_in = f"  {_program()} login --link {url}   an address that opens the pages signed in"
+        return demo.results(), ["To look further:", *shown, signed_in]
 
 
 def _online(client: Client, targets: Sequence[str] | None, board: Board) -> list[str]:

@@ -7,6 +7,7 @@
     coordinator.json    where the coordinator answers, and its database; for other commands to find
     coordinator.log     what it logs, one JSON object a line
     report-3.html       of each campaign of a demo
+    admin-token         opens everything; made at the first start, for its owner only
     lock                held while the instance runs
 """
 
@@ -21,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from coordinator.access.tokens import new_token
 from coordinator.atomic_files import write_private
 from coordinator.errors import DatabaseError
 from coordinator.held_folder import FolderLock
@@ -61,6 +63,10 @@ class DataDirectory:
     @property
     def log(self) -> Path:
         return self.path / "coordinator.log"
+
+    @property
+    def admin_token(self) -> Path:
+        return self.path / "admin-token"
 
     def report(self, campaign: int) -> Path:
         return self.path / f"report-{campaign}.html"
@@ -119,6 +125,13 @@ def find_url(given: str | None, directory: DataDirectory) -> str:
     except DatabaseError:
         found = None  # somebody else's instance: the default address may still be right
     return found.url if found else DEFAULT_URL
+
+
+def kept_admin_token(file: Path) -> str:
+    """Return the admin token in the file. It is made on the first call, and anew if others could read it."""
+    if not file.exists() or file.stat().st_mode & 0o077 or not file.read_text().strip():
+        write_private(file, f"{new_token().text}\n")
+    return file.read_text().strip()
 
 
 def kept_secret(file: Path) -> str:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coordinator.access.roles import Role
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import stoppable
 from coordinator.cli.output import print_columns
 from coordinator.cli.progress import Board
+from coordinator.cli.rest_client import Client
 from coordinator.cli.rollout import Rollout, fleet_folder
 from coordinator.cli.shared_options import AsJson, DataDir, Url, connect, split
 from coordinator.errors import CoordinatorError, FleetError
@@ -70,7 +72,7 @@ def up(
         )
         pinned, inventory = parse_pins(image or ()), engine.inventory()
         specs = specify_runners(split(targets), pinned, engine.images(), engine.image, inventory, limits)
-        client.runners()  # a coordinator that does not answer is reported before anything is started
+        _require_operator(client)  # a coordinator that does not answer is reported before anything is started
         with stoppable(), Board() as board, fleet_folder(DataDirectory(data_dir), name, board.say) as folder:
             failed = Rollout(engine, client, folder, board).bring_up(specs, healthy_within)
         print(f"{plural(len(specs) - len(failed), 'runner')} on the chart of {client.url}", flush=True)
@@ -151,6 +153,15 @@ def _engine(name: str, first_port: int = FIRST_PORT) -> Iterator[DockerEngine]:
         raise FleetError(f"{error.name} is not installed here: call this on the host, not in a container") from error
     with DockerEngine(name, first_port) as engine:
         yield engine
+
+
+def _require_operator(client: Client) -> None:
+    caller = client.whoami()
+    if caller.role is None or not caller.role.includes(Role.operator):
+        raise FleetError(
+            f"{caller.name} may not put runners on the chart of {client.url}, which takes the role operator: "
+            "call as the user of `portolan up`, or give another token with `portolan login`"
+        )
 
 
 def _chosen(engine: DockerEngine, targets: Sequence[str]) -> list[Container]:

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import getpass
+import io
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from coordinator.atomic_files import write_private
+from coordinator.atomic_files import open_log, write_private
 from coordinator.backoff import Backoff
-from coordinator.cli.directory import DataDirectory, Whereabouts, kept_secret
+from coordinator.cli.directory import DataDirectory, Whereabouts, kept_admin_token, kept_secret
 from coordinator.cli.processes import STOP_LIMIT_S, Child
 from coordinator.cli.rest_client import Client
-from coordinator.cli.server import listening_on, server_of
+from coordinator.cli.server import Place, listening_on, named, server_of
 from coordinator.cli.shared_options import split
-from coordinator.errors import CoordinatorAwayError, DatabaseError, InstanceError, PortolanError
+from coordinator.errors import CoordinatorAwayError, CoordinatorError, DatabaseError, InstanceError, PortolanError
 from coordinator.settings import log_format
 
 if TYPE_CHECKING:
     from coordinator.database.embedded import EmbeddedPostgres
-    from coordinator.settings import Settings
+    from coordinator.settings import AnonymousRole, Settings
 
 KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
 """The targets of ``up`` and ``demo`` unless others are given; the smallest download first, for the first chart."""
@@ -67,38 +69,67 @@ def local_instance(
     port: int,
     say: Say,
     or_any_port: bool = False,
-    enrolment_secret_file: Path | None = None,
+    enrolment_key_file: Path | None = None,
+    for_runners: Place | None = None,
+    hosts: Sequence[str] = (),
+    anonymous: AnonymousRole | None = "viewer",
 ) -> Iterator[Instance]:
     """Start the database and the coordinator, and stop them at the end, the instance's runners first."""
     from coordinator.database.embedded import EmbeddedPostgres
+    from coordinator.database.grants import APPLICATION, MIGRATION, READING
     from coordinator.migration import upgrade
-    from coordinator.settings import Settings
+    from coordinator.settings import Settings, host_names
 
+    names = host_names(*named(host), *hosts)
     with ExitStack() as stack:
         stack.enter_context(directory.held())
         listener = stack.enter_context(listening_on(host, port, or_any_port=or_any_port))
         began = time.monotonic()
         postgres = None if database else EmbeddedPostgres(directory.postgres)
-        dsn = database or stack.enter_context(cast(EmbeddedPostgres, postgres))
-        asyncio.run(upgrade(dsn))
+        dsns = _given(database) if database else _provided(stack, cast(EmbeddedPostgres, postgres))
+        if lacking := asyncio.run(upgrade(dsns[MIGRATION])):
+            say(lacking)
         say(f"database ready after {time.monotonic() - began:.1f} s")
-        stack.enter_context(_logging_to(directory.log))
-        settings = Settings(dsn, enrolment_secret_file=enrolment_secret_file)
-        coordinator = stack.enter_context(_coordinator(settings, listener, directory.log))
+        second = stack.enter_context(listening_on(*for_runners, option="--runners-port")) if for_runners else None
+        token = kept_admin_token(directory.admin_token)
+        settings = Settings(
+            dsns[APPLICATION],
+            enrolment_key_file=enrolment_key_file,
+            runners_port=None if second is None else second.getsockname()[1],
+            hosts=names,
+            admin_token=token,
+            admin_name=_owner(),
+            anonymous_role=anonymous,
+        )
+        stack.enter_context(_logging_to(directory.log, settings.secrets))
+        listeners = [listener] if second is None else [listener, second]
+        coordinator = stack.enter_context(_coordinator(settings, listeners, directory.log))
         host, port = listener.getsockname()[:2]
-        instance = Instance(directory, f"http://{_reachable(host)}:{port}", coordinator, postgres, say)
+        instance = Instance(directory, f"http://{_reachable(host)}:{port}", token, coordinator, postgres, say)
         stack.callback(instance.stop_runners)
-        directory.announce(Whereabouts(instance.url, dsn))
+        directory.announce(Whereabouts(instance.url, dsns[READING]))
         yield instance
 
 
+def _provided(stack: ExitStack, postgres: EmbeddedPostgres) -> Mapping[str, str]:
+    stack.enter_context(postgres)
+    return postgres.provide_roles()
+
+
+def _given(dsn: str) -> Mapping[str, str]:
+    """A database of one's own has one DSN, for everything."""
+    from coordinator.database.grants import ROLES
+
+    return dict.fromkeys(ROLES, dsn)
+
+
 @contextmanager
-def _coordinator(settings: Settings, listener: socket.socket, log: Path) -> Iterator[threading.Thread]:
+def _coordinator(settings: Settings, listeners: list[socket.socket], log: Path) -> Iterator[threading.Thread]:
     """Run the coordinator in a thread to itself."""
     from coordinator.app import create_app
 
-    server = server_of(create_app(settings))
-    thread = threading.Thread(target=server.run, args=([listener],), name="coordinator", daemon=True)
+    server = server_of(create_app(settings), settings.bounds)
+    thread = threading.Thread(target=server.run, args=(listeners,), name="coordinator", daemon=True)
     thread.start()
     try:
         while not server.started:
@@ -122,11 +153,13 @@ class Instance:
         self,
         directory: DataDirectory,
         url: str,
+        token: str,
         coordinator: threading.Thread,
         postgres: EmbeddedPostgres | None,
         say: Say,
     ) -> None:
         self.url = url
+        self.token = token
         self.runners: list[LocalRunner] = []
         self._directory = directory
         self._coordinator = coordinator
@@ -172,6 +205,12 @@ class Instance:
         self._postgres_failures = 0
         self._say(f"database ready again after {time.monotonic() - now:.1f} s")
 
+    def say_login_link(self) -> None:
+        """Say an address that opens the pages signed in, once and within minutes."""
+        # Nothing depends on it: `portolan login --link` prints another.
+        with contextlib.suppress(CoordinatorError), Client(self.url, self.token) as client:
+            self._say(f"open it signed in, once and within minutes: {self.url}{client.login_link().path}")
+
     @property
     def settled(self) -> bool:
         """True when every runner is up, left out, or was up already."""
@@ -202,7 +241,7 @@ class Instance:
 
     def _register(self, runner: LocalRunner) -> None:
         try:
-            with Client(self.url) as client:
+            with Client(self.url, self.token) as client:
                 registered = client.register(runner.url, kept_secret(runner.folder / "secret"))
         except CoordinatorAwayError:
             return  # not the runner's fault: again at the next look
@@ -236,8 +275,6 @@ class Instance:
 
 def _launch(target: str, folder: Path, url: str) -> Child:
     log = folder / "log"
-    if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
-        log.replace(log.with_suffix(".1"))
     framework, device = target.split("/", 1)
     port = url.rsplit(":", 1)[1]
     return Child(
@@ -245,7 +282,7 @@ def _launch(target: str, folder: Path, url: str) -> Child:
             *(sys.executable, "-P", "-m", "runners", "serve", framework, device),
             *("--host", "127.0.0.1", "--port", port, "--secret-file", str(folder / "secret")),
         ],
-        log,
+        open_log(log, LOG_LIMIT_BYTES),
     )
 
 
@@ -254,9 +291,18 @@ def parse_targets(values: Sequence[str]) -> list[str]:
     targets = list(dict.fromkeys(split(values)))
     for target in targets:
         framework, _, device = target.partition("/")
-        if not framework.isidentifier() or not device.isidentifier():
+        # A device's word may have a hyphen (tpu-lowered), as a framework's has none.
+        if not framework.isidentifier() or not device.replace("-", "_").isidentifier():
             raise InstanceError(f"'{target}' is not a target to serve: write framework/device, such as torch/cpu")
     return targets
+
+
+def _owner() -> str:
+    """The name of the user whose instance this is: what they do with the token in their folder bears it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "admin"  # a user of a container has no name
 
 
 def _reachable(host: str) -> str:
@@ -281,13 +327,15 @@ def _kept_port(kept: Path) -> int:
 
 
 @contextmanager
-def _logging_to(path: Path) -> Iterator[None]:
+def _logging_to(path: Path, secrets: Collection[str]) -> Iterator[None]:
     """Everything that is logged goes to a file; the terminal belongs to the command."""
     from coordinator.logs import log_to
 
-    if path.exists() and path.stat().st_size > LOG_LIMIT_BYTES:
-        path.replace(path.with_suffix(".log.1"))
-    with path.open("a", encoding="utf-8") as file, log_to(file, log_format(file)):
+    with (
+        open_log(path, LOG_LIMIT_BYTES) as raw,
+        io.TextIOWrapper(raw, encoding="utf-8", line_buffering=True) as file,
+        log_to(file, log_format(file), secrets),
+    ):
         yield
 
 

@@ -13,13 +13,14 @@ from rich.text import Text
 from coordinator.formats import latency, number, ratio
 from coordinator.results.models import Cell, MatrixPage, MatrixRow
 from coordinator.results.summary import Section
-from coordinator.targets.models import Target, notes
+from coordinator.targets.models import NOT_RUN, Target, notes
 
-STYLES = {"success": "green", "partial": "yellow", "complete": "red", "unknown": "dim"}
+STYLES = {"success": "green", "partial": "yellow", "complete": "red", "unknown": "dim", "lowered": "cyan"}
 LEGEND = (
     "success: no case failed; partial: some did; complete: all did; unknown: none counted",
-    "n/m: cases that passed, of those that count; then the main cause; cold: first call; steady: median after "
-    "warm-up; ×: steady against the CPU, over common cases",
+    "n/m: cases that passed, of those that count; then the main cause; cold: a user's first call, that of a process's "
+    "first case; level: a call after warm-up, undisturbed; noisy: cases whose median is over 1.2 times "
+    "that; ×: level against the CPU, over common cases",
 )
 
 BETWEEN = 3
@@ -29,13 +30,15 @@ Fields = tuple[str, ...]
 
 
 def fields(cell: Cell | None, *, on_cpu: bool) -> Fields:
-    """A cell's verdict, n/m, cause, cold and steady time, and the ratio where there can be one."""
+    """A cell's verdict, n/m, cause, first cold time and level, and the ratio where there can be one."""
     if cell is None:
         return ("-",) + ("",) * (4 if on_cpu else 5)
+    if cell.lowering_words is not None:
+        return (cell.lowering_words,) + ("",) * (4 if on_cpu else 5)
     judged = cell.judged("anywhere")
     assert judged is not None
-    measured = cell.cold_ms is not None or cell.steady_ms is not None
-    times = (latency(cell.cold_ms), latency(cell.steady_ms)) if measured else ("", "")
+    measured = cell.first_cold_ms is not None or cell.low_ms is not None
+    times = (latency(cell.first_cold_ms), latency(cell.low_ms)) if measured else ("", "")
     slower = "" if cell.ratio_to_cpu is None else ratio(cell.ratio_to_cpu)
     head = (judged.verdict, f"{judged.passed}/{judged.total}", judged.cause or "")
     return (*head, *times, *(() if on_cpu else (slower,)))
@@ -60,7 +63,7 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
         if row.host_only:
             name.append("\n  host only", style="dim")
         names.append(name)
-    columns = [Column(f"{target.target}\n{target.hardware}", _column(matrix.rows, target)) for target in matrix.targets]
+    columns = [Column(_heading(target), _column(matrix.rows, target)) for target in matrix.targets]
     for table in _side_by_side(Column("function", names), columns, out.width):
         out.print(table)
     for line in notes(matrix.targets):
@@ -79,6 +82,10 @@ def print_results(matrix: MatrixPage, summary: Iterable[Section], out: Console) 
         out.print(Text(section.heading, style="bold"))
         for sentence in section.sentences:
             out.print(Text(f"  {sentence}"), soft_wrap=True)
+
+
+def _heading(target: Target) -> str:
+    return "\n".join((target.target, target.hardware, *([NOT_RUN] if target.is_lowered else [])))
 
 
 def _column(rows: Sequence[MatrixRow], target: Target) -> list[Text]:

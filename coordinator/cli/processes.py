@@ -11,12 +11,11 @@ import signal
 import subprocess
 import threading
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
+from io import FileIO
 from typing import IO
 
-from coordinator.atomic_files import PRIVATE
 from coordinator.exec_with_parent_death_signal import dying_with_us
+from protocol.redaction import without_own_secrets
 
 STOP_LIMIT_S = 10.0
 
@@ -27,19 +26,20 @@ class Child:
     Its lines on stdout and stderr go to ``log`` if there is one.
     """
 
-    def __init__(self, command: Sequence[str], log: Path | None = None) -> None:
+    def __init__(self, command: Sequence[str], log: FileIO | None = None) -> None:
         self.first_line: str | None = None
         """The first line on stdout."""
         self.latest_line = ""
         """The latest line on stdout or stderr."""
         self.complaint = "it said nothing"
         """The latest line on stderr: the cause of its death, if it named one."""
-        self._log = open(log or os.devnull, "ab", buffering=0, opener=partial(os.open, mode=PRIVATE))  # noqa: SIM115
+        self._log = log or FileIO(os.devnull, "wb")
         self._process = subprocess.Popen(
             dying_with_us(command, signal.SIGTERM),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=without_own_secrets({**os.environ}),
             start_new_session=True,
         )
         self._readers = [

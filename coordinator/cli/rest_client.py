@@ -14,6 +14,7 @@ import httpx
 from httpx_sse import EventSource, SSEError
 from pydantic import BaseModel, ValidationError
 
+from coordinator.access.models import AuditPage, LoginLink, NewToken, Token, TokenList, WhoAmI
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
 from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
@@ -31,8 +32,13 @@ SILENCE_S = 30.0
 WHOLE_S = 600.0
 """A file is made whole before its first byte comes, and a bundle is stored whole before there is an answer."""
 
+REALM = 'Bearer realm="portolan"'
+"""With which a coordinator asks for a token."""
+
 AWAY = (httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.GATEWAY_TIMEOUT)
 """Statuses of a proxy in front of a coordinator that is away; it sends no problem details with them."""
+
+BUNDLE = {"Content-Type": "application/x-ndjson"}
 
 MATRIX_ROWS = 5000
 """Functions of a matrix that are read at once."""
@@ -45,15 +51,23 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Client:
-    """``with Client(url) as client: client.campaign(3)``."""
+    """``with Client(url, token) as client: client.campaign(3)``. The token is sent to this URL only."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url
+        self.token = token
         try:
             host = urlsplit(url).hostname or ""
             # A proxy for the world outside is none for this machine, whatever the environment says.
             local = host == "localhost" or host == "::1" or host.startswith("127.")
-            self._http = httpx.Client(base_url=f"{url}/api/v1", timeout=_timeout(ANSWER_S), trust_env=not local)
+            self._http = httpx.Client(
+                base_url=f"{url}/api/v1",
+                headers={} if token is None else {"Authorization": f"Bearer {token}"},
+                timeout=_timeout(ANSWER_S),
+                trust_env=not local,
+                # One leads to another origin, and the token is for this one.
+                follow_redirects=False,
+            )
         except (ValueError, httpx.InvalidURL) as error:
             raise CoordinatorError(f"'{url}' is not a URL: write it like {DEFAULT_URL}") from error
 
@@ -62,6 +76,25 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self._http.close()
+
+    def whoami(self) -> WhoAmI:
+        return self._get(WhoAmI, "/whoami")
+
+    def login_link(self) -> LoginLink:
+        """Return a link that opens the pages signed in, once."""
+        return self._parse(LoginLink, self._send("POST", "/login-links"))
+
+    def create_token(self, request: Mapping[str, Any]) -> NewToken:
+        return self._parse(NewToken, self._send("POST", "/tokens", json=dict(request)))
+
+    def tokens(self) -> list[Token]:
+        return self._get(TokenList, "/tokens").tokens
+
+    def revoke_token(self, token_id: int) -> None:
+        self._send("DELETE", f"/tokens/{token_id}")
+
+    def audit(self, who: str | None, limit: int) -> AuditPage:
+        return self._get(AuditPage, "/audit", {"who": who, "limit": limit})
 
     def submit(self, request: Mapping[str, Any]) -> CampaignDetail:
         """Plan and queue a campaign."""
@@ -74,7 +107,9 @@ class Client:
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
         """Return the campaign of the bundle, and whether it is new there."""
         with path.open("rb") as file:
-            answer = self._send("POST", "/bundles", query={"name": name}, content=file, within_s=WHOLE_S)
+            answer = self._send(
+                "POST", "/bundles", query={"name": name}, content=file, headers=BUNDLE, within_s=WHOLE_S
+            )
         return self._parse(CampaignDetail, answer), answer.status_code == httpx.codes.CREATED
 
     def campaigns(self, limit: int = 50) -> CampaignPage:
@@ -205,8 +240,8 @@ class Client:
             raise self._not_ours() from error
 
     def _refusal(self, answer: httpx.Response) -> CoordinatorError:
-        if answer.status_code == httpx.codes.UNAUTHORIZED:
-            return self._not_ours()  # the answer of a runner: a coordinator asks nobody for a secret
+        if answer.status_code == httpx.codes.UNAUTHORIZED and answer.headers.get("www-authenticate") != REALM:
+            return self._not_ours()  # the answer of a runner
         try:
             detail = Problem.model_validate_json(answer.content).detail
         except ValidationError:

@@ -5,6 +5,7 @@ Holding one to the contract is in ``check_command.py``.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +14,10 @@ from coordinator.cli.check_command import check
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret, with_client
+from coordinator.errors import SettingError
+from coordinator.settings import enrolment_key
+from coordinator.settings import enrolment_key_file as checked_key_file
+from protocol.enrolment_tokens import EnrolmentToken
 
 app = typer.Typer(no_args_is_help=True, help="The runners that the coordinator knows.")
 app.command("check")(check)
@@ -51,6 +56,27 @@ def register(
     secret = read_secret(secret_file, secret_stdin)
     runner = client.register(address, secret)
     print(f"runner {runner.id}: {runner.target} on {runner.hardware}")
+
+
+@app.command("token")
+def token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The runner's --name; a + in it stands for a number.")],
+    target: Annotated[str, typer.Argument(metavar="FRAMEWORK/DEVICE", help="The only target that it may serve.")],
+    enrolment_key_file: Annotated[
+        Path | None, typer.Option(help="The coordinator's; else $PORTOLAN_ENROLMENT_KEY_FILE.")
+    ] = None,
+) -> None:
+    """Print the token with which one runner may enrol. The coordinator is not asked, and keeps no list."""
+    file = checked_key_file(enrolment_key_file)
+    if file is None:
+        raise SettingError("say which key: --enrolment-key-file FILE, or PORTOLAN_ENROLMENT_KEY_FILE")
+    try:
+        made = EnrolmentToken.make(enrolment_key(file), name, target)
+    except ValueError as error:
+        raise SettingError(
+            f"'{name}' or '{target}' is not one: NAME is of letters, digits, '_', '.', '-', the target FRAMEWORK/DEVICE"
+        ) from error
+    print(made)
 
 
 @app.command("remove")

@@ -5,22 +5,46 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 import uvicorn
 
+from coordinator.access.connections import allow_connections, bounded_protocol
+from coordinator.bounds import Bounds
 from coordinator.errors import ListenError
 
 if TYPE_CHECKING:  # no command waits for an import that only one of them needs
     from fastapi import FastAPI
 
+BACKLOG = 1024
+HEADER_BYTES = 64 << 10
 KEPT_IDLE_S = 75
 """An idle connection is closed after this; a client that reuses one at that instant loses its request,
 and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner."""
 
+RunnersPort = Annotated[
+    int | None,
+    typer.Option(min=0, max=65535, help="Listen here too, for runners that enrol: nothing else is served there."),
+]
+RunnersHost = Annotated[str | None, typer.Option(help="Where that is; else where the coordinator listens.")]
+
+Place = tuple[str, int]
+"""A host and a port to listen on."""
+
+
+def runners_place(host: str, runners_host: str | None, runners_port: int | None) -> Place | None:
+    """Where to listen for runners alone; None: nowhere. Raises ``ListenError``."""
+    if runners_port is None:
+        if runners_host is not None:
+            raise ListenError("--runners-host goes with --runners-port")
+        return None
+    return runners_host or host, runners_port
+
 
 @contextmanager
-def listening_on(host: str, port: int, *, or_any_port: bool = False) -> Iterator[socket.socket]:
+def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str = "--port") -> Iterator[socket.socket]:
     """Bind a socket before anything else is started, so that a port in use is reported at once."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -35,19 +59,31 @@ def listening_on(host: str, port: int, *, or_any_port: bool = False) -> Iterator
                 if not or_any_port:
                     raise
                 listener.bind((address[0], 0, *address[2:]))
-            listener.listen(128)
+            listener.listen(BACKLOG)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise ListenError(
-                f"cannot listen on {host}:{port}: {reason}; stop what uses it, or choose another with --port"
+                f"cannot listen on {host}:{port}: {reason}; stop what uses it, or choose another with {option}"
             ) from error
         yield listener
 
 
-def server_of(app: FastAPI) -> uvicorn.Server:
+def named(host: str) -> list[str]:
+    """Return the name that the coordinator listens on, if it is one: an address is always answered."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return [host]
+    return []
+
+
+def server_of(app: FastAPI, bounds: Bounds) -> uvicorn.Server:
+    allow_connections(bounds.connections)
     return uvicorn.Server(
         uvicorn.Config(
             app,
+            http=bounded_protocol(bounds),
+            h11_max_incomplete_event_size=HEADER_BYTES,
             log_config=None,
             log_level="warning",
             access_log=False,

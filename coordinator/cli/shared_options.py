@@ -12,6 +12,7 @@ from typing import Annotated, Any, Concatenate
 
 import typer
 
+from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DataDirectory, find_url
 from coordinator.cli.rest_client import Client
 from coordinator.errors import CoordinatorError
@@ -25,6 +26,12 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Data directory of the local instance; else $PORTOLAN_DATA, else the default."),
 ]
+AllowedHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A name under which browsers and runners ask the coordinator; else only its address. Repeatable."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SecretFile = Annotated[Path | None, typer.Option(help="A file that holds the runner's secret.")]
 SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secret from stdin.")]
@@ -32,7 +39,9 @@ CampaignId = Annotated[int, typer.Argument(metavar="CAMPAIGN", min=1, help="Its 
 
 
 def connect(url: Url = None, data_dir: DataDir = None) -> Client:
-    return Client(find_url(url, DataDirectory(data_dir)))
+    directory = DataDirectory(data_dir)
+    address = find_url(url, directory)
+    return Client(address, find_token(address, directory))
 
 
 def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[..., None]:

@@ -10,10 +10,12 @@ from typing import Annotated
 
 import typer
 
+from coordinator.cli.anonymous import Anonymous, WithoutAccessControl, role_of_nobody
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
-from coordinator.cli.shared_options import DataDir
-from coordinator.settings import enrolment_file
+from coordinator.cli.server import RunnersHost, RunnersPort, runners_place
+from coordinator.cli.shared_options import AllowedHost, DataDir
+from coordinator.settings import enrolment_key_file as checked_key_file
 
 
 def up(
@@ -21,31 +23,45 @@ def up(
     database: Annotated[
         str | None, typer.Option(help="DSN of a PostgreSQL to use instead of the embedded one.")
     ] = None,
-    host: Annotated[
-        str, typer.Option(help="Where the coordinator listens. It has no password: whoever reaches it can use it.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Where the coordinator listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = DEFAULT_PORT,
     targets: Annotated[
         list[str] | None,
         typer.Option(help=f"Which runners to start, such as {' '.join(KNOWN_TARGETS)}; those are also the default."),
     ] = None,
-    enrolment_secret_file: Annotated[
+    enrolment_key_file: Annotated[
         Path | None,
-        typer.Option(help="Holds what runners elsewhere must know to enrol themselves; without it none can."),
+        typer.Option(help="Holds the key of the tokens with which runners elsewhere enrol; without it none can."),
     ] = None,
+    runners_host: RunnersHost = None,
+    runners_port: RunnersPort = None,
+    allowed_host: AllowedHost = None,
+    anonymous: Anonymous = None,
+    without_access_control: WithoutAccessControl = False,
 ) -> None:
     """Start the database, the coordinator and the runners of this machine; Ctrl-C stops all."""
     chosen = KNOWN_TARGETS if targets is None else parse_targets(targets)
-    enrolment = enrolment_file(enrolment_secret_file)
+    key_file = checked_key_file(enrolment_key_file)
+    for_runners = runners_place(host, runners_host, runners_port)
+    role = role_of_nobody(host, anonymous, without_access_control=without_access_control)
     directory = DataDirectory(data_dir)
     try:
         with (
             stoppable(),
             local_instance(
-                directory, database=database, host=host, port=port, say=_say, enrolment_secret_file=enrolment
+                directory,
+                database=database,
+                host=host,
+                port=port,
+                say=_say,
+                enrolment_key_file=key_file,
+                for_runners=for_runners,
+                hosts=allowed_host or (),
+                anonymous=role,
             ) as instance,
         ):
             _say(f"portolan {version('portolan')} at {instance.url} (docs: {instance.url}/docs)")
+            instance.say_login_link()
             _say(f"data in {directory.path}")
             instance.serve(chosen)
             introduced = False

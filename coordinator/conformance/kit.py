@@ -20,6 +20,7 @@ from coordinator.conformance.start import begin, connect
 from coordinator.conformance.subject import Restart, Subject
 from coordinator.database.outage import reason_of
 from coordinator.errors import BrokenError, NotRunError
+from coordinator.runner_addresses import RunnerNetworks
 
 
 async def check(
@@ -32,16 +33,18 @@ async def check(
     only: Collection[str] | None = None,
     seed: int = 0,
     outcome_s: float = OUTCOME_S,
+    networks: RunnerNetworks | None = None,
 ) -> Report:
     """Hold the runner to its contract; ``on_finding`` is called with each finding as it is made.
 
     ``only`` names the clauses to check. ``seed`` decides which of the runner's own cases are
-    run, and an outcome that must come is waited for ``outcome_s``.
+    run, and an outcome that must come is waited for ``outcome_s``. Without ``networks`` the runner
+    may be anywhere: a person's own command reaches what that person reaches.
 
     Raises a ``RunnerError`` if the check cannot begin: nobody answers, the secret is refused,
     or the runner is at work for somebody else.
     """
-    async with connect(url, secret) as (http, stranger):
+    async with connect(url, secret, networks) as (http, stranger):
         subject = await begin(http, stranger, secret)
         subject.level, subject.seed, subject.outcome_s, subject.restart = level, seed, outcome_s, restart
         findings: list[Finding] = []

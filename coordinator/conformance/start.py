@@ -14,30 +14,34 @@ from coordinator.conformance.event_history import History
 from coordinator.conformance.event_stream import Event
 from coordinator.conformance.subject import ANSWER_S, Subject
 from coordinator.errors import BrokenError, RunnerIncompatibleError, RunnerUnreachableError
+from coordinator.runner_addresses import RunnerNetworks
 from coordinator.runner_answers import raise_for_status, unreachable
-from protocol.limits import IDLE_CONNECTION_S
+from coordinator.runner_transport import RunnerTransport
 
+WHOLE_ANSWER_S = 90.0
+"""For all of a plain answer; longer than a coordinator waits, as for each part of it."""
 LOOK_S = 12.0
 """A heartbeat comes within 10 s."""
 
 
 @contextlib.asynccontextmanager
-async def connect(url: str, secret: str) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
+async def connect(
+    url: str, secret: str, networks: RunnerNetworks | None = None
+) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
     """Two connections to the runner: one that has the secret, and a stranger's."""
-    plain = {"Accept-Encoding": "identity"}
     client = partial(
         httpx.AsyncClient,
         base_url=url,
         timeout=ANSWER_S,
-        limits=httpx.Limits(keepalive_expiry=IDLE_CONNECTION_S),
         trust_env=False,
     )
     try:
-        stranger = client(headers=plain)
+        stranger = client(transport=RunnerTransport(networks, answer_s=WHOLE_ANSWER_S))
     except httpx.InvalidURL as error:
         raise RunnerUnreachableError(f"{url!r} is no URL of a runner ({error})") from error
     bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
-    async with stranger, client(headers=plain | bearer) as http:
+    transport = RunnerTransport(networks, answer_s=WHOLE_ANSWER_S)
+    async with stranger, client(headers=bearer, transport=transport) as http:
         yield http, stranger
 
 

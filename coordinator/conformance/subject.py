@@ -25,6 +25,7 @@ from coordinator.conformance.event_stream import OUTCOME_S, Event, Stream
 from coordinator.conformance.findings import Level
 from coordinator.conformance.validity import find_fault
 from coordinator.errors import BrokenError, NotRunError
+from coordinator.runner_transport import ENDLESS
 from protocol.enums import ConformanceTag
 
 ANSWER_S = 30.0
@@ -192,7 +193,7 @@ class Subject:
         """Ask for the stream after N, whatever the answer."""
         parameters: dict[str, Any] = {"boot_id": boot_id or self.boot_id, "after": after}
         client = self.stranger if stranger else self.http
-        return client.stream("GET", "/v1/events", params=parameters, **options)
+        return client.stream("GET", "/v1/events", params=parameters, extensions=ENDLESS, **options)
 
     async def events_status(self, after: int) -> int:
         async with self.open_events(after) as answer:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coordinator.conformance.cases import Job
-from protocol.enums import Ending, Placement, TimingPolicy, Verdict
+from protocol.enums import REFUSES, Ending, Placement, TimingPolicy, Verdict
 from protocol.model import first_fault
 from protocol.outcomes import Outcome
 
@@ -33,6 +33,8 @@ VERDICTS = {
     Ending.signalled: Verdict.failed,
     Ending.removed: Verdict.skipped,
     Ending.not_applicable: Verdict.skipped,
+    Ending.lowered: Verdict.skipped,
+    Ending.not_lowered: Verdict.skipped,
     Ending.harness_failed: Verdict.incomplete,
     Ending.cancelled: Verdict.incomplete,
 }
@@ -62,6 +64,10 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
         yield f"the ending {outcome.ending} has the verdict {verdict}, not {outcome.verdict}"
     if outcome.placement is Placement.on_device and outcome.proof.fallbacks:
         yield f"the placement is on_device, with the fallbacks {outcome.proof.fallbacks}"
+    if outcome.placement is Placement.on_device and outcome.proof.executed == 0:
+        yield "the placement is on_device, and nothing executed there"
+    if outcome.ending in (Ending.lowered, Ending.not_lowered):
+        yield from _claims_of_what_did_not_run(outcome)
     size = len(outcome.log_tail.encode())
     if size > TAIL_BYTES:
         yield f"log_tail holds {size} bytes, more than {TAIL_BYTES}"
@@ -75,9 +81,20 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
         yield f"cold_ms and samples_ms add up to {spent_ms:.1f} ms, more than duration_s of {outcome.duration_s:g}"
 
 
+def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
+    """Claims of a time or a place, which nothing has that did not run."""
+    timing = outcome.timing
+    if timing.cold_ms is not None or timing.samples_ms:
+        yield f"its ending is {outcome.ending}, which runs nothing, and there are cold_ms or samples_ms"
+    if outcome.placement is not Placement.unknown:
+        yield f"its ending is {outcome.ending}, which runs nothing, and its placement is {outcome.placement}"
+    if outcome.ending is Ending.not_lowered and not (outcome.evidence and outcome.evidence.operation):
+        yield "its ending is not_lowered, and its evidence names no operation"
+
+
 def _contradictions_to_job(outcome: Outcome, job: Job) -> Iterator[str]:
     """Contradictions between the outcome and its job, or the catalogue's entry of the case."""
-    timing, returned = outcome.timing, outcome.ending is Ending.returned
+    timing, returned = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
     policy, timeout_s = job.body["timing"], job.body["timeout_s"]
     if policy == TimingPolicy.off and timing.cold_ms is not None:
         yield "timing was off, and cold_ms is not null"

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import asyncpg
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from coordinator.database import wire
-from coordinator.database.outage import DATABASE_AWAY, is_conflict
+from coordinator.database.outage import DATABASE_AWAY, is_conflict, reason_of
 from coordinator.database.values import to_json
+from coordinator.errors import DatabaseError
 from coordinator.settings import STATEMENT_TIMEOUT_S
 
 T = TypeVar("T")
@@ -28,6 +30,7 @@ IDLE_IN_TRANSACTION_TIMEOUT_S = 60.0
 POOL_WAIT_S = 30.0
 """How long a request waits for a connection while all are in use."""
 PING_TIMEOUT_S = 5.0
+MIGRATION_TIMEOUT_S = 300.0
 ATTEMPTS = 5
 """Of a transaction that met conflicts; each has cost others and us a second by then."""
 
@@ -103,3 +106,20 @@ async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaita
                 raise
     async with engine.begin() as connection:
         return await work(connection)
+
+
+async def run_once(dsn: str, work: Callable[[Connection], T]) -> T:
+    """Do ``work`` in one transaction on a connection made for it. Raises ``DatabaseError`` for whatever fails."""
+    pool = engine(dsn, pool_size=1, application_name="portolan migration", statement_timeout_s=MIGRATION_TIMEOUT_S)
+    try:
+        async with pool.begin() as connection:
+            return await connection.run_sync(work)
+    except DATABASE_AWAY as error:
+        raise DatabaseError(f"the database at {_place(dsn)} cannot be used: {reason_of(error)}") from error
+    finally:
+        await pool.dispose()
+
+
+def _place(dsn: str) -> str:
+    parts = urlsplit(dsn)
+    return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"

@@ -1,12 +1,15 @@
 """The embedded PostgreSQL: a server of our own in a data directory, our direct child.
 
-In the data directory: ``cluster/`` (PostgreSQL's own), ``password``, ``port``, ``lock`` and
-``postgres.log``; ``making/`` while the first start is under way. Finding the programs is in
-``binaries.py``.
+In the data directory: ``cluster/`` (PostgreSQL's own), ``password``, one more of each role,
+``port``, ``lock`` and ``postgres.log``; ``making/`` while the first start is under way. Finding
+the programs is in ``binaries.py``.
+
+The superuser makes the roles and does nothing else: its DSN leaves this module for tests alone.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import secrets
@@ -15,14 +18,16 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
 import psutil
 
-from coordinator.atomic_files import write_private
+from coordinator.atomic_files import open_log, write_private
 from coordinator.database.binaries import Account, Installation, account_of, choose, servant, within_reach
+from coordinator.database.grants import ROLES
+from coordinator.database.roles import provide
 from coordinator.errors import DatabaseError
 from coordinator.exec_with_parent_death_signal import dying_with_us
 from coordinator.held_folder import FolderLock
@@ -44,6 +49,9 @@ SETTINGS = {
     "log_timezone": "UTC",
     "jit": "off",
     "cluster_name": "portolan",
+    # A statement that fails is logged without its values: a row that was refused can hold a runner's secret.
+    "log_error_verbosity": "terse",
+    "log_parameter_max_length_on_error": "0",
 }
 
 
@@ -86,6 +94,14 @@ class EmbeddedPostgres:
         dsn = dsn_of(self.directory)
         assert dsn is not None
         return dsn
+
+    def provide_roles(self) -> Mapping[str, str]:
+        """Make the roles of the running server, also in a directory from before them; the DSN of each."""
+        passwords = {role: _keep(_password(self.directory, role), secrets.token_urlsafe(24)) for role in ROLES}
+        superuser = dsn_of(self.directory)
+        assert superuser is not None
+        asyncio.run(provide(superuser, passwords))
+        return {role: dsn for role in ROLES if (dsn := dsn_of(self.directory, role)) is not None}
 
     def stop(self) -> None:
         """Shut down and let go of the directory. Safe to call at any time, and again."""
@@ -198,11 +214,9 @@ class EmbeddedPostgres:
     def _spawn(self, cluster: Path, programs: Path, account: Account, port: int) -> str | None:
         """Start the server and wait until it answers; returns what it said if it ended instead."""
         log = self.directory / "postgres.log"
-        if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
-            log.replace(log.with_suffix(".log.1"))
         options = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
         command = [str(programs / "postgres"), "-D", str(cluster), "-p", str(port), *options]
-        with open(log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
+        with open_log(log, LOG_LIMIT_BYTES) as stream:
             beginning = stream.tell()
             # A session of its own, or Ctrl-C would stop the database under a coordinator still writing.
             self._server = subprocess.Popen(
@@ -226,16 +240,20 @@ class EmbeddedPostgres:
             return stream.read().decode(errors="replace")
 
 
-def dsn_of(directory: Path) -> str | None:
-    """The DSN of the database kept in ``directory``, running or not; None if there is none."""
+def dsn_of(directory: Path, user: str = USER) -> str | None:
+    """The DSN of the database kept in ``directory``, running or not; None if there is none, or no such user."""
     try:
-        password = (directory / "password").read_text().strip()
+        password = _password(directory, user).read_text().strip()
         port = int((directory / "port").read_text())
     except (FileNotFoundError, ValueError):
         return None
     except PermissionError as error:
         raise DatabaseError(f"{error.filename} may be read by its owner only: ask as that user") from error
-    return f"postgresql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
+    return f"postgresql://{user}:{password}@127.0.0.1:{port}/{DATABASE}"
+
+
+def _password(directory: Path, user: str) -> Path:
+    return directory / ("password" if user == USER else f"password-{user}")
 
 
 def stop_leftovers(directory: Path) -> None:

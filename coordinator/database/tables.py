@@ -22,6 +22,7 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Numeric,
     SmallInteger,
@@ -49,6 +50,7 @@ metadata = MetaData(
 JOB_STATES = ("queued", "leased", "running", "done", "cancelled")
 CAMPAIGN_STATES = ("running", "done", "cancelled")
 SUITE_ORIGINS = ("runner", "bundle")
+ROLES = ("viewer", "submitter", "operator", "admin")
 RUNNER_STATES = ("online", "offline", "quarantined", "removed")
 
 
@@ -162,6 +164,7 @@ runners = Table(
     Column("reason", Text, comment="why it is not online"),
     _now(),
     Index("uq_runners_url_live", "url", unique=True, postgresql_where=text("state <> 'removed'")),
+    Index("uq_runners_boot_id_live", "boot_id", unique=True, postgresql_where=text("state <> 'removed'")),
     Index("uq_runners_name_live", "name", unique=True, postgresql_where=text("state <> 'removed'")),
 )
 
@@ -189,6 +192,7 @@ campaigns = Table(
     Column("finished_at", DateTime(timezone=True)),
     Column("imported_at", DateTime(timezone=True), comment="when it came in a bundle; null if it was dispatched"),
     Column("bundle_sha256", Text, unique=True, comment="of the bundle that it came in: each is stored once"),
+    Column("created_by", Text, comment="the name of the caller who submitted or imported it"),
     CheckConstraint("runs between 1 and 100", name="runs"),
     CheckConstraint("timeout_s > 0 and timeout_s <= 14400", name="timeout"),
 )
@@ -341,6 +345,14 @@ view_definitions = Table(
     comment="which text the views of this database were made from; one row",
 )
 
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("purpose", Text, primary_key=True),
+    Column("key", LargeBinary, nullable=False),
+    comment="secrets that coordinators on this database share, made by the first that needs one",
+)
+
 matrices = Table(
     "matrices",
     metadata,
@@ -392,6 +404,11 @@ matrix_cells = Table(
     Column("unknown_cause", Integer, nullable=False),
     Column("samples", BigInteger),
     Column("cpu_target_id", Integer, comment="the target that ratio_to_cpu is against"),
+    *(Column(name, Double) for name in ("low_ms", "first_cold_ms", "later_cold_ms")),
+    Column("noisy", Integer, comment="cases whose median parts from their level"),
+    *(Column(name, Integer, nullable=False, server_default=text("0")) for name in ("lowered", "not_lowered")),
+    Column("lowering", Text, comment="lowered or not_lowered, where programs are lowered and not run"),
+    Column("missing_lowering", Text),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
     comment="function_verdicts, function_latencies and function_ratios, kept for pages that cannot wait for them",
 )
@@ -494,4 +511,58 @@ reference_caveats = _published(
     Column("device", Text, comment="null: all"),
     Column("sentence", Text, nullable=False),
     comment="what is wrong in the figures, to be said beside them",
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Integer, Identity(), primary_key=True),
+    Column("name", Text, nullable=False, comment="of the person or program that it is for"),
+    Column("role", _words("role", ROLES), nullable=False),
+    Column("prefix", Text, nullable=False, comment="its readable part"),
+    Column("sha256", LargeBinary, nullable=False, unique=True, comment="of the whole token, which is kept nowhere"),
+    Column("created_by", Text, nullable=False),
+    _now(),
+    Column("expires_at", DateTime(timezone=True), nullable=False),
+    Column("last_used_at", DateTime(timezone=True), comment="to the minute"),
+    Column("revoked_at", DateTime(timezone=True)),
+    Column("revoked_by", Text),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("sha256", LargeBinary, primary_key=True, comment="of the cookie's value"),
+    Column("token_sha256", LargeBinary, nullable=False, comment="of the token for which it stands"),
+    _now(),
+    Column("expires_at", DateTime(timezone=True), nullable=False),
+    comment="of the pages; the token of a coordinator's file is in no table, so there is no foreign key",
+)
+
+login_links = Table(
+    "login_links",
+    metadata,
+    Column("sha256", LargeBinary, primary_key=True, comment="of the link's secret"),
+    Column("token_sha256", LargeBinary, nullable=False, comment="of the token for which it stands"),
+    Column("expires_at", DateTime(timezone=True), nullable=False),
+    comment="that sign in once; gone when used",
+)
+
+audit_entries = Table(
+    "audit_entries",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("who", Text, nullable=False, comment="name of the caller"),
+    Column("kind", Text, nullable=False, comment="token, session, anonymous, runner"),
+    Column("role", Text),
+    Column("token_id", Integer, comment="null for the token of a coordinator's file"),
+    Column("address", Text, nullable=False, comment="from where, as the connection said"),
+    Column("method", Text, nullable=False),
+    Column("route", Text),
+    Column("path", Text, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("detail", Text, comment="where the answer led, such as what was made"),
+    Index("ix_audit_entries_who_id", "who", "id"),
+    comment="changes and refused requests; a trigger refuses to change or delete one",
 )

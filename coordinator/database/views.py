@@ -15,6 +15,15 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, insert, select
 
 from coordinator.database.tables import view_definitions
+from protocol.enums import REFUSES, Cause
+from protocol.limits import LEAST_MILLISECONDS
+
+LOW = 0.05
+"""The share of a run's samples below its level."""
+NOISY = 1.2
+"""How many times its level a median is that is the host's more than the call's. Sampling that ended because the median
+was known to 1 % has quartiles within 9 % of each other, and so its median at most 12 % over this quantile; and no
+comparison counts a change by less."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,21 @@ def _quoted(text: str) -> str:
     return "'" + " ".join(text.split()).replace("'", "''") + "'"
 
 
+def _indented(query: str, spaces: int) -> str:
+    return query.replace("\n", "\n" + " " * spaces)
+
+
+def low(outcomes: str) -> str:
+    """The level of a run: a low quantile of its samples, as what else a host does only ever makes a call longer.
+
+    Of a run whose samples were not kept it is the median.
+    """
+    return f"""\
+coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) < {LEAST_MILLISECONDS} THEN 0
+                     ELSE percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) END
+            FROM unnest({outcomes}.samples_ms) u (ms)), {outcomes}.steady_ms)"""
+
+
 OUTCOME_ROWS = View(
     "outcome_rows",
     "One row an outcome: the single accepted result of a job. What arrived late is not here.",
@@ -52,7 +76,8 @@ OUTCOME_ROWS = View(
         "rule": "which rule named the cause; overridden if a person did",
         "placement": "on_device, fell_back, host_only or unknown",
         "init_ms": "priming of the device in this process, before any clock",
-        "cold_ms": "first call of the case; it holds compilation",
+        "cold_ms": "first call of the case; it holds compilation, and at position 0 whatever the first call of a "
+        "process does once",
         "steady_ms": "median of the samples after warm-up, of one call",
         "iqr_ms": "interquartile range of the same samples",
         "samples": "number of samples",
@@ -69,8 +94,12 @@ OUTCOME_ROWS = View(
         "overridden_at": "when they named it",
         "case_digest": "of all that decides the case's result: the same under two revisions is the same case; null if "
         "its runner has none",
+        "executed": "executions on the device that its runner counted; null if nothing counts them there",
+        "refuses": "the case expects a refusal: that it passes is no evidence of a port",
+        "low_ms": "level of the run: the 5 % quantile of its samples",
+        "noisy": f"steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
     },
-    """\
+    f"""\
 SELECT o.job_id,
        o.campaign_id,
        p.name AS campaign,
@@ -116,7 +145,7 @@ SELECT o.job_id,
        CASE WHEN o.evidence -> 'exit_code' BETWEEN '-2147483648' AND '2147483647'
             THEN (o.evidence -> 'exit_code')::integer END AS exit_code,
        o.evidence ->> 'right_at' AS right_at,
-       coalesce(o.proof -> 'fallbacks', '{}') AS fallbacks,
+       coalesce(o.proof -> 'fallbacks', '{{}}') AS fallbacks,
        coalesce(o.proof -> 'devices', '[]') AS devices,
        o.log_bytes,
        o.runner_id,
@@ -128,7 +157,13 @@ SELECT o.job_id,
        v.author AS overridden_by,
        v.why AS overridden_why,
        v.created_at AS overridden_at,
-       c.digest AS case_digest
+       c.digest AS case_digest,
+       -- A count between two numbers is one, whatever a runner says.
+       CASE WHEN o.proof -> 'executed' BETWEEN '0' AND '9223372036854775807'
+            THEN (o.proof -> 'executed')::bigint END AS executed,
+       c.tags @> '["REFUSES"]' AS refuses,
+       {_indented(low("o"), 7)} AS low_ms,
+       o.steady_ms > {NOISY} * {_indented(low("o"), 7)} AS noisy
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id
@@ -136,32 +171,32 @@ SELECT o.job_id,
   JOIN suites s ON s.id = c.suite_id
   LEFT JOIN fingerprints f ON f.id = o.fingerprint_id
   LEFT JOIN overrides v ON v.job_id = o.job_id
-""",
+""".replace("REFUSES", REFUSES),
 )
 
 
-_CASES_MEASURED = """\
+_CASES_MEASURED = f"""\
 SELECT o.campaign_id,
        o.target_id,
        o.case_id,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) AS cold_ms,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) FILTER (WHERE o.position = 0) AS first_cold_ms,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) FILTER (WHERE o.position > 0) AS later_cold_ms,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms,
+       min(o.low_ms) AS low_ms,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) > {NOISY} * min(o.low_ms) AS noisy,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.iqr_ms) AS iqr_ms,
        avg(o.cold_ms) AS mean_cold_ms,
        sum(coalesce(cardinality(o.samples_ms), 0)) AS samples,
        count(*) AS runs,
        min(o.fingerprint_id) AS fingerprint_id
-  FROM outcomes o
+  FROM (SELECT o.*, {low("o")} AS low_ms FROM outcomes o) o
   JOIN cases h ON h.id = o.case_id
  WHERE o.verdict = 'passed'
    AND (o.placement = 'on_device' OR h.host_only IS NOT NULL)
    AND (o.cold_ms IS NOT NULL OR o.steady_ms IS NOT NULL)
  GROUP BY o.campaign_id, o.target_id, o.case_id"""
 """A case's latencies on a target, of which every other latency and ratio is made."""
-
-
-def _indented(query: str, spaces: int) -> str:
-    return query.replace("\n", "\n" + " " * spaces)
 
 
 def cpu_bases(latencies: str) -> str:
@@ -212,7 +247,7 @@ SELECT here.campaign_id,
        here.hardware,
        here.environment,
        here.function,
-       exp(avg(ln(here.steady_ms / cpu.steady_ms))) AS ratio,
+       exp(avg(ln(here.low_ms / cpu.low_ms))) AS ratio,
        count(*) AS cases,
        cpu.hardware AS cpu_hardware,
        here.target_id,
@@ -221,7 +256,7 @@ SELECT here.campaign_id,
   JOIN {bases} base ON base.campaign_id = here.campaign_id AND base.target_id = here.target_id
   JOIN {latencies} cpu ON cpu.campaign_id = base.campaign_id AND cpu.target_id = base.cpu_target_id
                           AND cpu.case_id = here.case_id
- WHERE here.steady_ms > 0 AND cpu.steady_ms > 0 AND NOT here.host_only
+ WHERE here.low_ms > 0 AND cpu.low_ms > 0 AND NOT here.host_only
  GROUP BY here.campaign_id, here.suite, here.revision, here.framework, here.version, here.device, here.hardware,
           here.environment, here.function, cpu.hardware, here.target_id, cpu.target_id"""
 
@@ -229,7 +264,8 @@ SELECT here.campaign_id,
 FUNCTION_VERDICTS = View(
     "function_verdicts",
     """One row a function, target and campaign: its cases over their runs, added up. Counted runs
-    are those that passed or failed. A case passed if all its counted runs passed, failed if any
+    are those that passed or failed. A case that expects a refusal, and got one, is counted as refused
+    alone. A case passed if all its counted runs passed, failed if any
     failed, and is in no denominator if it has none. All counts are of cases. A function without
     any outcome yet has no row. Two targets that differ in their environment alone have a row each.""",
     {
@@ -238,8 +274,10 @@ FUNCTION_VERDICTS = View(
         "A fallback to the host passes, as in the study",
         "verdict_on_device": "the same of total_on_device: a run that passed by falling back to the host failed, and "
         "a case that passed without proof of where is in no count; null if host_only",
-        "passed": "cases of which every counted run passed",
+        "passed": "cases of which every counted run passed, but those that expect a refusal",
         "failed": "cases of which at least one run failed",
+        "refused": "cases of which every counted run passed, and that expect a refusal: no evidence of a port, so they "
+        "are in no other count",
         "total": "cases with a counted run: passed + failed",
         "skipped": "cases without a counted run, and without an incomplete one: removed or not applicable",
         "incomplete": "cases without a counted run and with an incomplete one: environment, infrastructure",
@@ -249,13 +287,24 @@ FUNCTION_VERDICTS = View(
         "failed_on_device": "as failed, for verdict_on_device; null if host_only",
         "cause_on_device": "as cause, for verdict_on_device: placement for a run that passed by falling "
         "back, else the run's own; null if host_only",
-        "not_counted_cause": "as cause, of the skipped and incomplete cases (removed, environment, …)",
+        "not_counted_cause": "as cause, of the skipped and incomplete cases (removed, environment, …); not_lowered if "
+        "any of them has no lowering",
         "flaky": "cases whose counted runs disagree; they are among the failed",
         "fell_back": "cases with a run that passed by falling back to the host",
         "total_on_device": "passed_on_device + failed_on_device; null if host_only",
         "unknown_placement": "cases of which every counted run passed, none by falling back, and one or more without "
         "proof of where: neither passed nor failed on the device; null if host_only",
         "unknown_cause": "failed cases whose cause is that no rule knows it",
+        "host_work": "failed cases whose cause is host_work: data sets, strings, tables and prints, which no device or "
+        "compiler is made for",
+        "verdict_without_host_work": "as verdict, without those cases",
+        "of_another_device": "failed cases whose failed runs all say that they need a device that the target is not "
+        "(rule needs-another-device)",
+        "lowered": "cases that were lowered for the target's platform and not run; in no other count but skipped",
+        "not_lowered": "cases that compute something without a lowering there; in no other count but skipped",
+        "lowering": "not_lowered if a case has no lowering there, lowered if all have that were lowered; null if none "
+        "was, as on every target that runs its cases",
+        "missing_lowering": "the operation without a lowering at which most of those cases end",
     },
     """\
 SELECT n.campaign_id,
@@ -293,30 +342,49 @@ SELECT n.campaign_id,
        n.target_id,
        CASE WHEN NOT n.host_only THEN n.passed_on_device + n.failed_on_device END AS total_on_device,
        CASE WHEN NOT n.host_only THEN n.unknown_placement END AS unknown_placement,
-       n.unknown_cause
+       n.unknown_cause,
+       n.refused,
+       n.host_work,
+       CASE WHEN n.passed + n.failed - n.host_work = 0 THEN 'unknown'
+            WHEN n.failed - n.host_work = 0 THEN 'success'
+            WHEN n.passed = 0 THEN 'complete'
+            ELSE 'partial' END AS verdict_without_host_work,
+       n.of_another_device,
+       n.lowered,
+       n.not_lowered,
+       CASE WHEN n.not_lowered > 0 THEN 'NOT_LOWERED' WHEN n.lowered > 0 THEN 'LOWERED' END AS lowering,
+       n.missing_lowering
   FROM (SELECT r.campaign_id,
                r.target_id,
                c.suite_id,
                c.function,
                bool_and(c.host_only IS NOT NULL) AS host_only,
-               count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0) AS passed,
+               count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND NOT c.refuses) AS passed,
+               count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND c.refuses) AS refused,
                count(*) FILTER (WHERE r.failed > 0) AS failed,
                count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete = 0) AS skipped,
                count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete > 0) AS incomplete,
                count(*) FILTER (WHERE r.failed > 0 AND r.passed > 0) AS flaky,
-               count(*) FILTER (WHERE r.fell_back > 0) AS fell_back,
+               count(*) FILTER (WHERE r.fell_back > 0 AND (r.failed > 0 OR NOT c.refuses)) AS fell_back,
                -- Here is decided what counts on the device. Only what was proven there passed there; without
                -- proof a case is neither, and in no total. A failure is one wherever it was.
-               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > 0 AND r.passed = r.on_device)
-                   AS passed_on_device,
-               count(*) FILTER (WHERE r.failed + r.fell_back > 0) AS failed_on_device,
-               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > r.on_device AND c.host_only IS NULL)
-                   AS unknown_placement,
+               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > 0 AND r.passed = r.on_device
+                                  AND NOT c.refuses) AS passed_on_device,
+               count(*) FILTER (WHERE r.failed > 0 OR r.fell_back > 0 AND NOT c.refuses) AS failed_on_device,
+               count(*) FILTER (WHERE r.failed + r.fell_back = 0 AND r.passed > r.on_device AND c.host_only IS NULL
+                                  AND NOT c.refuses) AS unknown_placement,
                count(*) FILTER (WHERE r.cause = 'unknown') AS unknown_cause,
+               count(*) FILTER (WHERE r.cause = 'HOST_WORK') AS host_work,
+               count(*) FILTER (WHERE r.of_another_device) AS of_another_device,
                mode() WITHIN GROUP (ORDER BY r.cause) AS cause,
-               mode() WITHIN GROUP (ORDER BY r.cause_on_device) AS cause_on_device,
-               mode() WITHIN GROUP (ORDER BY r.not_counted_cause)
-                   FILTER (WHERE r.failed + r.passed = 0) AS not_counted_cause
+               mode() WITHIN GROUP (ORDER BY r.cause_on_device)
+                   FILTER (WHERE r.failed > 0 OR NOT c.refuses) AS cause_on_device,
+               CASE WHEN count(*) FILTER (WHERE r.not_lowered > 0) > 0 THEN 'NOT_LOWERED'
+                    ELSE mode() WITHIN GROUP (ORDER BY r.not_counted_cause)
+                             FILTER (WHERE r.failed + r.passed = 0) END AS not_counted_cause,
+               count(*) FILTER (WHERE r.lowered > 0 AND r.not_lowered = 0) AS lowered,
+               count(*) FILTER (WHERE r.not_lowered > 0) AS not_lowered,
+               mode() WITHIN GROUP (ORDER BY r.missing_lowering) AS missing_lowering
           FROM (SELECT o.campaign_id,
                        o.target_id,
                        o.case_id,
@@ -325,6 +393,8 @@ SELECT n.campaign_id,
                        count(*) FILTER (WHERE o.verdict = 'incomplete') AS incomplete,
                        count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'fell_back') AS fell_back,
                        count(*) FILTER (WHERE o.verdict = 'passed' AND o.placement = 'on_device') AS on_device,
+                       bool_and(coalesce(o.rule, '') = 'needs-another-device')
+                           FILTER (WHERE o.verdict = 'failed') AS of_another_device,
                        -- mode() takes the first of equals, in the order of bytes.
                        mode() WITHIN GROUP (ORDER BY coalesce(o.cause, 'unknown') COLLATE "C")
                            FILTER (WHERE o.verdict = 'failed') AS cause,
@@ -334,14 +404,22 @@ SELECT n.campaign_id,
                            FILTER (WHERE o.verdict = 'failed'
                                       OR o.verdict = 'passed' AND o.placement = 'fell_back') AS cause_on_device,
                        mode() WITHIN GROUP (ORDER BY o.cause COLLATE "C")
-                           FILTER (WHERE o.verdict IN ('skipped', 'incomplete')) AS not_counted_cause
+                           FILTER (WHERE o.verdict IN ('skipped', 'incomplete')) AS not_counted_cause,
+                       count(*) FILTER (WHERE o.cause = 'LOWERED') AS lowered,
+                       count(*) FILTER (WHERE o.cause = 'NOT_LOWERED') AS not_lowered,
+                       mode() WITHIN GROUP (ORDER BY (o.evidence ->> 'operation') COLLATE "C")
+                           FILTER (WHERE o.cause = 'NOT_LOWERED') AS missing_lowering
                   FROM outcomes o
                  GROUP BY o.campaign_id, o.target_id, o.case_id) r
-          JOIN cases c ON c.id = r.case_id
+          JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses
+                  FROM cases) c ON c.id = r.case_id
          GROUP BY r.campaign_id, r.target_id, c.suite_id, c.function) n
   JOIN targets t ON t.id = n.target_id
   JOIN suites s ON s.id = n.suite_id
-""",
+""".replace("REFUSES", REFUSES)
+    .replace("HOST_WORK", Cause.host_work)
+    .replace("NOT_LOWERED", Cause.not_lowered)
+    .replace("LOWERED", Cause.lowered),
 )
 
 
@@ -349,17 +427,22 @@ FUNCTION_LATENCIES = View(
     "function_latencies",
     """One row a function, target and campaign with something measured. Only runs that passed count,
     and of those only the ones proven on the device, or of functions declared host_only (told apart
-    by that column). Each figure is the median over cases of the median over the case's runs. The
-    cases behind two rows can differ: a ratio of two devices is made per case, over the cases that
-    both measured (from outcome_rows), never from these medians.""",
+    by that column). Each time is the median over cases: of a case's best run for low_ms, of the median over its
+    runs for the others. The cases behind two rows can differ: a ratio of two devices is made per case, over the
+    cases that both measured (from case_latencies), never from these medians.""",
     {
         "host_only": "declared in the catalogue; such functions stay out of latency ratios",
-        "cold_ms": "first call of a case in its process; it holds compilation",
+        "cold_ms": "first call of a case in its process; it holds compilation; first_cold_ms and later_cold_ms mixed",
         "steady_ms": "one call after warm-up; of each run it is the median of its samples",
         "iqr_ms": "interquartile range of a run's samples: the spread within a process, not between runs",
         "samples": "number of samples behind steady_ms, over all cases and runs",
         "cases": "cases with a measured run",
         "runs": "measured runs of those cases",
+        "low_ms": "one call after warm-up, undisturbed: the level of a case, its best run's 5 % quantile",
+        "noisy": f"cases whose steady_ms is more than {NOISY:g} times their low_ms",
+        "first_cold_ms": "first call of the first case of a process, with whatever a process does once; null if no run "
+        "of the function began one",
+        "later_cold_ms": "first call of a case after other cases of its process",
     },
     f"""\
 SELECT n.campaign_id,
@@ -379,12 +462,20 @@ SELECT n.campaign_id,
        n.runs,
        t.environment,
        t.simulated,
-       n.target_id
+       n.target_id,
+       n.low_ms,
+       n.noisy,
+       n.first_cold_ms,
+       n.later_cold_ms
   FROM (SELECT r.campaign_id,
                r.target_id,
                c.suite_id,
                c.function,
                bool_and(c.host_only IS NOT NULL) AS host_only,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.low_ms) AS low_ms,
+               count(*) FILTER (WHERE r.noisy) AS noisy,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.first_cold_ms) AS first_cold_ms,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.later_cold_ms) AS later_cold_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.cold_ms) AS cold_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.steady_ms) AS steady_ms,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY r.iqr_ms) AS iqr_ms,
@@ -405,13 +496,18 @@ CASE_LATENCIES = View(
     count, and of those only the ones proven on the device, or of functions declared host_only.""",
     {
         "host_only": "declared in the catalogue; such functions stay out of latency ratios",
-        "cold_ms": "first call of the case in its process, the median over runs; it holds compilation",
+        "cold_ms": "first call of the case in its process, the median over runs; it holds compilation; first_cold_ms "
+        "and later_cold_ms mixed",
         "steady_ms": "one call after warm-up, the median over runs",
         "iqr_ms": "interquartile range of a run's samples, the median over runs",
         "mean_cold_ms": "first call, the mean over runs: the study's rule",
         "samples": "number of samples behind steady_ms, over all runs",
         "runs": "measured runs",
         "fingerprint_id": "of one of the runs: the machine and the installation",
+        "low_ms": "level of the case: that of its best run, the 5 % quantile of its samples",
+        "noisy": f"steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
+        "first_cold_ms": "first call of the runs that began their process, with whatever a process does once",
+        "later_cold_ms": "first call of the runs after other cases of their process",
     },
     f"""\
 SELECT n.campaign_id,
@@ -434,7 +530,11 @@ SELECT n.campaign_id,
        n.runs,
        n.target_id,
        n.case_id,
-       n.fingerprint_id
+       n.fingerprint_id,
+       n.low_ms,
+       n.noisy,
+       n.first_cold_ms,
+       n.later_cold_ms
   FROM ({_indented(_CASES_MEASURED, 8)}) n
   JOIN targets t ON t.id = n.target_id
   JOIN cases c ON c.id = n.case_id
@@ -461,7 +561,7 @@ FUNCTION_RATIOS = View(
     """One row a function, target and campaign with a case that was measured on the target and on its CPU target
     (cpu_bases): how many times as long a call after warm-up takes as there. Functions declared host_only have none.""",
     {
-        "ratio": "geometric mean, over the cases that both measured, of steady_ms here to steady_ms there",
+        "ratio": "geometric mean, over the cases that both measured, of low_ms here to low_ms there",
         "cases": "the cases that both measured",
         "cpu_hardware": "hardware of the CPU target",
     },

@@ -12,10 +12,11 @@ from coordinator.causes.rules import classify
 from coordinator.database.values import plain_text, to_json
 from coordinator.dispatch.finishes import FinishedJob
 from coordinator.dispatch.leases import Key
-from protocol.enums import Cause, Ending, Verdict
+from protocol.enums import HOST, Cause, Ending, Placement, Verdict
 from protocol.limits import LEAST_MILLISECONDS, MAX_TEXT
-from protocol.outcomes import Evidence, Outcome
+from protocol.outcomes import Evidence, Outcome, PlacementProof
 
+NO_PROOF = PlacementProof()
 QUICK_CHARACTERS = 1_000
 """With no more evidence than this the rules take well under a millisecond; more is read in a thread."""
 
@@ -50,8 +51,8 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
         ending=outcome.ending,
         cause=classified.cause,
         rule=classified.rule,
-        placement=outcome.placement,
-        proof=_json(outcome.proof) if outcome.proof.devices or outcome.proof.fallbacks else "{}",
+        placement=_proven(outcome, device),
+        proof=_json(outcome.proof) if outcome.proof != NO_PROOF else "{}",
         init_ms=_zero_if_tiny(timing.init_ms),
         cold_ms=_zero_if_tiny(timing.cold_ms),
         steady_ms=_zero_if_tiny(steady_ms),
@@ -101,6 +102,16 @@ def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
     lower, _, upper = statistics.quantiles(samples_ms, n=4, method="inclusive")
     # Quartiles of equal samples can differ in their last digit, either way.
     return statistics.median(samples_ms), max(upper - lower, 0.0)
+
+
+def _proven(outcome: Outcome, device: str) -> Placement:
+    """The placement that a runner reports, as far as its proof bears it: on a device that is not the host, nothing ran
+    of which no execution was counted."""
+    if outcome.placement is not Placement.on_device or device == HOST:
+        return outcome.placement
+    if outcome.proof.fallbacks:
+        return Placement.fell_back
+    return Placement.on_device if outcome.proof.executed else Placement.unknown
 
 
 def _json(model: BaseModel) -> str:

@@ -48,6 +48,7 @@ from coordinator.errors import (
     EventsTrimmedError,
     RunnerChangedError,
     RunnerError,
+    RunnerIdentityError,
     RunnerIncompatibleError,
     StreamClosedError,
     SuiteChangedError,
@@ -69,7 +70,10 @@ class _EndOfSessionError(Exception):
     """This coordinator serves the runner no longer."""
 
 
-FRUITLESS = (RunnerIncompatibleError, RunnerChangedError, SuiteChangedError, EventsAheadError, StreamClosedError)
+FRUITLESS = (
+    *(RunnerIncompatibleError, RunnerChangedError, RunnerIdentityError),
+    *(SuiteChangedError, EventsAheadError, StreamClosedError),
+)
 """The runner answers, but no session comes of it: a runner that goes on so is quarantined."""
 FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
 """Instructions that need no runner; the others are void when the stream breaks."""
@@ -255,10 +259,15 @@ class RunnerSession:
                 await self._perform(instruction, client)
 
     async def _acknowledge(self, client: RunnerClient) -> None:
-        stored = self._stored
-        if stored.boot_id == self.runner.boot_id and stored.n > self._acknowledged:
-            await client.acknowledge(stored.boot_id, stored.n)
-            self._acknowledged = stored.n
+        """Let the runner forget what is stored, as far as the present stream has delivered it.
+
+        After a break, events of the stream before are still being stored while the new one is requested after fewer;
+        acknowledged by then, they would be missing from it, and every attempt be lost with them.
+        """
+        n = min(self._stored.n, self._reader.position)
+        if self._stored.boot_id == self.runner.boot_id and n > self._acknowledged:
+            await client.acknowledge(self._stored.boot_id, n)
+            self._acknowledged = n
 
     async def _perform(self, instruction: Instruction, client: RunnerClient) -> None:
         match instruction:

@@ -48,6 +48,11 @@ class StreamReader:
         self._stopped: set[Key] = set()
         """Attempts that were reported as stopped by others, or after they were given up: they have ended."""
 
+    @property
+    def position(self) -> int:
+        """The number of the last event that the present stream has delivered, or after which it began."""
+        return self._numbers.last
+
     def restart(self, runner: OwnedRunner) -> None:
         """The stream is about to be read after ``runner.cursor``, perhaps of another boot."""
         self._runner = runner

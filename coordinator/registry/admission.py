@@ -20,6 +20,7 @@ from coordinator.errors import RunnerError
 from coordinator.registry import store
 from coordinator.registry.client import probe
 from coordinator.registry.models import RunnerRegistration
+from coordinator.settings import runner_networks
 
 ESSENTIAL = frozenset(clause.id for clause in CLAUSES if clause.essential)
 
@@ -64,7 +65,11 @@ async def check(registration: RunnerRegistration) -> AsyncIterator[Finding | Rep
     async def run() -> Report:
         try:
             return await conformance.check(
-                registration.url, registration.secret, level=Level.probe, on_finding=found.put_nowait
+                registration.url,
+                registration.secret,
+                level=Level.probe,
+                on_finding=found.put_nowait,
+                networks=runner_networks(),
             )
         finally:
             found.put_nowait(None)

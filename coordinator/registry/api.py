@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import hmac
 from typing import Annotated
 
 from fastapi import APIRouter, BackgroundTasks, Depends, Response, status
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from coordinator.access.caller import needs
+from coordinator.access.roles import Role
 from coordinator.context import Context
 from coordinator.errors import ForbiddenError, UnauthorizedError
 from coordinator.parameters import RunnerId
 from coordinator.registry import enrolment, service
 from coordinator.registry.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
-from coordinator.settings import enrolment_secret
+from coordinator.settings import enrolment_key
 from protocol.enrolment import Enrolment
+from protocol.enrolment_tokens import EnrolmentToken
 from protocol.problems import problem_responses
 
 router = APIRouter(prefix="/runners", tags=["runners"])
 
 
-@router.post("", status_code=status.HTTP_201_CREATED, responses=problem_responses(400, 409, 502))
+@router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    dependencies=[needs(Role.operator)],
+    responses=problem_responses(400, 409, 502),
+)
 async def register(registration: RunnerRegistration, context: Context) -> Runner:
     """Probe the runner and put it on the chart. Registering its URL again updates it."""
     runner = await service.register(context.engine, registration)
@@ -28,30 +35,38 @@ async def register(registration: RunnerRegistration, context: Context) -> Runner
     return runner
 
 
-async def _may_enrol(
+async def _enrolment_token(
     context: Context, given: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
-) -> None:
-    """The bearer of the enrolment secret may."""
-    if context.enrolment_secret_file is None:
+) -> EnrolmentToken:
+    """The token that the request bears, made with this coordinator's key."""
+    if context.enrolment_key_file is None:
         raise ForbiddenError(
-            "this coordinator enrols no runners: start it with an enrolment secret "
-            "(`portolan up --enrolment-secret-file FILE` or PORTOLAN_ENROLMENT_SECRET_FILE)"
+            "this coordinator enrols no runners: start it with an enrolment key "
+            "(`portolan up --enrolment-key-file FILE` or PORTOLAN_ENROLMENT_KEY_FILE)"
         )
-    expected = enrolment_secret(context.enrolment_secret_file)
-    if given is None or not hmac.compare_digest(given.credentials.encode(), expected.encode()):
+    key = enrolment_key(context.enrolment_key_file)
+    try:
+        token = EnrolmentToken.parse(given.credentials if given else "")
+    except ValueError:
+        token = None
+    if token is None or not token.is_of(key):
         raise UnauthorizedError(
-            "the enrolment secret is missing or wrong: send the coordinator's of today, 'Authorization: Bearer SECRET'"
+            "the enrolment token is missing or wrong: have one made with the coordinator's key of today "
+            "(`portolan runner token NAME FRAMEWORK/DEVICE`)"
         )
+    return token
 
 
-@router.post(
-    "/enrol",
-    dependencies=[Depends(_may_enrol)],
-    responses={201: {"model": EnrolledRunner}, **problem_responses(400, 401, 403, 409, 502)},
-)
-async def enrol(body: Enrolment, response: Response, after: BackgroundTasks, context: Context) -> EnrolledRunner:
+@router.post("/enrol", responses={201: {"model": EnrolledRunner}, **problem_responses(400, 401, 403, 409, 502)})
+async def enrol(
+    token: Annotated[EnrolmentToken, Depends(_enrolment_token)],
+    body: Enrolment,
+    response: Response,
+    after: BackgroundTasks,
+    context: Context,
+) -> EnrolledRunner:
     """For runners: probe the caller, and give it a secret of its own. The same name again is the same runner."""
-    entry = await enrolment.enrol(context.engine, body)
+    entry = await enrolment.enrol(context.engine, body, token)
     if entry.created:
         response.status_code = status.HTTP_201_CREATED
     # Nobody is to use the new secret before the runner has it.
@@ -59,18 +74,23 @@ async def enrol(body: Enrolment, response: Response, after: BackgroundTasks, con
     return EnrolledRunner(runner=await service.get(context.engine, entry.runner_id), secret=entry.secret)
 
 
-@router.get("")
+@router.get("", dependencies=[needs(Role.viewer)])
 async def listed(context: Context) -> RunnerList:
     return RunnerList(runners=await service.listed(context.engine))
 
 
 # ``int``: else GET /runners/enrol would be a runner's.
-@router.get("/{runner_id:int}", responses=problem_responses(404))
+@router.get("/{runner_id:int}", dependencies=[needs(Role.viewer)], responses=problem_responses(404))
 async def detail(runner_id: RunnerId, context: Context) -> Runner:
     return await service.get(context.engine, runner_id)
 
 
-@router.delete("/{runner_id:int}", status_code=status.HTTP_204_NO_CONTENT, responses=problem_responses(404))
+@router.delete(
+    "/{runner_id:int}",
+    status_code=status.HTTP_204_NO_CONTENT,
+    dependencies=[needs(Role.operator)],
+    responses=problem_responses(404),
+)
 async def remove(runner_id: RunnerId, context: Context) -> Response:
     """Take the runner off the chart; its jobs go back to the queue, its outcomes stay."""
     await service.remove(context.engine, runner_id)

@@ -1,14 +1,14 @@
 """Speaking to one runner over HTTP: version 1 of the runner API, and nothing else.
 
-One httpx client per runner, one SSL context for all of them. Every failure is one of the
-``RunnerError`` kinds, with the runner's URL and what to do in its message.
+One httpx client per runner, over a transport that checks where it leads and bounds what comes back
+(``runner_transport.py``). Every failure is one of the ``RunnerError`` kinds, with the runner's URL and what to do in
+its message.
 """
 
 from __future__ import annotations
 
-import ssl
+import asyncio
 from collections.abc import AsyncIterator
-from functools import cache
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -20,42 +20,49 @@ from coordinator.errors import (
     EventsAheadError,
     RunnerIncompatibleError,
 )
-from coordinator.runner_answers import ANSWER_S, AnswerNumbers, excerpt, raise_for_status, unreachable
+from coordinator.runner_addresses import RunnerNetworks
+from coordinator.runner_answers import (
+    ANSWER_S,
+    WHOLE_ANSWER_S,
+    AnswerNumbers,
+    excerpt,
+    raise_for_status,
+    unreachable,
+)
+from coordinator.runner_transport import ENDLESS, MAX_BODY, RunnerTransport
+from coordinator.settings import runner_networks
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.events import Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts
-from protocol.limits import IDLE_CONNECTION_S
 from protocol.lines import EndlessLineError, LineReader
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 
 STREAM_SILENCE_S = 25.0
 """A stream without even a heartbeat for this long is dead (heartbeats come within 10 s)."""
-MAX_BODY = 64 * 1024 * 1024
-"""No honest answer is larger."""
+MAX_ANSWER = 4 * 1024 * 1024
+"""No honest answer but a catalogue is larger."""
+PROBE_S = 30.0
+"""A runner that has not said by then what it is and what it offers is unreachable."""
 
 M = TypeVar("M", bound=BaseModel)
 
 
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Making one takes 39 ms, so all clients share it."""
-    return ssl.create_default_context()
-
-
 class RunnerClient:
-    """A connection to the runner at ``url``; use it as an async context manager."""
+    """A connection to the runner at ``url``; use it as an async context manager.
 
-    def __init__(self, url: str, secret: str) -> None:
+    Without networks, runners are where the settings of this process allow them.
+    """
+
+    def __init__(self, url: str, secret: str, networks: RunnerNetworks | None = None) -> None:
         self.url = url
         try:
             self._http = httpx.AsyncClient(
                 base_url=url,
                 headers={b"Authorization": b"Bearer " + secret.encode()} if secret else {},
                 timeout=httpx.Timeout(ANSWER_S, connect=5.0),
-                limits=httpx.Limits(keepalive_expiry=IDLE_CONNECTION_S),
-                verify=_ssl_context(),
+                transport=RunnerTransport(networks or runner_networks(), answer_s=WHOLE_ANSWER_S),
                 trust_env=False,
             )
         except httpx.InvalidURL as error:
@@ -80,7 +87,7 @@ class RunnerClient:
         return self._parse(RunnerInfo, body)
 
     async def catalogue(self) -> Catalogue:
-        return self._parse(Catalogue, await self._read("GET", "/v1/catalogue"))
+        return self._parse(Catalogue, await self._read("GET", "/v1/catalogue", most=MAX_BODY))
 
     async def post(self, batch: JobBatch) -> JobReceipts:
         """Raises ``RunnerChangedError`` if the boot or the revision is no longer this one."""
@@ -102,7 +109,9 @@ class RunnerClient:
         timeout = httpx.Timeout(ANSWER_S, connect=5.0, read=STREAM_SILENCE_S)
         parameters = {"boot_id": boot_id, "after": str(after)}
         try:
-            async with self._http.stream("GET", "/v1/events", params=parameters, timeout=timeout) as response:
+            async with self._http.stream(
+                "GET", "/v1/events", params=parameters, timeout=timeout, extensions=ENDLESS
+            ) as response:
                 if response.status_code != 200:
                     answer = await self._read_body(response)
                     if answer.status_code == 422:
@@ -119,23 +128,23 @@ class RunnerClient:
         except httpx.HTTPError as error:
             raise unreachable(self.url, error) from error
 
-    async def _read(self, method: str, path: str, content: str | None = None) -> bytes:
+    async def _read(self, method: str, path: str, content: str | None = None, most: int = MAX_ANSWER) -> bytes:
         headers = {"Content-Type": "application/json"} if content is not None else {}
         try:
             async with self._http.stream(method, path, content=content, headers=headers) as response:
-                answer = await self._read_body(response)
+                answer = await self._read_body(response, most)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise unreachable(self.url, error) from error
         raise_for_status(answer, self.url)
         return answer.content
 
-    async def _read_body(self, response: httpx.Response) -> httpx.Response:
-        """The answer with its body, unpacked; no further part of it is read once it is over ``MAX_BODY``."""
+    async def _read_body(self, response: httpx.Response, most: int = MAX_ANSWER) -> httpx.Response:
+        """The answer with its body; no further part of it is read once it is too long."""
         body = bytearray()
-        async for chunk in response.aiter_bytes():
+        async for chunk in response.aiter_raw():
             body += chunk
-            if len(body) > MAX_BODY:
-                raise RunnerIncompatibleError(f"the runner at {self.url} sent an answer of over {MAX_BODY >> 20} MiB")
+            if len(body) > most:
+                raise RunnerIncompatibleError(f"the runner at {self.url} sent an answer of over {most >> 20} MiB")
         return httpx.Response(response.status_code, content=bytes(body), request=response.request)
 
     def _parse(self, model: type[M], body: bytes) -> M:
@@ -151,4 +160,8 @@ class RunnerClient:
 async def probe(url: str, secret: str) -> tuple[RunnerInfo, Catalogue]:
     """Read what a runner says of itself and what it offers. Raises a ``RunnerError``."""
     async with RunnerClient(url, secret) as client:
-        return await client.info(), await client.catalogue()
+        try:
+            async with asyncio.timeout(PROBE_S):
+                return await client.info(), await client.catalogue()
+        except TimeoutError as error:
+            raise unreachable(url, httpx.ReadTimeout("too slow"), PROBE_S) from error

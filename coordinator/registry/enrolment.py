@@ -1,4 +1,4 @@
-"""Enrolment: a runner that knows the enrolment secret puts itself on the chart, under a name of its own.
+"""Enrolment: a runner that has a token puts itself on the chart, under the name and for the target of the token.
 
 The registrations with the name or the URL are looked up, their runners are probed, and everything is stored in
 one transaction if the registrations are still the same. Nothing is locked while a runner is probed.
@@ -6,6 +6,7 @@ one transaction if the registrations are still the same. Nothing is locked while
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +15,16 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import transact
-from coordinator.errors import ConflictError, RequestError, RunnerError, RunnerIncompatibleError
+from coordinator.database.values import plain_text
+from coordinator.errors import ConflictError, ForbiddenError, RequestError, RunnerError, RunnerIncompatibleError
 from coordinator.registry import store
 from coordinator.registry.client import RunnerClient, probe
 from coordinator.registry.service import put
 from coordinator.registry.store import Registration
+from coordinator.runner_answers import ANSWER_S
 from protocol.catalogue import Catalogue
 from protocol.enrolment import Enrolment
+from protocol.enrolment_tokens import EnrolmentToken
 from protocol.runner import RunnerInfo
 
 TRIES = 3
@@ -81,23 +85,43 @@ def decide_takeover(
     return Takeover(keep, tuple(sorted(registration.id for registration in known if registration.id != keep)))
 
 
-async def enrol(engine: AsyncEngine, request: Enrolment) -> Entry:
+def require_name(token: EnrolmentToken, name: str) -> None:
+    """Raise ``ForbiddenError`` unless the token is for a runner of this name."""
+    if not token.is_for(name):
+        raise ForbiddenError(
+            f"the enrolment token is for a runner named {token.name}, not {name}: "
+            "use that --name, or have a token made for this one (`portolan runner token NAME FRAMEWORK/DEVICE`)"
+        )
+
+
+def require_target(token: EnrolmentToken, info: RunnerInfo) -> None:
+    """Raise ``ForbiddenError`` unless the token is for the framework and the device that the runner serves."""
+    if token.target != f"{info.framework}/{info.device}":
+        raise ForbiddenError(
+            f"the enrolment token is for {token.target}, and the runner serves "
+            f"{plain_text(info.framework)}/{plain_text(info.device)}: have one made for that"
+        )
+
+
+async def enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken) -> Entry:
     """Probe the runner and store it under its name, with a new secret of its own.
 
     Raises a ``RunnerError`` if it cannot be probed or its suite is another one than is stored, and
     a ``ConflictError`` if another runner stands in its way; then nothing is stored.
     """
+    require_name(token, request.name)
     try:
-        return await _enrol(engine, request)
+        return await _enrol(engine, request, token)
     except RunnerIncompatibleError as error:
         # Not for a retry, as the others are: it will be no other runner tomorrow.
         raise RequestError(str(error)) from error
 
 
-async def _enrol(engine: AsyncEngine, request: Enrolment) -> Entry:
+async def _enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken) -> Entry:
     known = await _look_up(engine, request)
     for _ in range(TRIES):
         info, catalogue = await probe(request.url, request.secret)
+        require_target(token, info)
         answering = {registration: await _boot_at(registration) for registration in find_doubtful(request, known)}
         takeover = decide_takeover(request, info.boot_id, known, answering)
         entry = await _store(engine, request, info, catalogue, known, takeover)
@@ -121,9 +145,9 @@ async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registr
 async def _boot_at(registration: Registration) -> str | None:
     """The boot that answers to the secret that only this registration's runner knows."""
     try:
-        async with RunnerClient(registration.url, registration.secret) as client:
+        async with RunnerClient(registration.url, registration.secret) as client, asyncio.timeout(ANSWER_S):
             return (await client.info()).boot_id
-    except RunnerError:
+    except (RunnerError, TimeoutError):
         return None
 
 

@@ -7,7 +7,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import transact
 from coordinator.database.outage import is_refused
-from coordinator.errors import NotFoundError, RunnerIncompatibleError
+from coordinator.database.values import plain_text
+from coordinator.errors import NotFoundError, RunnerIdentityError, RunnerIncompatibleError
 from coordinator.registry import ownership, store
 from coordinator.registry.client import probe
 from coordinator.registry.models import JobInFlight, RecentOutcome, Runner, RunnerRegistration, Work
@@ -45,9 +46,15 @@ async def refresh(engine: AsyncEngine, known: OwnedRunner, info: RunnerInfo, cat
     """A new boot may serve another version, environment or revision: the registration follows it.
 
     Not its address, which may be another by now: the runner enrolled again elsewhere. Raises a
-    ``RunnerError`` if it serves other cases than are stored under the revision; then the
-    registration, and its old boot, stay as they are.
+    ``RunnerError`` if it serves another framework or device, says a boot that is another registration's, or
+    serves other cases than are stored under the revision; then the registration, and its old boot, stay as they are.
     """
+    was, now = f"{known.framework}/{known.device}", f"{info.framework}/{info.device}"
+    if was != now:
+        raise RunnerIdentityError(
+            f"the runner at {known.url} was registered for {was} and serves {plain_text(now)} now: "
+            "register it again if that is meant"
+        )
 
     async def work(connection: AsyncConnection) -> OwnedRunner:
         # Before suites and target, as a registration or enrolment of the same runner at this moment does.
@@ -66,6 +73,12 @@ async def put(
 
     The suites come last, as the lock of their revision must. Raises a ``RunnerError``.
     """
+    twin = await store.find_twin(connection, info.boot_id, runner_id)
+    if twin is not None:
+        raise RunnerIdentityError(
+            f"the runner says that it is runner {twin.id} at {twin.url}, by its boot: no two registrations may have "
+            f"one runner; `portolan runner remove {twin.id}` first if it has moved"
+        )
     try:
         stored = await store.store_runner(connection, runner_id, info, **address)
         await store.store_offer(connection, stored, await store_suites(connection, info.framework, catalogue))

@@ -208,6 +208,17 @@ async def find_runner(connection: AsyncConnection, url: str, boot_id: str) -> in
     return found.scalar_one_or_none()
 
 
+async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | None) -> Registration | None:
+    """Another registration than this one, not removed, that has this boot."""
+    found = await connection.execute(
+        select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret).where(
+            runners.c.boot_id == boot_id, runners.c.state != "removed", runners.c.id != (runner_id or 0)
+        )
+    )
+    row = found.first()
+    return None if row is None else Registration(*row)
+
+
 async def remove_runner(connection: AsyncConnection, runner_id: int, reason: str = "removed") -> bool:
     """Take the runner off the chart; its queued jobs go back, a started one counts as lost.
 

@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from coordinator.context import ChartRenderer, Context
+from coordinator.access.headers import PICTURE, POLICY, REPORT
+from coordinator.context import ROOM_FOR_DOWNLOAD, ChartRenderer, Context, Shared
 from coordinator.parameters import CampaignId, PathName, Text
 from coordinator.reports import service
 from coordinator.reports.charts.figure import Figure, Spec
 from coordinator.reports.charts.theme import dark, of_both
+from coordinator.reports.contents import ReportContents
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.report import Report, html
 from coordinator.reports.table import Table
@@ -30,7 +32,7 @@ Options = Annotated[ReportOptions, Depends()]
 @router.get("/tables")
 async def tables(campaign_id: CampaignId, context: Context, options: Options) -> dict[str, Any]:
     """Which tables there are, and how many rows each has."""
-    found = await service.contents(context.engine, campaign_id, options)
+    found = await _contents(context, campaign_id, options)
     return {
         "tables": [
             {"id": table.id, "title": table.title, "rows": len(table.rows), "remade_from": table.remade_from}
@@ -44,7 +46,7 @@ async def table(
     campaign_id: CampaignId, table: PathName, context: Context, options: Options, format: TableForm = "json"
 ) -> Response:
     """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
-    found = (await service.contents(context.engine, campaign_id, options)).table(table)
+    found = (await _contents(context, campaign_id, options)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{found.id}.csv") if format == "csv" else {}
     return table_response(found, format, headers)
 
@@ -58,13 +60,14 @@ async def summary(
     device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
 ) -> Summary:
     """The campaign in sentences, as its report has them: the whole, then each target."""
-    return await service.summary_of(context.engine, campaign_id, options, function=function, device=device)
+    async with context.exports.hold():
+        return await service.summary_of(context.engine, campaign_id, options, function=function, device=device)
 
 
 @router.get("/figures")
 async def figures(campaign_id: CampaignId, context: Context, options: Options) -> dict[str, Any]:
     """Which figures there are; `drawn` is false of one that has too few points, and `silent` says why."""
-    found = await service.contents(context.engine, campaign_id, options)
+    found = await _contents(context, campaign_id, options)
     return {"figures": [describe(figure) for figure in found.figures]}
 
 
@@ -80,14 +83,20 @@ async def figure(
     ),
 ) -> Response:
     """One figure. One that has too few points is 404, and says so."""
-    found = (await service.contents(context.engine, campaign_id, options)).figure(figure)
+    found = (await _contents(context, campaign_id, options)).figure(figure)
     return await picture_response(context.renderer, found.drawing(titled=True), format, theme)
 
 
-@router.get("/report", response_class=HTMLResponse)
+@router.get("/report", response_class=HTMLResponse, dependencies=[ROOM_FOR_DOWNLOAD])
 async def report(campaign_id: CampaignId, context: Context, options: Options) -> HTMLResponse:
     """One self-contained HTML file with everything: no script, no reference to anything outside."""
-    return report_file(await service.report(context.engine, context.renderer, campaign_id, options))
+    async with context.exports.hold():
+        return report_file(await service.report(context.engine, context.renderer, campaign_id, options))
+
+
+async def _contents(context: Shared, campaign_id: int, options: ReportOptions) -> ReportContents:
+    async with context.exports.hold():
+        return await service.contents(context.engine, campaign_id, options)
 
 
 def describe(figure: Figure) -> dict[str, Any]:
@@ -105,7 +114,7 @@ def describe(figure: Figure) -> dict[str, Any]:
     }
 
 
-def table_response(table: Table, form: TableForm, headers: dict[str, str]) -> Response:
+def table_response(table: Table, form: TableForm, headers: dict[str, str] | None = None) -> Response:
     if form == "csv":
         return Response(to_csv(table), headers=headers, media_type="text/csv")
     return JSONResponse(to_json(table), headers=headers)
@@ -122,12 +131,12 @@ async def picture_response(
     if form == "png":
         return Response(picture, headers=headers, media_type="image/png")
     svg = of_both(picture.decode()) if theme == "auto" else picture
-    return Response(svg, headers=headers, media_type="image/svg+xml")
+    return Response(svg, headers={**(headers or {}), POLICY: PICTURE}, media_type="image/svg+xml")
 
 
-def report_file(report: Report, headers: dict[str, str] | None = None) -> HTMLResponse:
+def report_file(report: Report) -> HTMLResponse:
     name = f"portolan-campaign-{report.campaign.id}.html"
-    return HTMLResponse(html(report), headers={**(headers or {}), **_attachment(name)})
+    return HTMLResponse(html(report), headers={POLICY: REPORT, **_attachment(name)})
 
 
 def _attachment(name: str) -> dict[str, str]:

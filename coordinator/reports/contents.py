@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from coordinator.errors import NotFoundError
-from coordinator.reports import latencies, placements, portability
+from coordinator.reports import latencies, lowerings, placements, portability
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Table
@@ -85,6 +85,7 @@ def _tables(data: ReportData, compared: Sequence[TargetRatios], tolerable: float
         ]
     return [
         *found,
+        *([lowerings.lowerings(data)] if data.lowered_targets else []),
         portability.causes(data),
         placements.placements(data),
         latencies.extremes(data, compared),
@@ -136,6 +137,13 @@ CHAPTERS = (
         "Do failures hit functions that many people use, or rare ones?",
         ("failures_by_decile", "failures_in_top20"),
         ("top20", "failures_by_decile", "failures_in_top20"),
+    ),
+    Chapter(
+        "lowers",
+        "What lowers, without the device",
+        "Which functions have no lowering there, whatever they would compute?",
+        (),
+        ("lowerings",),
     ),
     Chapter("why", "Why functions fail", "What would have to be mended?", ("causes",), ("causes",)),
     Chapter(

@@ -12,24 +12,33 @@ from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
 
 Row = tuple[Cell, ...]
-Basis = Literal["verdicts", "latencies", "placements", "first_calls"]
+Basis = Literal["verdicts", "latencies", "placements", "first_calls", "lowerings"]
 """The rows that a table is made of: each kind comes from one query and is counted by one rule."""
 RULES: dict[Basis, str] = {
     "verdicts": "Counted by verdict, a fallback to the host passes, as in the study; counted by verdict_on_device, it "
     "fails with the cause placement, a case that passed without proof of where is in no denominator, and functions "
-    "that never touch a device are left out. A function is a success if none of its cases failed, a complete failure "
-    "if all did, partial between. Cases that were skipped (removed, not applicable) or incomplete (environment, "
-    "infrastructure) are in no denominator; a function without any other case is unknown, and in no rate.",
+    "that never touch a device are left out; counted by verdict_without_host_work, cases that failed as data sets, "
+    "strings, tables, files and prints do are left out. A function is a success if none of its cases failed, a "
+    "complete failure if all did, partial between. Cases that were skipped (removed, not applicable) or incomplete "
+    "(environment, infrastructure) are in no denominator; a function without any other case is unknown, and in no "
+    "rate.",
     "latencies": "Only runs that passed count, and of those only the ones proven on the device; measured is {measure}. "
     "A function's ratio is the geometric mean over the cases that both targets measured, and its latencies are medians "
     "over the same cases; functions that never touch a device have none. The study's ratio is one mean divided by the "
     "other, over all it measured.",
     "placements": "Cases of which a run passed. A case fell back if any of its passed runs did; it ran on the device "
     "if all are proven to have. Cases of functions that never touch a device are in no share.",
-    "first_calls": "Only runs that passed on the device count. Both latencies are medians over a function's cases of "
-    "the medians over their runs; the first call holds compilation. The mean over all functions is geometric.",
+    "first_calls": "Only runs that passed on the device count. All latencies are medians over a function's cases of "
+    "the medians over their runs. The first call of a process is a user's: it holds compilation and all that a process "
+    "does once; that of a later case holds compilation alone, and is in no ratio. A function without a run that began "
+    "its process has no line. The mean over all functions is geometric.",
+    "lowerings": "Programs are lowered for the target's platform on the host, and not run there: no case passed or "
+    "failed, and nothing was timed. A function has a lowering if every case of it that was lowered had; the rate is "
+    "of functions without a missing lowering, of those of which a case was lowered.",
 }
 COUNTED_BY = ("verdict", "verdict_on_device")
+WITHOUT_HOST_WORK = "verdict_without_host_work"
+"""The way of counting that has a line of its own in the rates of a target with failures that are work of the host."""
 IDENTITY = (
     Column("source", "source"),
     Column("target", "target"),
@@ -72,7 +81,7 @@ def report_table(
                 for target in data.targets
             )
         ),
-        query=getattr(data.queries, basis),
+        query=data.queries.verdicts if basis == "lowerings" else getattr(data.queries, basis),
         remade_from=remade_from,
     )
 

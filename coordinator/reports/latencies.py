@@ -58,7 +58,7 @@ def latencies(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     own = [comparison for comparison in comparisons if comparison.targets]
     rows = [row for comparison in (own if data.targets else comparisons) for row in _compared(data, comparison)]
     compared = {target for comparison in own for target in comparison.targets}
-    rows += [row for target in data.targets if target.id not in compared for row in _uncompared(data, target)]
+    rows += [row for target in data.run_targets if target.id not in compared for row in _uncompared(data, target)]
     columns = (*_LATENCIES, _RATIO, *(_STUDY if data.reference else ()))
     figures = ("table-5", "table-6", "table-7")
     return _pairs_table(data, "latencies", "Latency of every function", columns, rows, figures)
@@ -171,7 +171,7 @@ def _pairs_table(
     alone = [
         f"Only one target of {framework} is here: there is nothing to set it against."
         for framework in data.frameworks
-        if sum(target.framework == framework and not target.simulated for target in data.targets) == 1
+        if sum(target.framework == framework and target.is_compared for target in data.targets) == 1
     ]
     return report_table(data, "latencies", id, title, (*_PAIR, *columns), rows, remade_from, (*notes, *alone))
 
@@ -234,7 +234,7 @@ def _speedups(reference: Reference, frameworks: Sequence[str]) -> Iterator[Row]:
 def _series(data: ReportData) -> Iterator[tuple[tuple[str, str, str], list[float]]]:
     """The latencies of each target's functions, by source, framework and target."""
     measured = by_function(data.latencies)
-    for target in data.targets:
+    for target in data.run_targets:
         values = [value for value in measured.get(target.id, {}).values() if value > 0]
         yield (data.name, target.framework, data.labels[target.id]), values
     if data.reference is None:

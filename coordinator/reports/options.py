@@ -12,6 +12,7 @@ from coordinator.parameters import Text
 from coordinator.reports.latencies import INTOLERABLE
 from coordinator.results.report_data import MEASURES
 
+MOST_TOLERABLE = 1e12
 SUITES_OWN = ""
 """The reference of the campaign's suite, if that has one."""
 NO_REFERENCE = "none"
@@ -35,6 +36,7 @@ class ReportOptions:
     tolerable: Annotated[
         float,
         Query(
+            le=MOST_TOLERABLE,
             json_schema_extra={"exclusiveMinimum": 1},
             description="how many times slower a function may be before it is intolerable",
         ),

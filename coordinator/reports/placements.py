@@ -15,7 +15,7 @@ _TARGET = (Column("source", "source"), Column("target", "target"))
 def placements(data: ReportData) -> Table:
     found = {(row.target_id, row.placement): row.cases for row in data.placements}
     rows: list[Row] = []
-    for target in data.targets:
+    for target in data.run_targets:
         cases = [found.get((target.id, placement), 0) for placement in PLACEMENTS]
         total = sum(cases)
         rates: Row = tuple(Rate(count, total) if total else Missing.none_counted for count in cases)
@@ -35,20 +35,29 @@ def placements(data: ReportData) -> Table:
 
 def first_calls(data: ReportData) -> Table:
     rows: list[Row] = []
-    for target in data.targets:
-        calls = [(call.cold_ms / call.steady_ms, call) for call in data.first_calls if call.target_id == target.id]
+    for target in data.run_targets:
+        calls = [
+            (call.first_cold_ms / call.steady_ms, call) for call in data.first_calls if call.target_id == target.id
+        ]
         calls.sort(key=lambda ratio_and_call: (-ratio_and_call[0], ratio_and_call[1].function))
         label = data.labels[target.id]
         if calls:
-            rows.append((data.name, label, "all functions", None, None, geometric_mean([ratio for ratio, _ in calls])))
+            rows.append(
+                (data.name, label, "all functions", None, None, None, geometric_mean([ratio for ratio, _ in calls]))
+            )
         rows += [
-            (data.name, label, call.function, call.cold_ms, call.steady_ms, Estimate(ratio, None, 1))
+            (
+                *(data.name, label, call.function),
+                *(call.first_cold_ms, call.later_cold_ms, call.steady_ms),
+                Estimate(ratio, None, 1),
+            )
             for ratio, call in calls
         ]
     columns = (
         *_TARGET,
         Column("function", "function"),
-        Column("cold_ms", "first call", "milliseconds", "ms"),
+        Column("first_cold_ms", "first call of a process", "milliseconds", "ms"),
+        Column("later_cold_ms", "first call of a later case", "milliseconds", "ms"),
         Column("steady_ms", "after warm-up", "milliseconds", "ms"),
         Column("ratio", "times slower the first time", "ratio"),
     )

@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from coordinator.reference.models import TOP, Reference
-from coordinator.reports.identity import COUNTED_BY, IDENTITY, Row, identity, published_identity, report_table
+from coordinator.reports.identity import (
+    COUNTED_BY,
+    IDENTITY,
+    WITHOUT_HOST_WORK,
+    Row,
+    identity,
+    published_identity,
+    report_table,
+)
 from coordinator.reports.table import Cell, Column, Missing, Table
 from coordinator.results.report_data import FunctionVerdict, ReportData
 from coordinator.results.statistics import Rate
@@ -93,7 +101,7 @@ def failures_by_decile(data: ReportData, reference: Reference) -> Table:
 def causes(data: ReportData) -> Table:
     """Figure 6: of the functions that failed, how many mostly for which cause."""
     rows: list[Row] = []
-    for target in data.targets:
+    for target in data.run_targets:
         for counted_by in COUNTED_BY:
             failures = [row for row in data.by_target[target.id] if _verdict(row, counted_by) in FAILURES]
             tally = Counter(_cause(failure, counted_by) for failure in failures)
@@ -127,26 +135,32 @@ def _rates(*verdicts: str) -> tuple[Column, ...]:
 
 
 def _tallies(
-    data: ReportData, strata: Sequence[str] = (ALL,), reference: Reference | None = None
+    data: ReportData,
+    strata: Sequence[str] = (ALL,),
+    reference: Reference | None = None,
 ) -> Iterator[tuple[Row, str, Counter[str]]]:
     """Functions by verdict: of every target, counted in both ways, in each of the strata that the study drew from.
 
-    Functions that never touch a device have no verdict on it.
+    Functions that never touch a device have no verdict on it. A third way of counting leaves out the host's work.
     """
     drawn = reference.strata() if reference else {}
-    for target in data.targets:
-        for counted_by in COUNTED_BY:
+    for target in data.run_targets:
+        apart = any(row.host_work for row in data.by_target[target.id])
+        for counted_by in (*COUNTED_BY, *([WITHOUT_HOST_WORK] if apart else [])):
             for stratum in strata:
                 verdicts = (
                     _verdict(row, counted_by)
                     for row in data.by_target[target.id]
-                    if stratum == ALL or stratum in drawn.get((target.framework, row.function), ())
+                    if (row.is_rated or row.verdict == "unknown")
+                    and (stratum == ALL or stratum in drawn.get((target.framework, row.function), ()))
                 )
                 tally = Counter(verdict for verdict in verdicts if verdict is not None)
                 yield identity(data, target, counted_by), stratum, tally
 
 
 def _verdict(row: FunctionVerdict, counted_by: str) -> str | None:
+    if counted_by == WITHOUT_HOST_WORK:
+        return row.verdict_without_host_work
     return row.verdict if counted_by == "verdict" else row.verdict_on_device
 
 

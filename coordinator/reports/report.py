@@ -12,6 +12,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from coordinator.access.headers import DOCUMENT
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.causes.rules import readable
 from coordinator.reports.contents import ReportContents
@@ -131,6 +132,7 @@ def frame(campaign: CampaignDetail) -> dict[str, object]:
     style = (files("coordinator.web") / "static" / "portolan.css").read_text(encoding="utf-8")
     return {
         "campaign": campaign,
+        "policy": DOCUMENT,
         "style": Markup(style),
         "rows": ROWS,
         "failures_listed": FAILURES_LISTED,

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel
 
 from coordinator.formats import fraction, plural
+from coordinator.results.lowerings import lowering_words
 from coordinator.targets.models import Target
 
 WhichVerdict = Literal["anywhere", "on_device"]
@@ -67,16 +68,39 @@ class Cell(BaseModel):
     unknown_cause: int
     """Failed cases whose cause no rule knows."""
     cold_ms: float | None
+    """The first call of a case: ``first_cold_ms`` and ``later_cold_ms`` mixed."""
+    first_cold_ms: float | None
+    """Of the first case of a process, with whatever a process does once."""
+    later_cold_ms: float | None
+    """Of a case after others of its process."""
+    low_ms: float | None
+    """A call after warm-up, undisturbed: the level of a case is its best run's low quantile."""
     steady_ms: float | None
+    """The median beside it."""
+    noisy: int | None
+    """Cases whose median parts from their level: it is the host's as much as the call's."""
     iqr_ms: float | None
     samples: int | None
     """Behind ``steady_ms``, over all cases and runs."""
     ratio_to_cpu: float | None
-    """Geometric mean, over the cases that both measured, of steady time here to that on the nearest CPU."""
+    """Geometric mean, over the cases that both measured, of the level here to that on the nearest CPU."""
     ratio_cases: int | None
     """The number of cases that both measured."""
     cpu_target_id: int | None
     """The target that ``ratio_to_cpu`` is against."""
+    lowered: int = 0
+    """Cases that were lowered for the target's platform, and not run."""
+    not_lowered: int = 0
+    """Cases that compute something without a lowering there."""
+    lowering: str | None = None
+    """``lowered`` or ``not_lowered``, of a function that was lowered and not run, for want of a verdict."""
+    missing_lowering: str | None = None
+    """The operation that most of the cases without a lowering lack."""
+
+    @property
+    def lowering_words(self) -> str | None:
+        """The function in a word where it was lowered and not run, for want of a verdict."""
+        return lowering_words(self)
 
     def judged(self, which: WhichVerdict) -> Judgement | None:
         """The verdict that counts; None on the device for a function that never touches one."""
@@ -109,7 +133,12 @@ class Cell(BaseModel):
             ),
             *(
                 f"{count} {word}"
-                for count, word in ((self.flaky, "flaky"), (self.skipped, "skipped"), (self.incomplete, "incomplete"))
+                for count, word in (
+                    (self.flaky, "flaky"),
+                    (self.skipped - self.lowered - self.not_lowered, "skipped"),
+                    (self.incomplete, "incomplete"),
+                    (self.noisy, "noisy"),
+                )
                 if count
             ),
         )

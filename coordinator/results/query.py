@@ -33,10 +33,14 @@ EXAMPLES = (
     ("unproven:cuda", "what passed without proof that it was there"),
     ("cause:type", "what fails mainly for a type, anywhere"),
     ("cause:xla=not_implemented", "the same of one device and another cause"),
+    ("not-lowered:tpu-lowered", "what has no lowering there, found without the device"),
     ("verdict:cuda=unknown", "what has no counted case there"),
     ("flaky:", "runs of a case disagree"),
     ("slower:xla>10", "steady calls take over 10 times as long as on the CPU"),
 )
+
+
+CountedColumn = Literal["flaky", "fell_back", "unknown_placement", "not_lowered"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class CountTerm:
     """At least one case of this kind on a target."""
 
     target: Selector | None
-    column: Literal["flaky", "fell_back", "unknown_placement"]
+    column: CountedColumn
     excluded: bool = False
 
 
@@ -94,10 +98,11 @@ _VERDICT_KEYS = {
     "complete": ("complete",),
     "unknown": ("unknown",),
 }
-_COUNTED_KEYS: dict[str, Literal["flaky", "fell_back", "unknown_placement"]] = {
+_COUNTED_KEYS: dict[str, CountedColumn] = {
     "falls-back": "fell_back",
     "unproven": "unknown_placement",
     "flaky": "flaky",
+    "not-lowered": "not_lowered",
 }
 KEYS = (*_VERDICT_KEYS, *_COUNTED_KEYS, "cause", "verdict", "slower", "function", "module")
 

@@ -59,9 +59,9 @@ def with_bases(
     """A base and a target of the same framework: the base is the device of that name, else a GPU, else the CPU.
 
     Of several CPUs it is the one that ``cpu_bases`` names, of other bases the first of the same version.
-    Simulated targets are not compared.
+    Simulated targets are not compared, and none whose programs are lowered and not run.
     """
-    real = [target for target in targets if not target.simulated]
+    real = [target for target in targets if target.is_compared]
     found = []
     for other in real:
         bases = _bases([target for target in real if target.framework == other.framework], base)

@@ -9,12 +9,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 from coordinator.reference.models import PublishedTarget, Reference
+from coordinator.results.lowerings import lowering_rate
+from coordinator.results.statistics import Rate
 from coordinator.targets.models import Target, labels
 
 Measure = Literal["steady", "cold", "paper"]
 MEASURES: dict[Measure, str] = {
-    "steady": "of each case the median over its runs of steady_ms: one call after warm-up",
-    "cold": "of each case the median over its runs of cold_ms: the first call, which holds compilation",
+    "steady": "of each case its best run's low_ms: one call after warm-up, undisturbed",
+    "cold": "of each case the median of first_cold_ms over the runs that began their process: a user's first call",
     "paper": "of each case the mean over its runs of cold_ms: the study's rule, which holds compilation",
 }
 
@@ -38,6 +40,23 @@ class FunctionVerdict:
     unknown_cause: int
     """Failed cases whose cause no rule knows."""
     not_counted_cause: str | None
+    host_work: int
+    """Failed cases that are work of the host: data sets, strings, tables, prints."""
+    verdict_without_host_work: str
+    of_another_device: int
+    """Failed cases that need a device that the target is not."""
+    lowered: int
+    not_lowered: int
+    lowering: str | None
+    """``lowered`` or ``not_lowered``, on a target whose programs are lowered and not run."""
+    missing_lowering: str | None
+    """The operation that most of the cases without a lowering lack."""
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether the function is in any rate of its target: not if no case counted, nor if all that did need another
+        device, which is no evidence of a port."""
+        return self.verdict != "unknown" and not (self.verdict == "complete" and self.of_another_device == self.failed)
 
 
 @dataclass(frozen=True)
@@ -63,11 +82,14 @@ class PlacementCount:
 
 @dataclass(frozen=True)
 class FirstCall:
-    """One function on one target: its first call, and a call after warm-up."""
+    """One function on one target: a user's first call of it, and a call after warm-up."""
 
     target_id: int
     function: str
-    cold_ms: float
+    first_cold_ms: float
+    """Of the first case of a process."""
+    later_cold_ms: float | None
+    """Of a case after others of its process; None if no run was."""
     steady_ms: float
 
 
@@ -134,6 +156,19 @@ class ReportData:
         for verdict in self.verdicts:
             found[verdict.target_id].append(verdict)
         return found
+
+    @cached_property
+    def run_targets(self) -> tuple[Target, ...]:
+        """Those on which cases ran: of any other there is no verdict, placement or latency."""
+        return tuple(target for target in self.targets if not target.is_lowered)
+
+    @cached_property
+    def lowered_targets(self) -> tuple[Target, ...]:
+        return tuple(target for target in self.targets if target.is_lowered)
+
+    def lowering_rate(self, target: Target) -> Rate:
+        """Functions without a missing lowering, on a target whose programs are not run."""
+        return lowering_rate(verdict.lowering for verdict in self.by_target[target.id])
 
     @cached_property
     def labels(self) -> dict[int, str]:

@@ -26,7 +26,9 @@ RowT = TypeVar("RowT")
 # These are shown beside the tables that are made of them, so that anybody can run them: only views, no parameters.
 _VERDICTS = """\
 SELECT target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement,
-       failed, unknown_cause, not_counted_cause
+       failed, unknown_cause, not_counted_cause, host_work, verdict_without_host_work,
+       of_another_device,
+       lowered, not_lowered, lowering, missing_lowering
   FROM function_verdicts
  WHERE campaign_id = {campaign}
  ORDER BY function, target_id"""
@@ -54,12 +56,12 @@ SELECT target_id, placement, count(*) AS cases
  ORDER BY target_id, placement"""
 
 _FIRST_CALLS = """\
-SELECT target_id, function, cold_ms, steady_ms
+SELECT target_id, function, first_cold_ms, later_cold_ms, steady_ms
   FROM function_latencies
- WHERE campaign_id = {campaign} AND cold_ms > 0 AND steady_ms > 0 AND NOT host_only
+ WHERE campaign_id = {campaign} AND first_cold_ms > 0 AND steady_ms > 0 AND NOT host_only
  ORDER BY function, target_id"""
 
-_COLUMNS: dict[Measure, str] = {"steady": "steady_ms", "cold": "cold_ms", "paper": "mean_cold_ms"}
+_COLUMNS: dict[Measure, str] = {"steady": "low_ms", "cold": "first_cold_ms", "paper": "mean_cold_ms"}
 
 
 def queries(campaign_id: int, measure: Measure) -> Queries:

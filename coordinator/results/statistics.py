@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from coordinator.database.views import LOW
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -75,6 +77,15 @@ def middle(values: Iterable[float | None]) -> float | None:
     """The median of the values that there are; None of none."""
     known = [value for value in values if value is not None]
     return statistics.median(known) if known else None
+
+
+def low(samples: Sequence[float]) -> Estimate:
+    """The level of a run: the low quantile of its samples that the views have as ``low_ms``."""
+    if not samples:
+        return NOTHING
+    import numpy as np
+
+    return Estimate(float(np.quantile(samples, LOW)), _bootstrap(samples, "low"), len(samples))
 
 
 def median(values: Sequence[float]) -> Estimate:
@@ -173,16 +184,23 @@ def _intervals_of_one_size(sets: Sequence[Sequence[float]]) -> Iterator[tuple[fl
         yield from zip(lows.tolist(), highs.tolist(), strict=True)
 
 
-def _bootstrap(values: Sequence[float], figure: Literal["median", "mean"]) -> tuple[float, float] | None:
+def _bootstrap(values: Sequence[float], figure: Literal["median", "mean", "low"]) -> tuple[float, float] | None:
     if len(values) < FEWEST:
         return None
     import numpy as np
 
     given = np.asarray(values, dtype=float)
-    of_each = np.median if figure == "median" else np.mean
-    figures = np.concatenate([of_each(given[drawn], axis=1) for drawn in _resamples(len(values))])
+    figures = np.concatenate([_figures(given[drawn], figure) for drawn in _resamples(len(values))])
     low, high = np.quantile(figures, _TAILS)
     return float(low), float(high)
+
+
+def _figures(resamples: NDArray[Any], figure: Literal["median", "mean", "low"]) -> NDArray[Any]:
+    import numpy as np
+
+    if figure == "low":
+        return np.asarray(np.quantile(resamples, LOW, axis=1))
+    return np.asarray((np.median if figure == "median" else np.mean)(resamples, axis=1))
 
 
 def _resamples(n: int) -> Iterable[NDArray[Any]]:

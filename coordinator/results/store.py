@@ -35,7 +35,8 @@ _VALUES = (
     "module", "host_only", "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete",
     "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "unknown_cause",
     "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id", "total_on_device",
-    "unknown_placement",
+    "unknown_placement", "low_ms", "noisy", "first_cold_ms", "later_cold_ms", "lowered", "not_lowered", "lowering",
+    "missing_lowering",
 )  # fmt: skip
 
 # One statement sees one moment: what is noted in matrices is what the cells were made from.
@@ -59,7 +60,8 @@ WITH seen AS (
            v.host_only, v.verdict, v.verdict_on_device, v.passed, v.failed, v.total, v.skipped, v.incomplete,
            v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause, v.unknown_cause,
            l.cold_ms, l.steady_ms, l.iqr_ms, l.samples, r.ratio, r.cases, r.cpu_target_id, v.total_on_device,
-           v.unknown_placement
+           v.unknown_placement, l.low_ms, l.noisy, l.first_cold_ms, l.later_cold_ms,
+           v.lowered, v.not_lowered, v.lowering, v.missing_lowering
       FROM function_verdicts v
       LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
       LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function

@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.formats import listed, percent, plural, significant
+from coordinator.results.lowerings import lowering_sentence, lowering_words
 from coordinator.results.ratios import TargetRatios
 from coordinator.results.report_data import FunctionVerdict, ReportData
 from coordinator.results.statistics import Rate, geometric_mean
-from coordinator.targets.models import Target
+from coordinator.targets.models import NOT_RUN, Target
 
 NAMED = 5
 """Functions named in a sentence; tables have all."""
@@ -63,7 +64,7 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
         sentences.append(f"It was cancelled: {plural(counters.cancelled, 'job')} never ran.")
     if not data.verdicts:
         sentences.append("No job has an outcome yet, so there is nothing to say of any function.")
-    elif not counters.passed:
+    elif not counters.passed and data.run_targets:
         sentences.append(_none_passed(counters.failed, counters.skipped, counters.incomplete))
     if counters.passed and counters.incomplete:
         sentences.append(
@@ -79,18 +80,34 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
     where = f"Hardware: {target.hardware}."
     verdicts = data.by_target[target.id]
     notes = [f"{_capital(sentence)}." for sentence in target.sentences]
-    counted = [verdict for verdict in verdicts if verdict.verdict != "unknown"]
+    if target.is_lowered:
+        return [where, *notes, *_lowered(data, target)]
+    counted = [verdict for verdict in verdicts if verdict.is_rated]
     if not counted:
         nothing = "No function has a case that passed or failed here, so nothing is known of what ports."
-        return [where, *notes, nothing, *_unknown(verdicts)]
+        return [where, *notes, nothing, *_of_another_device(verdicts), *_unknown(verdicts)]
     return [
         where,
         *notes,
         _ports(counted),
-        *_on_device(verdicts),
+        *_without_host_work(counted),
+        *_on_device([verdict for verdict in verdicts if verdict.is_rated or verdict.verdict == "unknown"]),
         *_causes(counted),
+        *_of_another_device(verdicts),
         *_unknown(verdicts),
         *_slow(target, comparisons, tolerable),
+    ]
+
+
+def _lowered(data: ReportData, target: Target) -> list[str]:
+    """The one rate of a target whose programs are not run, and the functions that lack a lowering."""
+    lacking = [verdict for verdict in data.by_target[target.id] if verdict.not_lowered]
+    named = [f"{verdict.function} ({lowering_words(verdict)})" for verdict in lacking[:NAMED]]
+    more = [f"{len(lacking) - NAMED:,} more"] if len(lacking) > NAMED else []
+    return [
+        f"{_capital(NOT_RUN)}: {lowering_sentence(data.lowering_rate(target))}",
+        *([f"Without one: {listed([*named, *more])}."] if lacking else []),
+        *_unknown([verdict for verdict in data.by_target[target.id] if verdict.lowering is None]),
     ]
 
 
@@ -105,6 +122,20 @@ def _ports(counted: Sequence[FunctionVerdict]) -> str:
     )
     others = [(words["partial"], "in part"), (words["complete"], "not at all")]
     return line + "".join(f", {count:,} {how}" for count, how in others if count) + "."
+
+
+def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
+    """The same rate without the cases that no accelerator or compiler is made for."""
+    cases = sum(verdict.host_work for verdict in counted)
+    if not cases:
+        return []
+    left = [verdict for verdict in counted if verdict.verdict_without_host_work != "unknown"]
+    ported = sum(verdict.verdict_without_host_work == "success" for verdict in left)
+    share = f" ({percent(ported / len(left))})" if left else ""
+    return [
+        f"Without {plural(cases, 'failed case')} of data sets, strings, tables, files and prints, which are work of "
+        f"the host, {ported:,} of {plural(len(left), 'function')} do{share}."
+    ]
 
 
 def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
@@ -140,6 +171,17 @@ def _causes(counted: Sequence[FunctionVerdict]) -> list[str]:
     return [
         f"The main causes of failure are {_most_frequent(found)}.",
         *([f"No rule knows the cause of {unknown:,} of {plural(failed, 'failed case')}."] if unknown else []),
+    ]
+
+
+def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
+    others = [row.function for row in verdicts if row.verdict != "unknown" and not row.is_rated]
+    if not others:
+        return []
+    are = "is" if len(others) == 1 else "are"
+    return [
+        f"{plural(len(others), 'function')} {are} about a device that this target is not, and in no rate: "
+        f"{_names(others)}."
     ]
 
 

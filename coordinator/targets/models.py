@@ -8,6 +8,10 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, ConfigDict, computed_field
 
 from coordinator.targets.selectors import spelled
+from protocol.enums import is_lowered
+
+NOT_RUN = "lowered, not run"
+"""The words beside the name of a target whose programs are lowered only."""
 
 
 class Target(BaseModel):
@@ -41,9 +45,20 @@ class Target(BaseModel):
         if self.device == "xla" and self.device_class != "tpu":
             where = "the host CPU" if self.device_class == "cpu" else f"a device of class {self.device_class}"
             sentences.append(f"XLA on {where}, not a TPU")
+        if self.is_lowered:
+            sentences.append(f"{NOT_RUN}: nothing of it passed or failed, and no figure of it is compared")
         if self.simulated:
             sentences.append("simulated: no figure of it is compared")
         return tuple(dict.fromkeys(sentences))
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether its programs are lowered, and not run: it has no verdicts and no latencies."""
+        return is_lowered(self.device)
+
+    @property
+    def is_compared(self) -> bool:
+        return not self.simulated and not self.is_lowered
 
 
 def labels(targets: Sequence[Target]) -> dict[int, str]:

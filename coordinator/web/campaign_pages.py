@@ -9,18 +9,22 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request, Response, status
+from fastapi import APIRouter, Request, Response, status
 from fastapi.responses import RedirectResponse
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.access.caller import CurrentCaller, needs
+from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
 from coordinator.context import Context
 from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.results import service as matrix
+from coordinator.results.lowerings import lowering_rate, lowering_sentence
 from coordinator.results.models import Freshness
-from coordinator.web.pages import page, same_site
+from coordinator.web.pages import page
+from protocol.enums import Cause, is_lowered
 
 router = APIRouter()
 
@@ -59,6 +63,8 @@ class TargetLine:
     progress: Progress
     verdict: dict[str, int]
     verdict_on_device: dict[str, int]
+    lowering: str | None
+    """The rate of a target whose programs are lowered and not run, in words; its functions have no verdict."""
     waits: bool
     """It has jobs left that no runner serves."""
 
@@ -89,14 +95,14 @@ async def shown(request: Request, campaign_id: CampaignId, context: Context) -> 
     return page(request, "campaign.html", data, rows=[_row(line) for line in data.targets])
 
 
-@router.get("/campaigns/{campaign_id}/cancel")
+@router.get("/campaigns/{campaign_id}/cancel", dependencies=[needs(Role.submitter)])
 async def confirm_cancelling(request: Request, campaign_id: CampaignId, context: Context) -> Response:
     return page(request, "cancel.html", await service.detail(context.engine, campaign_id))
 
 
-@router.post("/campaigns/{campaign_id}/cancel", dependencies=[Depends(same_site)])
-async def cancel(campaign_id: CampaignId, context: Context) -> Response:
-    await service.cancel(context.engine, campaign_id)
+@router.post("/campaigns/{campaign_id}/cancel", dependencies=[needs(Role.submitter)])
+async def cancel(campaign_id: CampaignId, context: Context, caller: CurrentCaller) -> Response:
+    await service.cancel(context.engine, campaign_id, caller)
     await context.announce("cancel")
     return RedirectResponse(f"/campaigns/{campaign_id}", status.HTTP_303_SEE_OTHER)
 
@@ -138,6 +144,8 @@ def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCou
     plain: Counter[str] = Counter()
     on_device: Counter[str] = Counter()
     for row in verdicts:
+        if row.lowering == Cause.lowered:
+            continue  # nothing did not pass
         # A function that is in no count has its cause in a column of its own, as the matrix searches it.
         uncounted = row.not_counted_cause if row.verdict == "unknown" else None
         if cause := row.cause or uncounted:
@@ -162,8 +170,10 @@ def _line(
 ) -> TargetLine:
     counters = target.counters
     verdict, on_device = dict.fromkeys(WORDS, 0), dict.fromkeys(WORDS, 0)
+    lowerings: list[str | None] = []
     for row in verdicts:
         if row.target_id == target.id:
+            lowerings += [row.lowering] * row.functions
             verdict[row.verdict] += row.functions
             on_device[row.verdict_on_device or "unknown"] += row.functions
     return TargetLine(
@@ -171,6 +181,7 @@ def _line(
         progress=progress(counters, elapsed_s, target.estimate.seconds),
         verdict=verdict,
         verdict_on_device=on_device,
+        lowering=lowering_sentence(lowering_rate(lowerings)) if is_lowered(target.device) else None,
         waits=campaign.state == "running"
         and not target.live_runners
         and counters.done + counters.cancelled < counters.total,
@@ -185,6 +196,7 @@ def _row(line: TargetLine) -> dict[str, Any]:
         **target.counters.model_dump(),
         **{f"verdict_{word}": functions for word, functions in line.verdict.items()},
         **{f"verdict_on_device_{word}": functions for word, functions in line.verdict_on_device.items()},
+        "lowering": line.lowering,
         "jobs_per_second": line.progress.per_second,
         "seconds_left": line.progress.seconds_left,
         "live_runners": target.live_runners,

@@ -106,6 +106,8 @@ def _record(
         "target_b": pair.b.target,
         "function": function,
         "verdicts": verdict.kind if verdict else "same",
+        **{f"cases_{name}": getattr(verdict.counts, name) if verdict else 0 for name in _MOVED},
+        "cases": verdict.moves if verdict else "",
         **{
             f"{name}_{side}": getattr(verdict and getattr(verdict, side), name, None)
             for side in ("a", "b")
@@ -116,12 +118,17 @@ def _record(
         "ratio": latency.ratio if latency else None,
         "ratio_low": low,
         "ratio_high": high,
+        "latency_cases": latency.moves if latency else "",
+        "latency_why": latency.why if latency else None,
     }
 
 
+_MOVED = ("worse", "better", "cause", "placement")
 _HEADINGS = (
     "Passes on A, fails on B",
     "Passes in fewer cases on B",
+    "Passes in other cases on B",
+    "Fails by another cause, or passes elsewhere",
     "Fails on A, passes on B",
     "Passes in more cases on B",
     "Insufficient data",
@@ -129,9 +136,14 @@ _HEADINGS = (
 
 
 def _heading(change: VerdictChange) -> str:
-    broke, worse, mended, better, unsure = _HEADINGS
-    if change.kind == "insufficient data" or change.a is None or change.b is None:
-        return unsure
-    if change.kind == "regression":
-        return broke if change.a.verdict == "success" else worse
-    return mended if change.b.verdict == "success" else better
+    broke, worse, mixed, otherwise, mended, better, unsure = _HEADINGS
+    match change.kind:
+        case "regression":
+            return broke if change.a and change.a.verdict == "success" else worse
+        case "mixed":
+            return mixed
+        case "change":
+            return otherwise
+        case "fix":
+            return mended if change.b and change.b.verdict == "success" else better
+    return unsure

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
+from coordinator.access.headers import POLICY, REPORT
 from coordinator.campaigns import service as campaigns
-from coordinator.context import Context, Shared
+from coordinator.context import ROOM_FOR_DOWNLOAD, Context, Shared
 from coordinator.parameters import CampaignId, PathName
 from coordinator.reference.models import PAPER, REFERENCE_OF
 from coordinator.reports import service
@@ -19,7 +20,7 @@ from coordinator.reports.contents import ReportContents
 from coordinator.reports.report import TEMPLATE, Report, frame
 from coordinator.reports.table_renderer import to_json
 from coordinator.results.report_data import MEASURES
-from coordinator.web.pages import SECURITY, page, streamed
+from coordinator.web.pages import page, streamed
 
 router = APIRouter()
 
@@ -36,7 +37,8 @@ async def figures(request: Request, campaign_id: CampaignId, context: Context, o
     campaign = await campaigns.detail(context.engine, campaign_id)
 
     async def contents() -> ReportContents:
-        return await service.contents(context.engine, campaign_id, options)
+        async with context.exports.hold():
+            return await service.contents(context.engine, campaign_id, options)
 
     if request.query_params.get("as") == "json":
         return page(request, "figures.html", contents_data(await contents()))
@@ -65,12 +67,15 @@ async def picture(
     theme: Theme = "auto",
 ) -> Response:
     """A figure for a page that has its title already: a picture, or its specification."""
-    return await _picture(
-        context, lambda: service.contents(context.engine, campaign_id, options), figure, form, drawn, theme
-    )
+
+    async def contents() -> ReportContents:
+        async with context.exports.hold():
+            return await service.contents(context.engine, campaign_id, options)
+
+    return await _picture(context, contents, figure, form, drawn, theme)
 
 
-@router.get("/campaigns/{campaign_id}/report")
+@router.get("/campaigns/{campaign_id}/report", dependencies=[ROOM_FOR_DOWNLOAD])
 async def report(
     request: Request, campaign_id: CampaignId, context: Context, options: Options, download: bool = False
 ) -> Response:
@@ -79,13 +84,14 @@ async def report(
     await service.check(context.engine, campaign_id, options)
 
     async def make_report() -> Report:
-        return await service.report(context.engine, context.renderer, campaign_id, options)
+        async with context.exports.hold():
+            return await service.report(context.engine, context.renderer, campaign_id, options)
 
     if request.query_params.get("as") == "json":
-        return JSONResponse(report_data(await make_report()), headers=SECURITY)
+        return JSONResponse(report_data(await make_report()))
     if download:
-        return report_file(await make_report(), SECURITY)
-    return streamed(request, TEMPLATE, campaign, make_report=make_report, **frame(campaign))
+        return report_file(await make_report())
+    return streamed(request, TEMPLATE, campaign, headers={POLICY: REPORT}, make_report=make_report, **frame(campaign))
 
 
 @router.get("/reference")
@@ -112,14 +118,14 @@ async def reference_picture(
 
 @router.get("/reference/tables/{table}")
 async def reference_table(table: PathName, context: Context, format: TableForm = "json") -> Response:
-    return table_response((await service.study(context.engine, PAPER)).table(table), format, SECURITY)
+    return table_response((await service.study(context.engine, PAPER)).table(table), format)
 
 
 @router.get("/figures/vega.js")
 async def scripts(context: Context) -> Response:
     """The scripts that make figures interactive."""
     path = await context.renderer.scripts()
-    return FileResponse(path, headers=SECURITY | {"Cache-Control": "max-age=86400"}, media_type="text/javascript")
+    return FileResponse(path, headers={"Cache-Control": "max-age=86400"}, media_type="text/javascript")
 
 
 def report_data(report: Report) -> dict[str, object]:
@@ -151,5 +157,4 @@ async def _picture(
 ) -> Response:
     """The figure that a page has drawn, if that is still there; else it is computed again."""
     spec = context.renderer.recall(drawn) or (await contents()).figure(figure).drawing(titled=False)
-    headers = SECURITY if drawn is None else SECURITY | UNCHANGING
-    return await picture_response(context.renderer, spec, form, theme, headers)
+    return await picture_response(context.renderer, spec, form, theme, {} if drawn is None else UNCHANGING)

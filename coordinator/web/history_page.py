@@ -38,5 +38,5 @@ def lines(cells: Sequence[HistoryCell]) -> dict[Line, list[HistoryCell]]:
 
 def _scale(cells: Sequence[HistoryCell]) -> Scale | None:
     """One that the steady times of all these cells fit on."""
-    found = scale_of([[cell.steady_ms for cell in cells if cell.steady_ms is not None]])
+    found = scale_of([[cell.low_ms for cell in cells if cell.low_ms is not None]])
     return found and found.at_least(10)

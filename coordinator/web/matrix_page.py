@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import groupby
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from coordinator.context import Context
@@ -19,7 +19,7 @@ from coordinator.results.models import Cell, Judgement, MatrixPage, MatrixRow, M
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
 from coordinator.targets.models import Target
-from coordinator.web.pages import SECURITY, page
+from coordinator.web.pages import page
 
 router = APIRouter()
 
@@ -28,7 +28,16 @@ ROWS = 100
 QueryText = Annotated[Text, Query(max_length=1000)]
 
 
-@router.get("/campaigns/{campaign_id}/matrix")
+async def _room_for_file(request: Request, context: Context) -> AsyncIterator[None]:
+    """A file has its room until it has been sent; a page needs none."""
+    if request.query_params.get("as") != "csv":
+        yield
+        return
+    async with context.downloads.hold():
+        yield
+
+
+@router.get("/campaigns/{campaign_id}/matrix", dependencies=[Depends(_room_for_file)])
 async def matrix(
     request: Request,
     campaign_id: CampaignId,
@@ -44,7 +53,7 @@ async def matrix(
         part, error = await service.page(context.engine, campaign_id, MatrixQuery("", verdict, limit=0)), refused
     if request.query_params.get("as") == "csv" and error is None:
         lines = _csv(service.pages(context.engine, campaign_id, query))
-        return StreamingResponse(lines, headers=SECURITY, media_type="text/csv")
+        return StreamingResponse(lines, media_type="text/csv")
     return page(
         request,
         "matrix.html",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, ValidationError
 
+from coordinator.access.caller import CurrentCaller, needs
+from coordinator.access.roles import Role
 from coordinator.causes import service as review
-from coordinator.causes.models import Name, Words
+from coordinator.causes.models import Words
 from coordinator.causes.rules import readable
 from coordinator.context import Context
 from coordinator.errors import ConflictError
 from coordinator.parameters import CampaignId, JobId
 from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import OutcomeDetail
-from coordinator.web.pages import SECURITY, page, same_site
+from coordinator.web.pages import page
 from coordinator.web.plots import scale_of, strips
 from protocol.enums import Cause
 
@@ -33,7 +35,6 @@ class Override(BaseModel):
     """The cause of a failure as a person names it."""
 
     cause: Cause
-    by: Name
     why: Words
 
 
@@ -46,30 +47,30 @@ async def outcome(request: Request, campaign_id: CampaignId, job_id: JobId, cont
 async def log(campaign_id: CampaignId, job_id: JobId, context: Context) -> Response:
     """All of the log that was kept, as plain text."""
     text = await details.log(context.engine, campaign_id, job_id)
-    return PlainTextResponse(text, headers=SECURITY)
+    return PlainTextResponse(text)
 
 
-@router.post("/campaigns/{campaign_id}/outcomes/{job_id}/override", dependencies=[Depends(same_site)])
+@router.post("/campaigns/{campaign_id}/outcomes/{job_id}/override", dependencies=[needs(Role.operator)])
 async def override(
     request: Request,
     campaign_id: CampaignId,
     job_id: JobId,
     context: Context,
+    caller: CurrentCaller,
     cause: Typed = "",
-    by: Typed = "",
     why: Typed = "",
 ) -> Response:
-    typed = {"cause": cause, "by": by, "why": why}
+    typed = {"cause": cause, "why": why}
     try:
         override = Override.model_validate(typed)
-        await review.override_outcome(context.engine, campaign_id, job_id, override.cause, override.by, override.why)
+        await review.override_outcome(context.engine, campaign_id, job_id, override.cause, caller.name, override.why)
     except (ValidationError, ConflictError) as error:
         found = await details.outcome(context.engine, campaign_id, job_id)
         return _page(request, found, typed=typed, errors=problems(error))
     return _back(campaign_id, job_id)
 
 
-@router.post("/campaigns/{campaign_id}/outcomes/{job_id}/undo", dependencies=[Depends(same_site)])
+@router.post("/campaigns/{campaign_id}/outcomes/{job_id}/undo", dependencies=[needs(Role.operator)])
 async def undo(campaign_id: CampaignId, job_id: JobId, context: Context) -> Response:
     await review.undo_outcome(context.engine, campaign_id, job_id)
     return _back(campaign_id, job_id)
@@ -84,7 +85,6 @@ def problems(error: ValidationError | ConflictError) -> dict[str, str]:
 
 _PROBLEMS = {
     "cause": "choose a cause",
-    "by": "say who you are, in at most 200 characters",
     "why": "say why, in at most 2,000 characters",
 }
 
@@ -100,7 +100,7 @@ def _page(
     row = found.row
     log, left_out = cut(found.log)
     message = readable((found.evidence and found.evidence.message) or "")
-    stored = {"cause": row["cause"] or "", "by": row["overridden_by"] or "", "why": row["overridden_why"] or ""}
+    stored = {"cause": row["cause"] or "", "why": row["overridden_why"] or ""}
     return page(
         request,
         "outcome.html",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from fastapi import Request, Response
 from fastapi.encoders import jsonable_encoder
@@ -14,25 +14,19 @@ from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from coordinator import formats
+from coordinator.access.caller import caller_of
 from coordinator.csv_text import csv_text
-from coordinator.errors import ForbiddenError
 from coordinator.logs import get_logger
 from coordinator.reports.table_renderer import cell_text
 from coordinator.web import filters
+from coordinator.web.forms import form_token, keep_cookie
+from protocol.enums import is_lowered
 from protocol.problems import Problem
 
 log = get_logger(__name__)
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
-
-SECURITY = {
-    # Nothing is fetched from elsewhere, and no text of a runner or a case can become a script.
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
-    "script-src 'self' 'unsafe-eval'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-}
 
 templates = Environment(
     # A report is made of the same tables as a page.
@@ -57,7 +51,8 @@ def function_address(campaign_id: int, framework: str, function: str) -> str:
     return f"/campaigns/{campaign_id}/functions/{quote(framework)}/{quote(function)}"
 
 
-templates.globals["function_address"] = function_address
+templates.tests["lowered"] = is_lowered
+templates.globals |= {"form_token": form_token, "function_address": function_address}
 _streaming = templates.overlay(enable_async=True)
 PIECE = 500
 """Words of a template sent at once."""
@@ -79,20 +74,37 @@ def page(
     """
     form = request.query_params.get("as")
     if form == "json":
-        return JSONResponse(jsonable_encoder(data), status, headers=SECURITY)
+        return JSONResponse(jsonable_encoder(data), status)
     if form == "csv" and rows is not None:
         # All rows have the same names.
         text = csv_text([[*row] for row in rows[:1]] + [[*row.values()] for row in rows])
-        return Response(text, status, SECURITY, "text/csv")
-    values = {"request": request, "data": data, "has_csv": rows is not None, "link": _link(request)}
-    return HTMLResponse(templates.get_template(template).render(values, **more), status, SECURITY)
+        return Response(text, status, media_type="text/csv")
+    values = {**_values(request, data), "has_csv": rows is not None}
+    response = HTMLResponse(templates.get_template(template).render(values, **more), status)
+    keep_cookie(request, response)
+    return response
 
 
-def streamed(request: Request, template: str, data: Any, **more: Any) -> Response:
-    """A page that begins at once. A coroutine function that is called in it is awaited where it stands."""
-    values = {"request": request, "data": data, "has_csv": False, "link": _link(request)}
+def streamed(
+    request: Request, template: str, data: Any, *, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response:
+    """A page that begins at once. A coroutine function that is called in it is awaited where it stands.
+
+    Its reader gets no cookie: one with a form that changes something answers such a form.
+    """
+    values = _values(request, data)
     body = _streaming.get_template(template).generate_async(values, **more)
-    return StreamingResponse(_in_pieces(body), 200, SECURITY, "text/html")
+    return StreamingResponse(_in_pieces(body), 200, headers, "text/html")
+
+
+def _values(request: Request, data: Any) -> dict[str, Any]:
+    return {
+        "request": request,
+        "caller": caller_of(request),
+        "data": data,
+        "has_csv": False,
+        "link": _link(request),
+    }
 
 
 async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
@@ -124,17 +136,6 @@ def problem_page(request: Request, problem: Problem) -> Response | None:
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return None
     return page(request, "problem.html", problem, status=problem.status or 500)
-
-
-def same_site(request: Request) -> None:
-    """Refuse a form that another site sent: a dependency of every route that changes something."""
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    foreign = site not in (None, "same-origin", "none")
-    if site is None and origin is not None:
-        foreign = urlsplit(origin).netloc != request.headers.get("host")
-    if foreign:
-        raise ForbiddenError("this form was sent by another site: open the page here and send it from there")
 
 
 def _link(request: Request) -> Any:

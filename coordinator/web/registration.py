@@ -6,17 +6,19 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Request, Response, status
+from fastapi import APIRouter, Form, Query, Request, Response, status
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
+from coordinator.access.caller import needs
+from coordinator.access.roles import Role
 from coordinator.conformance import Finding, Report
 from coordinator.context import Context, Shared
 from coordinator.errors import RunnerError, RunnerRefusedError
 from coordinator.registry import admission, service
 from coordinator.registry.admission import Admission
 from coordinator.registry.models import Runner, RunnerRegistration
-from coordinator.web.pages import page, same_site, streamed
+from coordinator.web.pages import page, streamed
 
 router = APIRouter()
 
@@ -63,12 +65,12 @@ class RunningCheck:
         return self
 
 
-@router.get("/runners/new")
-async def form(request: Request, url: str = "") -> Response:
+@router.get("/runners/new", dependencies=[needs(Role.operator)])
+async def form(request: Request, url: Annotated[str, Query(max_length=500)] = "") -> Response:
     return _page(request, url, anyway=False, errors={})
 
 
-@router.post("/runners/new", dependencies=[Depends(same_site)])
+@router.post("/runners/new", dependencies=[needs(Role.operator)])
 async def send(
     request: Request,
     context: Context,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response, status
+from fastapi import APIRouter, Request, Response, status
 from fastapi.responses import RedirectResponse
 
+from coordinator.access.caller import needs
+from coordinator.access.roles import Role
 from coordinator.context import Context
 from coordinator.parameters import RunnerId
 from coordinator.registry import service
 from coordinator.registry.models import Runner
-from coordinator.web.pages import page, same_site
+from coordinator.web.pages import page
 
 router = APIRouter()
 
@@ -51,12 +53,12 @@ async def shown(request: Request, runner_id: RunnerId, context: Context) -> Resp
     )
 
 
-@router.get("/runners/{runner_id}/remove")
+@router.get("/runners/{runner_id}/remove", dependencies=[needs(Role.operator)])
 async def confirm_removal(request: Request, runner_id: RunnerId, context: Context) -> Response:
     return page(request, "remove.html", await service.get(context.engine, runner_id))
 
 
-@router.post("/runners/{runner_id}/remove", dependencies=[Depends(same_site)])
+@router.post("/runners/{runner_id}/remove", dependencies=[needs(Role.operator)])
 async def remove(runner_id: RunnerId, context: Context) -> Response:
     await service.remove(context.engine, runner_id)
     await context.announce("runners")

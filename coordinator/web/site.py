@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
+from coordinator.access.caller import needs
+from coordinator.access.roles import Role
 from coordinator.web import (
+    access_pages,
     campaign_pages,
     comparison_page,
     figure_pages,
@@ -19,18 +22,22 @@ from coordinator.web import (
     runner_pages,
     submission,
 )
+from coordinator.web.forms import protect
 from coordinator.web.pages import STATIC
 
 # A page that is called new has no campaign's or runner's id: addresses with words come before those with numbers.
 FORMS = (submission, registration)
 OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, outcome_pages)
-OTHERS = (comparison_page, history_page, rest, runner_pages)
+OTHERS = (access_pages, comparison_page, history_page, rest, runner_pages)
 
 
 def install(app: FastAPI) -> None:
     site = APIRouter(include_in_schema=False)
     for module in (*FORMS, *OF_CAMPAIGNS, *OTHERS):
-        site.include_router(module.router)
+        site.include_router(module.router, dependencies=[needs(Role.viewer), Depends(protect)])
+
+    # Signing in is for callers who have no role yet.
+    site.include_router(access_pages.open_router, dependencies=[Depends(protect)])
 
     @site.get("/")
     async def front() -> RedirectResponse:

@@ -10,8 +10,10 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Request, Response, status
 from fastapi.responses import RedirectResponse
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from coordinator.access.caller import CurrentCaller, needs
+from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignRequest, DryRun
 from coordinator.context import Context
@@ -19,7 +21,7 @@ from coordinator.errors import RequestError, UnknownNameError
 from coordinator.parameters import CampaignNumber
 from coordinator.registry import service as registry
 from coordinator.registry.models import Runner
-from coordinator.web.pages import page, same_site
+from coordinator.web.pages import page
 from protocol.enums import CONFORMANCE_SUITE, DEFAULT_SUITE, TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S
 
@@ -34,7 +36,9 @@ TIMINGS = {
 FIELDS = ("name", "suite", "targets", "functions", "runs", "timing", "timeout_s")
 
 
-Typed = Annotated[str, Form()]
+MOST_TYPED = 250_000
+"""Letters: a thousand functions of the longest names."""
+Typed = Annotated[str, Form(max_length=MOST_TYPED)]
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Filled:
 
     name: Typed = ""
     suite: Typed = DEFAULT_SUITE
-    targets: Annotated[tuple[str, ...], Form()] = ()
+    targets: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Form(max_length=100)] = ()
     """Of the checkboxes."""
     other: Typed = ""
     """Further selectors, one a line."""
@@ -95,7 +99,7 @@ class Choices:
     suites: tuple[str, ...]
 
 
-@router.get("/campaigns/new")
+@router.get("/campaigns/new", dependencies=[needs(Role.submitter)])
 async def form(
     request: Request,
     context: Context,
@@ -113,10 +117,11 @@ async def form(
     return _page(request, offered, from_query(filled, request.query_params.multi_items()))
 
 
-@router.post("/campaigns/new", dependencies=[Depends(same_site)])
+@router.post("/campaigns/new", dependencies=[needs(Role.submitter)])
 async def send(
     request: Request,
     context: Context,
+    caller: CurrentCaller,
     filled: Annotated[Filled, Depends()],
     do: Annotated[Literal["preview", "submit"], Form()] = "preview",
 ) -> Response:
@@ -124,10 +129,10 @@ async def send(
     try:
         wanted = filled.request()
         if do == "submit":
-            campaign = await service.submit(context.engine, wanted)
+            campaign = await service.submit(context.engine, wanted, context.bounds, caller.name)
             await context.announce("jobs")
             return RedirectResponse(f"/campaigns/{campaign.id}", status.HTTP_303_SEE_OTHER)
-        plan = await service.dry_run(context.engine, wanted)
+        plan = await service.dry_run(context.engine, wanted, context.bounds)
     except (ValidationError, RequestError) as error:
         errors = problems(error)
     return _page(request, offer(await registry.listed(context.engine)), filled, plan=plan, errors=errors)

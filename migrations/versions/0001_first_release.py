@@ -43,6 +43,9 @@ def upgrade() -> None:
         sa.Column(
             "bundle_sha256", sa.Text(), nullable=True, comment="of the bundle that it came in: each is stored once"
         ),
+        sa.Column(
+            "created_by", sa.Text(), nullable=True, comment="the name of the caller who submitted or imported it"
+        ),
         sa.CheckConstraint("runs between 1 and 100", name=op.f("ck_campaigns_runs")),
         sa.CheckConstraint("timeout_s > 0 and timeout_s <= 14400", name=op.f("ck_campaigns_timeout")),
         sa.ForeignKeyConstraint(["rerun_of"], ["campaigns.id"], name=op.f("fk_campaigns_rerun_of")),
@@ -131,6 +134,13 @@ def upgrade() -> None:
         sa.Column("sha256", sa.Text(), nullable=False, comment="of the statements in coordinator/database/views.py"),
         sa.PrimaryKeyConstraint("sha256", name=op.f("pk_view_definitions")),
         comment="which text the views of this database were made from; one row",
+    )
+    op.create_table(
+        "signing_keys",
+        sa.Column("purpose", sa.Text(), nullable=False),
+        sa.Column("key", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("purpose", name=op.f("pk_signing_keys")),
+        comment="secrets that coordinators on this database share, made by the first that needs one",
     )
     op.create_table(
         "campaign_targets",
@@ -227,6 +237,19 @@ def upgrade() -> None:
         sa.Column("unknown_cause", sa.Integer(), nullable=False),
         sa.Column("samples", sa.BigInteger(), nullable=True),
         sa.Column("cpu_target_id", sa.Integer(), nullable=True, comment="the target that ratio_to_cpu is against"),
+        sa.Column("low_ms", sa.Double(), nullable=True),
+        sa.Column("first_cold_ms", sa.Double(), nullable=True),
+        sa.Column("later_cold_ms", sa.Double(), nullable=True),
+        sa.Column("noisy", sa.Integer(), nullable=True, comment="cases whose median parts from their level"),
+        sa.Column("lowered", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("not_lowered", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column(
+            "lowering",
+            sa.Text(),
+            nullable=True,
+            comment="lowered or not_lowered, where programs are lowered and not run",
+        ),
+        sa.Column("missing_lowering", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(
             ["campaign_id"], ["campaigns.id"], name=op.f("fk_matrix_cells_campaign_id"), ondelete="CASCADE"
         ),
@@ -416,6 +439,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runners")),
     )
     op.create_index(
+        "uq_runners_boot_id_live", "runners", ["boot_id"], unique=True, postgresql_where=sa.text("state <> 'removed'")
+    )
+    op.create_index(
         "uq_runners_name_live", "runners", ["name"], unique=True, postgresql_where=sa.text("state <> 'removed'")
     )
     op.create_index(
@@ -574,6 +600,8 @@ def upgrade() -> None:
                 "signalled",
                 "removed",
                 "not_applicable",
+                "lowered",
+                "not_lowered",
                 "harness_failed",
                 "cancelled",
                 name="ending",
@@ -593,11 +621,15 @@ def upgrade() -> None:
                 "precision",
                 "assertion",
                 "placement",
+                "host_work",
                 "compile",
                 "crash",
                 "unknown",
                 "removed",
                 "not_applicable",
+                "not_this_device",
+                "lowered",
+                "not_lowered",
                 "environment",
                 "infrastructure",
                 "cancelled",
@@ -675,11 +707,15 @@ def upgrade() -> None:
                 "precision",
                 "assertion",
                 "placement",
+                "host_work",
                 "compile",
                 "crash",
                 "unknown",
                 "removed",
                 "not_applicable",
+                "not_this_device",
+                "lowered",
+                "not_lowered",
                 "environment",
                 "infrastructure",
                 "cancelled",
@@ -717,11 +753,15 @@ def upgrade() -> None:
                 "precision",
                 "assertion",
                 "placement",
+                "host_work",
                 "compile",
                 "crash",
                 "unknown",
                 "removed",
                 "not_applicable",
+                "not_this_device",
+                "lowered",
+                "not_lowered",
                 "environment",
                 "infrastructure",
                 "cancelled",
@@ -737,6 +777,81 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("job_id", name=op.f("pk_overrides")),
         comment="causes that a person named; the outcome bears them, what it was before is kept here",
     )
+    op.create_table(
+        "tokens",
+        sa.Column("id", sa.Integer(), sa.Identity(always=False), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False, comment="of the person or program that it is for"),
+        sa.Column(
+            "role",
+            sa.Enum(
+                "viewer",
+                "submitter",
+                "operator",
+                "admin",
+                name="role",
+                native_enum=False,
+                create_constraint=True,
+                length=24,
+            ),
+            nullable=False,
+        ),
+        sa.Column("prefix", sa.Text(), nullable=False, comment="its readable part"),
+        sa.Column("sha256", sa.LargeBinary(), nullable=False, comment="of the whole token, which is kept nowhere"),
+        sa.Column("created_by", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("last_used_at", sa.DateTime(timezone=True), nullable=True, comment="to the minute"),
+        sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("revoked_by", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_tokens")),
+        sa.UniqueConstraint("sha256", name=op.f("uq_tokens_sha256")),
+    )
+    op.create_table(
+        "sessions",
+        sa.Column("sha256", sa.LargeBinary(), nullable=False, comment="of the cookie's value"),
+        sa.Column("token_sha256", sa.LargeBinary(), nullable=False, comment="of the token for which it stands"),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_sessions")),
+        comment="of the pages; the token of a coordinator's file is in no table, so there is no foreign key",
+    )
+    op.create_table(
+        "login_links",
+        sa.Column("sha256", sa.LargeBinary(), nullable=False, comment="of the link's secret"),
+        sa.Column("token_sha256", sa.LargeBinary(), nullable=False, comment="of the token for which it stands"),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_login_links")),
+        comment="that sign in once; gone when used",
+    )
+    op.create_table(
+        "audit_entries",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False, comment="name of the caller"),
+        sa.Column("kind", sa.Text(), nullable=False, comment="token, session, anonymous, runner"),
+        sa.Column("role", sa.Text(), nullable=True),
+        sa.Column("token_id", sa.Integer(), nullable=True, comment="null for the token of a coordinator's file"),
+        sa.Column("address", sa.Text(), nullable=False, comment="from where, as the connection said"),
+        sa.Column("method", sa.Text(), nullable=False),
+        sa.Column("route", sa.Text(), nullable=True),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("status", sa.SmallInteger(), nullable=False),
+        sa.Column("detail", sa.Text(), nullable=True, comment="where the answer led, such as what was made"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_entries")),
+        comment="changes and refused requests; a trigger refuses to change or delete one",
+    )
+    op.create_index("ix_audit_entries_who_id", "audit_entries", ["who", "id"], unique=False)
+    op.execute("""
+        CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            RAISE EXCEPTION 'entries of the audit are added and never changed or deleted'
+                  USING ERRCODE = 'insufficient_privilege';
+        END $$
+    """)
+    op.execute("""
+        CREATE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_entries
+           FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change()
+    """)
 
 
 def downgrade() -> None:

@@ -23,6 +23,8 @@ from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
 from protocol.enums import DEFAULT_SUITE, TimingPolicy, Verdict
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
+from protocol.redaction import redacted
+from protocol.terminal import terminal_streams
 from runners import frameworks
 from runners.cli import environments
 from runners.errors import RunnerError, UsageError
@@ -30,12 +32,19 @@ from runners.http.enrolment import EnrolmentOptions, default_name, enrolment_opt
 from runners.http.service import ServeOptions, index, serve
 from runners.isolation import memory
 from runners.isolation.fork_server import Interpreter
+from runners.isolation.secrecy import hide_own_variables
 from runners.settings import SECRET, variables
 
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    # What a case or another program says stands in what is printed.
+    with terminal_streams():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.command == "setup":
@@ -53,8 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case _:
                 return asyncio.run(_cases(options))
     except RunnerError as error:
-        print(f"portolan-runner: {error}", file=sys.stderr)
+        print(f"portolan-runner: {redacted(str(error))}", file=sys.stderr)
         return error.exit_code
+    except UnicodeEncodeError as error:
+        given = error.object[error.start : error.end]
+        print(f"portolan-runner: {given!a} is no text: write every argument in UTF-8", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -81,7 +94,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
     serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
-    serve.add_argument("--enrolment-secret-file", metavar="FILE", type=Path, help="what the coordinator asks for")
+    serve.add_argument(
+        "--enrolment-token-file", metavar="FILE", type=Path, help="this runner's own, from `portolan runner token`"
+    )
     serve.add_argument("--name", help="the runner's own, over all its restarts (default: HOST-FRAMEWORK-DEVICE)")
     serve.add_argument(
         "--advertise",
@@ -156,13 +171,15 @@ def _size(text: str) -> int:
 def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
     if options.enrol is None:
         given = [
-            option for option in ("enrolment_secret_file", "name", "advertise") if getattr(options, option) is not None
+            option for option in ("enrolment_token_file", "name", "advertise") if getattr(options, option) is not None
         ]
         if given:
             raise UsageError(f"--{given[0].replace('_', '-')} goes with --enrol URL")
         return None
-    if options.enrolment_secret_file is None:
-        raise UsageError("--enrol needs --enrolment-secret-file FILE: what the coordinator was started with")
+    if options.enrolment_token_file is None:
+        raise UsageError(
+            "--enrol needs --enrolment-token-file FILE: what `portolan runner token` printed for this runner"
+        )
     if options.secret_file is not None or variables().secret is not None:
         raise UsageError(f"with --enrol the coordinator gives the secret: leave --secret-file and ${SECRET} out")
     name = (
@@ -170,12 +187,13 @@ def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
         if options.name is not None
         else default_name(socket.gethostname(), options.framework, options.device)
     )
-    return enrolment_options(options.enrol, options.enrolment_secret_file, name, options.advertise or "auto")
+    return enrolment_options(options.enrol, options.enrolment_token_file, name, options.advertise or "auto")
 
 
 def _serve_options(options: argparse.Namespace) -> ServeOptions:
     enrolment = _enrolment(options)
     secret = _secret(options.secret_file)
+    hide_own_variables()
     if not 0 <= options.port <= 65_535:
         raise UsageError(f"--port {options.port}: a port is between 0 and 65535")
     return ServeOptions(
@@ -336,6 +354,8 @@ def shown(outcome: Outcome) -> list[str]:
     lines.append(f"placement  {outcome.placement}" + (f" on {devices}" if devices else ""))
     if fallbacks:
         lines.append(f"fallbacks  {fallbacks}")
+    if outcome.proof.executed is not None:
+        lines.append(f"executed   {outcome.proof.executed} times on the device")
     timing = outcome.timing
     if timing.init_ms is not None:
         lines.append(f"priming    {timing.init_ms:.1f} ms")

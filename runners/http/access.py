@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
+from collections.abc import Callable
 
 
 class Access:
@@ -18,16 +19,20 @@ class Access:
         self._own = secret
         self._provisional: str | None = None
         self._adopted = False
+        self.on_secret: Callable[[str], object] = lambda secret: None
+        """Called with every secret that opens from now on."""
         self.confirmed = asyncio.Event()
         """A request has come with the adopted secret."""
 
     def propose(self) -> str:
         """A new provisional secret in place of the last: a request that is late can no longer be probed."""
         self._provisional = secrets.token_urlsafe(24)
+        self.on_secret(self._provisional)
         return self._provisional
 
     def adopt(self, secret: str) -> None:
         self._own, self._adopted = secret, True
+        self.on_secret(secret)
 
     def opens(self, authorization: bytes) -> bool:
         """Whether this header lets a request in."""

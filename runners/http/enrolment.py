@@ -7,10 +7,12 @@ answer may come later; one that refuses ends the runner.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import ipaddress
 import random
 import re
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -22,17 +24,18 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from protocol.enrolment import MAX_URL, NAME, SECRET, Enrolled, Enrolment, web_address
+from protocol.enrolment import MAX_URL, NAME, PATH, Enrolled, Enrolment, web_address
+from protocol.enrolment_tokens import EnrolmentToken
 from protocol.problems import Problem
 from runners.errors import RefusedError, UnansweredError
 from runners.http.access import Access
 from runners.isolation.observations import printable
 
-PATH = "/api/v1/runners/enrol"
 MAX_NAME = 64
 MAX_ANSWER = 4 << 20
+MAX_TOKEN_FILE = 4 << 10
 ANSWER_S = 60.0
-"""The coordinator first probes us, and the runner that had the name before."""
+"""For all of an answer, however it trickles: the coordinator first probes us, and who had the name before."""
 CONFIRMED_WITHIN_S = 60.0
 """A coordinator that has our secret speaks to us at once, or when it has taken over from a dead one (30 s)."""
 FIRST_PAUSE_S = 0.5
@@ -45,23 +48,23 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class EnrolmentOptions:
-    """The coordinator to enrol with, the file of its secret, our name and our address."""
+    """The coordinator to enrol with, the file of our token, our name and our address."""
 
     coordinator: str
-    secret_file: Path
+    token_file: Path
     name: str
     advertise: str | None = None
     """Null: the address from which we reach the coordinator."""
 
 
-def enrolment_options(coordinator: str, secret_file: Path, name: str, advertise: str) -> EnrolmentOptions:
+def enrolment_options(coordinator: str, token_file: Path, name: str, advertise: str) -> EnrolmentOptions:
     """Check the options of an enrolment, before anything is started. Raises ``RefusedError``."""
     given = _checked("--enrol", coordinator)
     if re.fullmatch(NAME, name) is None:
         raise RefusedError(f"--name '{_line(name)}': 1 to {MAX_NAME} of letters, digits, '_', '.' and '-'")
-    read_secret(secret_file)
+    read_token(token_file)
     return EnrolmentOptions(
-        given, secret_file, name, None if advertise == "auto" else _checked("--advertise", advertise)
+        given, token_file, name, None if advertise == "auto" else _checked("--advertise", advertise)
     )
 
 
@@ -71,15 +74,19 @@ def default_name(host: str, framework: str, device: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", host)[: MAX_NAME - len(target)] + target
 
 
-def read_secret(path: Path) -> str:
-    """The enrolment secret: read at every try, so that it may be changed while the runner waits."""
+def read_token(path: Path) -> str:
+    """The enrolment token: read at every try, so that it may be changed while the runner waits."""
     try:
-        secret = path.read_text().strip()
+        with path.open() as file:
+            token = file.read(MAX_TOKEN_FILE).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise RefusedError(f"--enrolment-secret-file: {error}") from error
-    if re.fullmatch(SECRET, secret) is None:
-        raise RefusedError(f"--enrolment-secret-file: {path} must hold one word of printable ASCII, up to 500 letters")
-    return secret
+        raise RefusedError(f"--enrolment-token-file: {error}") from error
+    try:
+        return str(EnrolmentToken.parse(token))
+    except ValueError as error:
+        raise RefusedError(
+            f"--enrolment-token-file: {path} must hold a token that `portolan runner token` made for this runner"
+        ) from error
 
 
 def reached_at(listening: Address, local: str) -> str:
@@ -127,20 +134,41 @@ def _request(options: EnrolmentOptions, listening: Address, provisional: str) ->
     coordinator = urlsplit(options.coordinator)
     connect = http.client.HTTPSConnection if coordinator.scheme == "https" else http.client.HTTPConnection
     connection = connect(coordinator.hostname or "", coordinator.port, timeout=ANSWER_S)
+    late = threading.Event()
+    # A socket's own limit is one of each read, so that an answer of a byte a second would take for ever.
+    cutting = threading.Timer(ANSWER_S, _cut, (connection, late))
+    cutting.daemon = True
+    cutting.start()
     try:
         connection.connect()
         url = options.advertise or reached_at(listening, connection.sock.getsockname()[0])
         body = Enrolment(name=options.name, url=url, secret=provisional).model_dump_json()
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {read_secret(options.secret_file)}"}
+        headers = {
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
+            "Authorization": f"Bearer {read_token(options.token_file)}",
+        }
         connection.request("POST", coordinator.path + PATH, body, headers)
         response = connection.getresponse()
-        return _answer(options.coordinator, response.status, response.read(MAX_ANSWER))
+        content = response.read(MAX_ANSWER)
+        if late.is_set():
+            raise TimeoutError
+        return _answer(options.coordinator, response.status, content)
     except (OSError, http.client.HTTPException) as error:
-        why = "too slow" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or str(error)
+        slow = late.is_set() or isinstance(error, TimeoutError)
+        why = "too slow" if slow else getattr(error, "strerror", None) or str(error)
         why = why or type(error).__name__
         raise UnansweredError(f"the coordinator at {options.coordinator} does not answer ({_line(why)})") from error
     finally:
+        cutting.cancel()
         connection.close()
+
+
+def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
+    """End the connection in the middle of whatever it does."""
+    late.set()
+    with contextlib.suppress(OSError, AttributeError):
+        connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _answer(coordinator: str, status: int, body: bytes) -> Enrolled:

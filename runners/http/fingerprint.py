@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 from typing import Any
 
 from protocol.limits import MAX_LINE, MAX_NAME
@@ -22,7 +23,7 @@ def fingerprint(framework: str, device: str, description: dict[str, Any], option
         python=printable(description["python"], MAX_LINE),
         driver=None if description["driver"] is None else printable(description["driver"], MAX_LINE),
         threads=description["threads"],
-        repeat=f"portolan-runner run {framework} {device} {CASE_PLACE}{option}[ --run {RUN_PLACE}]",
+        repeat=f"{shlex.join(['portolan-runner', 'run', framework, device])} {CASE_PLACE}{option}[ --run {RUN_PLACE}]",
         libraries={
             printable(name, MAX_LINE): printable(version, MAX_LINE)
             for name, version in description["libraries"].items()

@@ -24,13 +24,22 @@ from protocol.events import EVENT, HEARTBEAT_S, Acknowledgement
 from protocol.jobs import JobBatch, JobReceipts, JobStatus
 from protocol.problems import PROBLEM_JSON, Problem, describe_problems, problem_responses
 from protocol.runner import RunnerInfo
-from runners.errors import AnotherBootError, AnotherRevisionError, RequestError, TooLargeError, TrimmedError
+from runners.errors import (
+    AnotherBootError,
+    AnotherRevisionError,
+    RequestError,
+    TooLargeError,
+    TooSlowError,
+    TrimmedError,
+)
 from runners.http.access import Access
 from runners.isolation.attempts import Attempts, Executor, Task
 from runners.isolation.events import EventLog
 from runners.isolation.observations import printable
 
 MAX_BODY = 4 << 20
+BODY_S = 30.0
+"""For all of a request's body: a byte a second is no honest caller."""
 NDJSON = "application/x-ndjson"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 LARGEST = 2**63 - 1
@@ -166,7 +175,7 @@ def build(service: Service) -> FastAPI:
         "/v1/jobs",
         response_model=JobReceipts,
         openapi_extra=_body(JobBatch),
-        responses=problem_responses(401, 409, 413, 422),
+        responses=problem_responses(401, 408, 409, 413, 422),
     )
     async def jobs(request: Request) -> Response:
         return Response(shown(service.post(await _read(request, JobBatch))), media_type="application/json")
@@ -188,7 +197,7 @@ def build(service: Service) -> FastAPI:
         "/v1/events/ack",
         status_code=204,
         openapi_extra=_body(Acknowledgement),
-        responses=problem_responses(401, 409, 413, 422),
+        responses=problem_responses(401, 408, 409, 413, 422),
     )
     async def acknowledge(request: Request) -> Response:
         service.acknowledge(await _read(request, Acknowledgement))
@@ -231,10 +240,14 @@ class BearerGate:
 async def _read(request: Request, model: type[_Body]) -> _Body:
     """The body as one message, validated in one go."""
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise TooLargeError(f"the body is over {MAX_BODY} bytes; send fewer jobs at once")
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_BODY:
+                    raise TooLargeError(f"the body is over {MAX_BODY} bytes; send fewer jobs at once")
+    except TimeoutError as error:
+        raise TooSlowError(f"the body was not there within {BODY_S:.0f} s; send it again") from error
     try:
         return model.model_validate_json(bytes(body), strict=True)
     except ValidationError as error:

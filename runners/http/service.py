@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.model import first_fault
+from protocol.redaction import redacted
 from protocol.runner import RunnerInfo
 from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
 from runners.http.access import Access
@@ -128,11 +129,13 @@ async def serve(options: ServeOptions) -> int:
             info = describe(options.framework, options.device, description, options.interpreter)
         except FrameworkBrokenError as error:
             raise UnservableError(str(error)) from error
+        supervisor.redaction.hide(secret)
         service = Service(info, catalogue.model_dump_json().encode(), index(catalogue), log, supervisor, secret)
         app = build(service)
         broken = asyncio.create_task(supervisor.broken.wait())
         async with Listener(app, listening):
             announce(options, secret, info, listening)
+            service.access.on_secret = supervisor.redaction.hide
             refused = asyncio.create_task(_refusal(options.enrolment, listening, service.access))
             await asyncio.wait({stopped, broken, refused}, return_when=asyncio.FIRST_COMPLETED)
             log.close()
@@ -159,7 +162,7 @@ async def _refusal(enrolment: EnrolmentOptions | None, listening: socket.socket,
 
 
 def _say(line: str) -> None:
-    print(f"portolan-runner: {line}", file=sys.stderr, flush=True)
+    print(f"portolan-runner: {redacted(line)}", file=sys.stderr, flush=True)
 
 
 async def _start(supervisor: Supervisor) -> tuple[Catalogue, dict[str, Any]]:

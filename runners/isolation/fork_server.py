@@ -25,12 +25,13 @@ from pydantic import ValidationError
 
 from protocol.catalogue import Catalogue
 from protocol.model import first_fault
+from protocol.redaction import without_own_secrets
 from runners.errors import ChannelLostError, FrameworkBrokenError
 from runners.isolation import processes, scratch
 from runners.isolation.attempts import Task
 from runners.isolation.channel import UNREADABLE, Message
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
-from runners.settings import SECRET, inherited
+from runners.settings import inherited
 
 IMPORT_LIMIT_S = 300.0
 """A framework that is not imported by then never will be: cold disks took 60 s for torch."""
@@ -42,7 +43,6 @@ PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 """The script that starts the zygote."""
 UNEXPECTED = "a message of no known form"
-NOT_INHERITED = frozenset({SECRET})
 
 
 @dataclass(frozen=True)
@@ -375,11 +375,11 @@ class ForkServer:
 
 
 def environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The zygote's environment: ours, marked, without a secret and without the folder that we may be imported from.
+    """The zygote's environment: ours, marked, without our secrets and without the folder that we may be imported from.
 
     That folder may hold more than our packages, and could hide modules of the framework's environment.
     """
-    kept = {name: value for name, value in inherited.items() if name not in NOT_INHERITED}
+    kept = without_own_secrets(inherited)
     paths = [path for path in kept.pop("PYTHONPATH", "").split(os.pathsep) if path and Path(path) != PROJECT]
     searched = {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
     return {**kept, **searched, processes.MARK: processes.mark()}

@@ -2,22 +2,15 @@
 
 ``run_case`` works in a process that already holds its device, and never raises for what a
 case does. Isolation, deadlines and output are the worker's and the supervisor's.
-
-Whoever writes a case runs it here, in one process and without isolation:
-
-    python -m runners.isolation.harness torch cpu 'torch.argsort/*' 'torch.cat*'
 """
 
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import os
 import random
-import sys
-import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,22 +20,22 @@ from typing import Any, Protocol
 import numpy as np
 
 from protocol.enums import Ending, Placement, TimingPolicy, Verdict
-from runners import frameworks
 from runners.errors import MissingPackageError
 from runners.isolation import timing as clock
 from runners.isolation.observations import (
     Evidence,
     Observation,
     Timing,
-    as_message,
     make_evidence,
     make_proof,
     printable,
 )
 from runners.suite.cases import Case, Context
-from runners.suite.checks import Leaf, Mismatch, compare, leaves
+from runners.suite.checks import Leaf, Mismatch, leaves
 from runners.suite.device import Device, Proof
+from runners.suite.judgement import judge, judge_inputs, judge_later
 from runners.suite.rounding import rounded
+from runners.suite.trees import numbers_in
 
 MAX_MESSAGE = 8 * 1024
 MAX_FRAMES = 40
@@ -59,7 +52,7 @@ def run_case(
     device: Device, case: Case, timing: TimingPolicy, report: Report, *, position: int, init_ms: float
 ) -> Observation:
     """Run one case to its outcome. ``position`` counts the cases before it in this process."""
-    attempt = _Attempt(device, case, timing, report)
+    attempt = Attempt(device, case, timing, report)
     begun = monotonic()
     try:
         with device.scope(case.dtype):
@@ -68,10 +61,10 @@ def run_case(
         ending, evidence = attempt.describe(error)
     lock_wait_ms = attempt.lock_wait_ms
     return Observation(
-        verdict=_VERDICTS[ending],
+        verdict=VERDICTS[ending],
         ending=ending,
         placement=placement(device, case, attempt.proof, attempt.arrays),
-        proof=make_proof(attempt.proof.devices, attempt.proof.fallbacks),
+        proof=make_proof(attempt.proof.devices, attempt.proof.fallbacks, attempt.proof.executed),
         timing=Timing(
             init_ms=init_ms,
             cold_ms=attempt.cold_ms,
@@ -85,29 +78,48 @@ def run_case(
     )
 
 
+def repetition(device: Device, case: Case) -> Callable[[], object]:
+    """The whole of a case once more, untimed; it raises what the case raises."""
+
+    def call() -> object:
+        with device.scope(case.dtype):
+            return Attempt(device, case, TimingPolicy.off, Alone()).run()
+
+    return call
+
+
 def placement(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Placement:
-    """The placement of the work, as far as arrays and counted fallbacks prove it: without a count, nothing does."""
+    """The placement of the work, as far as arrays, fallbacks and executions prove it; what nobody counted does not.
+
+    On the host itself, nothing is a fallback, and all that returns ran there.
+    """
     if case.host_only is not None:
         return Placement.host_only
+    if case.refuses:
+        return Placement.unknown
+    if device.is_host:
+        return Placement.on_device if proof.counted and proof.devices else Placement.unknown
     if proof.fallbacks or not all(device.on_device(array.device) for array in arrays):
         return Placement.fell_back
-    if proof.counted and proof.devices and all(map(device.on_device, proof.devices)):
+    if proof.executed and proof.counted and proof.devices and all(map(device.on_device, proof.devices)):
         return Placement.on_device
     return Placement.unknown
 
 
-_VERDICTS = {
+VERDICTS = {
     Ending.returned: Verdict.passed,
     Ending.raised: Verdict.failed,
     Ending.mismatched: Verdict.failed,
     Ending.removed: Verdict.skipped,
     Ending.not_applicable: Verdict.skipped,
+    Ending.lowered: Verdict.skipped,
+    Ending.not_lowered: Verdict.skipped,
     Ending.harness_failed: Verdict.incomplete,
 }
 
 
 @dataclass
-class _Attempt:
+class Attempt:
     """One attempt and its observations so far; ``stage`` is the step that the case is at."""
 
     device: Device
@@ -124,6 +136,11 @@ class _Attempt:
     lock_wait_ms: float = 0.0
 
     def run(self) -> tuple[Ending, Evidence | None]:
+        context = self.begin()
+        return self._run(context) if isinstance(context, Context) else context
+
+    def begin(self) -> Context | tuple[Ending, Evidence]:
+        """The surroundings of the case; or how it ends, where it has nothing to test."""
         case, device = self.case, self.device
         try:
             function = case.given or device.lookup(case.looked_up)
@@ -141,26 +158,32 @@ class _Attempt:
             reason = case.not_applicable(context) if case.not_applicable else None
         if reason is not None:
             return Ending.not_applicable, make_evidence(stage=self.stage, reason=reason)
+        return context
 
-        self._seed()
+    def _run(self, context: Context) -> tuple[Ending, Evidence | None]:
+        case, device = self.case, self.device
+        self.seed()
         with self._our_own():
             expected = case.reference(*self._inputs(), **case.options) if case.reference else None
 
         self.stage = "prepare"
-        call = self._prepared(context)
+        moved, call = self.prepared(context)
         self.stage = "call"
         result = self._cold(call)
         self.stage = "check"
         observed = device.to_host(result)
         self.arrays = leaves(observed)
         self.proof.devices |= {array.device for array in self.arrays}
-        self._check(observed, expected)
+        self._check(judge, observed, expected)
+        self._check_inputs(moved)
         self.stage = "placement"
         self._trace(context)
         self.stage = "samples"
-        if self.policy is TimingPolicy.steady:
+        if self.policy is TimingPolicy.steady and not self.case.refuses:
             with self._locked():
                 self.samples = clock.steady(call, device.wait)
+        self.stage = "repeat"
+        self._repeat(context, moved, call, expected)
         return Ending.returned, None
 
     def describe(self, error: BaseException) -> tuple[Ending, Evidence]:
@@ -177,7 +200,7 @@ class _Attempt:
             frames=_frames(error),
             stage=self.stage,
         )
-        if self.stage == "check" and self.ours:
+        if self.stage in ("check", "repeat") and self.ours:
             # The check reads what the function returned; on a right result it does not raise.
             text = f"the check could not read the result: {type(error).__name__}: {evidence.message}"
             return Ending.mismatched, dataclasses.replace(evidence, mismatch=text)
@@ -189,7 +212,7 @@ class _Attempt:
             return Ending.harness_failed, dataclasses.replace(evidence, reason=reason)
         return Ending.raised, evidence
 
-    def _seed(self) -> None:
+    def seed(self) -> None:
         random.seed(self.case.seed)
         np.random.seed(self.case.seed)
         self.device.seed(self.case.seed)
@@ -198,30 +221,53 @@ class _Attempt:
         """Fresh host arguments, the same each time: their receiver may change them."""
         return list(rounded(list(self.case.arguments(self.case.inputs())), self.case.dtype))
 
-    def _prepared(self, context: Context) -> clock.Call:
+    def _moved(self) -> Any:
+        """Fresh arguments, on the device."""
         with self._our_own():
             arguments = self._inputs()
-        moved = self.device.to_device(arguments, self.case.dtype)
-        return self.case.prepare(context, *moved, **self.case.options)
+        return self.device.to_device(arguments, self.case.dtype)
+
+    def prepared(self, context: Context) -> tuple[Any, clock.Call]:
+        """The arguments on the device, and the call that works on them."""
+        moved = self._moved()
+        return moved, self.case.prepare(context, *moved, **self.case.options)
 
     def _cold(self, call: clock.Call) -> Any:
         with self._locked(), self.device.counting(self.proof):
             result, milliseconds = clock.cold(call, self.device.wait)
-        if self.policy is not TimingPolicy.off:
+            self.proof.returned = numbers_in(result)
+        if self.policy is not TimingPolicy.off and not self.case.refuses:
             self.cold_ms = milliseconds
         return result
 
-    def _check(self, observed: Any, expected: Any) -> None:
+    def _check(self, judged: Callable[..., None], observed: Any, expected: Any) -> None:
         with self._our_own():
-            if self.case.check is None:
-                compare(observed, expected, self.case.dtype, self.case.tolerance)
-                return
-            try:
-                self.case.check(observed, *self._inputs(), **self.case.options)
-            except Mismatch:
-                raise
-            except AssertionError as error:
-                raise Mismatch(str(error) or "an assertion of the check does not hold") from error
+            judged(self.case, observed, expected, self._inputs)
+
+    def _check_inputs(self, moved: Any) -> None:
+        """Compare the arguments after the call with fresh ones that took the same way there and back.
+
+        Only now are they copied: a copy before the first call would be part of what it finds prepared.
+        """
+        if self.case.in_place is True:
+            return
+        fresh = self._moved()
+        with self._our_own():
+            judge_inputs(self.case, self.device.to_host(moved), self.device.to_host(fresh))
+
+    def _repeat(self, context: Context, moved: Any, call: clock.Call, expected: Any) -> None:
+        """Call once more, after all that was timed and by no clock: right once is not right, there once is not there.
+
+        From the seed, so that random numbers do not depend on how many samples there were.
+        """
+        self.seed()
+        if self.case.unrepeatable:
+            moved, call = self.prepared(context)
+        with self.device.counting(self.proof):
+            result = self._counted(call)
+        observed = self.device.to_host(result)
+        self._check(judge_later, observed, expected)
+        self._check_inputs(moved)
 
     def _trace(self, context: Context) -> None:
         """Once more from fresh inputs, watched closely; if that fails, there is only less proof."""
@@ -232,9 +278,15 @@ class _Attempt:
             # As before the cold call: with inputs still pending, a lazy framework compiles all anew.
             self.device.wait(None)
             with self.device.tracing(self.proof):
-                self.device.wait(call())
+                self._counted(call)
         except BaseException:
             return
+
+    def _counted(self, call: clock.Call) -> Any:
+        result = call()
+        self.device.wait(result)
+        self.proof.returned = numbers_in(result)
+        return result
 
     @contextmanager
     def _our_own(self) -> Iterator[None]:
@@ -281,48 +333,8 @@ def _short_path(path: str) -> str:
     return os.path.relpath(path, _ROOT) if path.startswith(f"{_ROOT}{os.sep}") else path
 
 
-class _Alone:
+class Alone:
     """The report of a process that shares its host with no other target."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
         return nullcontext(0.0)
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run cases in this process and print a line for each, for their author."""
-    if len(arguments) < 2:
-        print("usage: python -m runners.isolation.harness FRAMEWORK DEVICE [CASE-GLOB ...]", file=sys.stderr)
-        return 2
-    framework = frameworks.load(arguments[0])
-    os.environ.update(frameworks.variables(framework, arguments[1]))
-    device = frameworks.load_device(framework, arguments[1])
-    globs = arguments[2:] or ["*"]
-    started = time.perf_counter()
-    device.prime()
-    init_ms = (time.perf_counter() - started) * 1e3
-    cases = [case for suite in framework.load_suites().values() for case in suite.cases]
-    chosen = [case for case in cases if any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
-    bad = 0
-    for position, case in enumerate(chosen):
-        outcome = run_case(device, case, TimingPolicy.steady, _Alone(), position=position, init_ms=init_ms)
-        bad += outcome.verdict not in (Verdict.passed, Verdict.skipped)
-        print(_line(case, outcome))
-    print(f"{len(chosen) - bad} of {len(chosen)} cases passed or skipped on {arguments[0]}/{arguments[1]}")
-    return 1 if bad or not chosen else 0
-
-
-def _line(case: Case, outcome: Observation) -> str:
-    times = [outcome.timing.cold_ms, clock.median(outcome.timing.samples_ms or [float("nan")])]
-    shown = " ".join("-" if duration is None else f"{duration:.4g} ms" for duration in times)
-    text = f"{outcome.verdict:10} {outcome.ending:14} {outcome.placement:10} {shown:24} {case.id}"
-    if outcome.proof.fallbacks:
-        text += f"\n    fallbacks {outcome.proof.fallbacks}"
-    if outcome.evidence:
-        evidence = as_message(outcome.evidence)
-        text += "".join(f"\n    {key}: {value}" for key, value in evidence.items() if key != "frames")
-        text += "".join(f"\n      {frame}" for frame in outcome.evidence.frames)
-    return text
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

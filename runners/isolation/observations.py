@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from protocol.enums import Ending, Placement, Verdict
+from protocol.enums import Ending, Kernels, Placement, Repetition, Verdict
 
 TEXT_LIMIT = 16_384
 FRAME_LIMIT = 64
@@ -36,12 +36,19 @@ class Evidence:
     mismatch: str | None = None
     right_at: str | None = None
     reason: str | None = None
+    operation: str | None = None
+    dtypes: list[str] = field(default_factory=list)
+    kernels: Kernels | None = None
+    kernel_dtypes: list[str] = field(default_factory=list)
+    on_host: Repetition | None = None
+    in_float32: Repetition | None = None
 
 
 @dataclass
 class PlacementProof:
     devices: list[str] = field(default_factory=list)
     fallbacks: dict[str, int] = field(default_factory=dict)
+    executed: int | None = None
 
 
 @dataclass
@@ -90,21 +97,29 @@ def make_evidence(
     reason: str | None = None,
 ) -> Evidence:
     """Evidence of whatever text: each is made printable and cut to size, and of the frames the innermost are kept."""
-    lines = {"exception": exception, "stage": stage, "signal": signal, "right_at": right_at}
-    texts = {"message": message, "mismatch": mismatch, "reason": reason}
     return Evidence(
-        exit_code=exit_code,
+        exception=_cut(exception, LINE_LIMIT),
+        message=_cut(message, TEXT_LIMIT),
         frames=[printable(frame, LINE_LIMIT) for frame in frames[-FRAME_LIMIT:]],
-        **{name: printable(line, LINE_LIMIT) for name, line in lines.items() if line is not None},
-        **{name: printable(text) for name, text in texts.items() if text is not None},
+        stage=_cut(stage, LINE_LIMIT),
+        exit_code=exit_code,
+        signal=_cut(signal, LINE_LIMIT),
+        mismatch=_cut(mismatch, TEXT_LIMIT),
+        right_at=_cut(right_at, LINE_LIMIT),
+        reason=_cut(reason, TEXT_LIMIT),
     )
 
 
-def make_proof(devices: Iterable[str], fallbacks: Mapping[str, int]) -> PlacementProof:
+def _cut(text: str | None, limit: int) -> str | None:
+    return None if text is None else printable(text, limit)
+
+
+def make_proof(devices: Iterable[str], fallbacks: Mapping[str, int], executed: int | None) -> PlacementProof:
     """The proof of placement, its names as a framework spells them."""
     return PlacementProof(
         devices=[printable(device, LINE_LIMIT) for device in sorted(devices)],
         fallbacks={printable(operation, OPERATION_LIMIT): int(count) for operation, count in fallbacks.items()},
+        executed=executed,
     )
 
 

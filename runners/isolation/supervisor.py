@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import threading
 import time
@@ -20,7 +21,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from protocol.catalogue import Catalogue
-from protocol.enums import DeviceClass, TimingPolicy
+from protocol.enums import DeviceClass, Ending, TimingPolicy
 from protocol.events import Running
 from protocol.outcomes import Outcome
 from runners.errors import FrameworkBrokenError
@@ -31,11 +32,15 @@ from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Child, ChildEvent, ForkServer, Interpreter
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
+from runners.isolation.secrecy import Redaction
 
 PRIME_LIMIT_S = 120.0
 MEMORY_POLL_S = 0.25
 EXIT_GRACE_S = 1.0
 """A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
+
+EXPLAIN_LIMIT_S = 30.0
+"""A failure that is reported is explained for so long, and never past the case's deadline."""
 
 THREADS = 4
 """The threads of the loop: memory is measured in one while another kills; name look-ups may take the rest."""
@@ -51,6 +56,19 @@ class Current:
     child: Child | None = None
     clock: Clock | None = None
     cancelled: bool = False
+    failure: Outcome | None = None
+    """The failure as it was reported, while its process repeats it to explain it."""
+    explained_by: float = math.inf
+
+    def left(self, clock: Clock, now: float) -> float:
+        """Seconds until the deadline of the case, or of its explanation."""
+        return min(clock.left(now), self.explained_by - now)
+
+    def settled(self, outcome: Outcome) -> Outcome:
+        """The outcome of the task. How an explanation ended is none: what it was to explain has happened."""
+        if self.failure is None or outcome.ending in (self.failure.ending, Ending.cancelled):
+            return outcome
+        return self.failure
 
 
 class Supervisor:
@@ -80,6 +98,7 @@ class Supervisor:
         self._overlaps = False
         self._interpreter = interpreter
         self._fork_server = ForkServer(framework, device, self._zygote_died, interpreter)
+        self.redaction = Redaction()
         self.broken = asyncio.Event()
         """Set when no child can be forked any more: the service should stop."""
         self._tasks: list[asyncio.Task[None]] = []
@@ -158,7 +177,7 @@ class Supervisor:
             if self._current.clock is None:
                 self._log.started(*task.key)
             self._current = None
-            self._log.finished(*task.key, outcome)
+            self._log.finished(*task.key, self.redaction.outcome(outcome))
 
     async def _attempt(self, current: Current) -> Outcome:
         """Carry out one task to its outcome. A failure here fails this task only."""
@@ -169,7 +188,7 @@ class Supervisor:
             child = await self._child_for(current)
             if isinstance(child, Outcome):
                 return child
-            outcome = await self._run(child, current)
+            outcome = current.settled(await self._run(child, current))
         except FrameworkBrokenError as error:
             await self._restart()
             return harness_failed(f"{error}; the framework is being imported again")
@@ -196,7 +215,7 @@ class Supervisor:
         kills_before = memory.kernel_kills()
         try:
             while True:
-                event = await child.next(clock.left(time.monotonic()))
+                event = await child.next(current.left(clock, time.monotonic()))
                 if event is None:
                     # Until the kill: that a fork bomb takes long to die is no time of the case.
                     elapsed_s = clock.elapsed(time.monotonic())
@@ -215,6 +234,9 @@ class Supervisor:
                         clock.pause(_moment(message))
                     case "resumed":
                         clock.resume(_moment(message))
+                    case "failed":
+                        current.failure = Outcome.model_validate(message["outcome"])
+                        current.explained_by = time.monotonic() + EXPLAIN_LIMIT_S
                     case "finished":
                         return Outcome.model_validate(message["outcome"])
         except ValidationError as error:

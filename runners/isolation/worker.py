@@ -25,8 +25,10 @@ from protocol.enums import Ending, TimingPolicy, Verdict
 from runners.errors import ChannelLostError
 from runners.isolation import processes, scratch
 from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
+from runners.isolation.explanation import EXPLAINED, explained
 from runners.isolation.harness import run_case
 from runners.isolation.installation import identity
+from runners.isolation.lowering import lower_case, lowers
 from runners.isolation.observations import Observation, as_message, harness_failed, kept, make_evidence, printable
 from runners.isolation.warm_up import warm_up
 from runners.suite.cases import Case
@@ -98,8 +100,7 @@ class Worker:
             elif kind == "case":
                 print_to(self._outputs[self._position % 2])
                 self._channel.send({"type": "begun", "at": monotonic()})
-                report = as_message(kept(self._run(message)))
-                _flush()
+                report = self._report(message)
                 self._channel.send({"type": "finished", "at": monotonic(), "outcome": report})
                 self._position += 1
 
@@ -131,18 +132,25 @@ class Worker:
         warm_up(self._device)
         return {"type": "primed", "ms": self._init_ms}
 
-    def _run(self, message: Message) -> Observation:
+    def _report(self, message: Message) -> Message:
+        """Run the case. A failure is reported as it stands before it is explained: that may cost the process."""
         case = self._cases[message["suite"], message["case"]]
+        observation = kept(self._run(case, TimingPolicy(message["timing"])))
+        report = as_message(observation)
+        _flush()
+        if observation.ending not in EXPLAINED:
+            return report
+        self._channel.send({"type": "failed", "at": monotonic(), "outcome": report})
+        with _silence():
+            return as_message(explained(self._device, case, observation))
+
+    def _run(self, case: Case, timing: TimingPolicy) -> Observation:
         began = monotonic()
         try:
-            return run_case(
-                self._device,
-                case,
-                TimingPolicy(message["timing"]),
-                Reporter(self._channel),
-                position=self._position,
-                init_ms=self._init_ms,
-            )
+            report = Reporter(self._channel)
+            if lowers(self._device, case):
+                return lower_case(self._device, case, report)
+            return run_case(self._device, case, timing, report, position=self._position, init_ms=self._init_ms)
         except ChannelLostError:
             raise
         except Exception as error:
@@ -167,6 +175,17 @@ def print_to(output: int) -> None:
     with contextlib.suppress(OSError):
         os.dup2(output, 1)
         os.dup2(output, 2)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Drop what is printed meanwhile; the next case has an output of its own."""
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        print_to(nowhere)
+        os.close(nowhere)
+    yield
+    _flush()
 
 
 def _flush() -> None:

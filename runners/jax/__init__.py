@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from runners.suite.framework import DeviceDeclaration, Framework, suites_in
 
+_ON_HOST = {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
 _ALLOCATED_AS_NEEDED = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 # One platform, never a list: with "cuda,cpu" JAX takes the host, silently, where CUDA is broken.
 FRAMEWORK = Framework(
     name="jax",
     devices={
-        "cpu": DeviceDeclaration("runners.jax.devices:Cpu", {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}),
+        "cpu": DeviceDeclaration("runners.jax.devices:Cpu", _ON_HOST),
         "cuda": DeviceDeclaration(
             "runners.jax.devices:Cuda", {"JAX_PLATFORMS": "cuda", **_ALLOCATED_AS_NEEDED}, own_environment=True
         ),
+        # On the host, where every installation can lower for them: which functions have no lowering there.
+        "cuda-lowered": DeviceDeclaration("runners.jax.devices:CudaLowered", _ON_HOST),
         "tpu": DeviceDeclaration("runners.jax.devices:Tpu", {"JAX_PLATFORMS": "tpu"}, own_environment=True),
+        "tpu-lowered": DeviceDeclaration("runners.jax.devices:TpuLowered", _ON_HOST),
     },
     suites=suites_in("runners.jax.suites"),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -16,9 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from protocol.enums import DeviceClass
-from runners.jax.placement import count_callbacks
+from runners.jax import evidence
+from runners.jax.lowering import lower_beside
+from runners.jax.placement.executions import count_executions, watch
 from runners.suite.checks import Leaf
-from runners.suite.device import Description, DeviceUnavailableError, Proof
+from runners.suite.device import Description, Device, DeviceUnavailableError, Lowerings, Mend, Operation, Proof
 from runners.suite.host import cpu_model, libraries, nvidia_driver
 from runners.suite.lookup import lookup
 from runners.suite.rounding import dtype_on_device
@@ -35,6 +38,8 @@ class JaxDevice:
     framework = FRAMEWORK
     name: str
     device_class: DeviceClass
+    is_host = False
+    mends: tuple[Mend, ...] = ()
 
     @property
     def handle(self) -> jax.Device:
@@ -48,13 +53,13 @@ class JaxDevice:
             text = (str(error).strip().splitlines() or ["none of its plugins does, or no such device is there"])[0]
             raise DeviceUnavailableError(f"jax {jax.__version__} cannot open {self.name}: {text}") from error
         # A plugin may serve its platform by another name than it is asked for; the host it must not be.
-        if self.name != "cpu" and devices[0].platform == "cpu":
+        if not self.is_host and devices[0].platform == "cpu":
             raise DeviceUnavailableError(f"jax {jax.__version__} gave the host CPU instead of {self.name}")
         return Description(
             version=jax.__version__,
             device_class=self.device_class,
             device_count=len(devices),
-            hardware=cpu_model() if self.name == "cpu" else str(devices[0].device_kind),
+            hardware=cpu_model() if self.is_host else str(devices[0].device_kind),
             driver=nvidia_driver() if self.name == "cuda" else None,
             libraries=libraries("jax", "jaxlib", "numpy", "jax-cuda12-plugin", "libtpu"),
         )
@@ -100,17 +105,23 @@ class JaxDevice:
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        """Functions that call back to the host while they run: counted as they do, whoever compiled them."""
-        with count_callbacks(proof):
+        """Executions, transfers and host callbacks, counted as they come: that costs a microsecond an execution."""
+        with count_executions(proof) if self.is_host else watch(proof, self.on_device, self.handle):
             yield
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
-        with count_callbacks(proof):
+        with self.counting(proof):
             yield
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
         return call
+
+    def host(self) -> Device | None:
+        """None: a process has one platform."""
+
+    def failing(self, call: Callable[[], object]) -> Operation | None:
+        return evidence.failing(call, self.handle.platform)
 
     def lookup(self, name: str) -> Any:
         return lookup(name, f"jax {jax.__version__}")
@@ -119,6 +130,7 @@ class JaxDevice:
 class Cpu(JaxDevice):
     name = "cpu"
     device_class = DeviceClass.cpu
+    is_host = True
 
 
 class Cuda(JaxDevice):
@@ -129,6 +141,33 @@ class Cuda(JaxDevice):
 class Tpu(JaxDevice):
     name = "tpu"
     device_class = DeviceClass.tpu
+
+
+class LoweredDevice(Cpu):
+    """A platform that is not here: programs run on the host, and each is lowered for the platform beside."""
+
+    device_class = DeviceClass.other
+    platform: str
+    called: str
+
+    def describe(self) -> Description:
+        note = f"lowered for {self.called} on the host CPU, not run"
+        return replace(super().describe(), notes=(note,))
+
+    def lowering(self) -> AbstractContextManager[Lowerings]:
+        return lower_beside(self.platform)
+
+
+class CudaLowered(LoweredDevice):
+    name = "cuda-lowered"
+    platform = "cuda"
+    called = "CUDA"
+
+
+class TpuLowered(LoweredDevice):
+    name = "tpu-lowered"
+    platform = "tpu"
+    called = "TPU"
 
 
 def _leaf(array: Any) -> Leaf:

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Union
 
 import numpy as np
 
+from protocol.enums import REFUSES
 from runners.suite.checks import TOLERANCES, Tolerance
 
 MakeArguments = Callable[["Inputs"], Sequence[Any]]
@@ -26,6 +27,8 @@ Prepare = Callable[..., Callable[[], Any]]
 Check = Callable[..., None]
 """``check(observed, *arguments, **options)``: raises ``checks.Mismatch`` if the result is wrong."""
 Kind = Literal["value", "statistics", "behaviour"]
+InPlace = Union[bool, tuple[int, ...]]
+"""The arguments that a call may change: all of them, none, or those at these positions."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,14 @@ class Case:
     """The name under which the framework has the function: ``function``, unless that is an alias."""
     given: Callable[..., Any] | None = None
     """The function itself, where no framework has it."""
+    refuses: bool = False
+    """Whether the case expects a refusal: an error in place of a result. That it passes shows nothing of the device,
+    so it is in no count of what works there, and has no latency."""
+    in_place: InPlace = False
+    """The arguments that the call may change; any other must be after it as it was given."""
+    unrepeatable: str | None = None
+    """Why the same call may give another result when it is repeated (its state goes on), or None. A later result is
+    judged as the first is: of such a case that of a call which is prepared anew."""
     not_applicable: Callable[[Context], str | None] | None = None
     """Says why there is nothing to test here (fewer devices than a collective needs), or None."""
 
@@ -106,6 +117,10 @@ class Case:
     def seed(self) -> int:
         """The same on every target, run and machine: it comes from the id alone."""
         return seed_of(self.id)
+
+    def may_change(self, position: int) -> bool:
+        """Whether the call may change the argument at a position."""
+        return self.in_place if isinstance(self.in_place, bool) else position in self.in_place
 
     def inputs(self) -> Inputs:
         return Inputs(np.random.default_rng(self.seed), self.seed)
@@ -123,13 +138,15 @@ def just_call(context: Context, *arguments: Any, **options: Any) -> Callable[[],
 class Function:
     """One charted function and its cases: ``value``, ``statistics`` and ``behaviour`` each add one.
 
-    ``prepare`` and ``reference`` given here serve all its cases unless a case brings its own.
+    ``prepare``, ``reference``, ``in_place`` and ``unrepeatable`` given here serve all its cases that bring none.
     """
 
     name: str
     reference: Callable[..., Any] | None = None
     prepare: Prepare = just_call
     host_only: str | None = None
+    in_place: InPlace = False
+    unrepeatable: str | None = None
     alias_of: str | None = None
     """The name under which the framework has it, where the paper printed it misspelled. A function
     that has moved, or is gone, is no alias: it is removed under its own name."""
@@ -146,6 +163,8 @@ class Function:
         reference: Callable[..., Any] | None = None,
         prepare: Prepare | None = None,
         tolerance: Tolerance | None = None,
+        in_place: InPlace | None = None,
+        unrepeatable: str | None = None,
         tags: Iterable[str] = (),
         **options: Any,
     ) -> None:
@@ -153,7 +172,19 @@ class Function:
         chosen = reference or self.reference
         if chosen is None:
             raise TypeError(f"{self.name}/{name}: a value case needs a reference")
-        self._add(name, "value", arguments, dtype, prepare, tolerance, tags, options, reference=chosen)
+        self._add(
+            name,
+            "value",
+            arguments,
+            dtype,
+            prepare,
+            tolerance,
+            tags,
+            options,
+            in_place=in_place,
+            unrepeatable=unrepeatable,
+            reference=chosen,
+        )
 
     def statistics(
         self,
@@ -163,11 +194,25 @@ class Function:
         *,
         dtype: str = "float32",
         prepare: Prepare | None = None,
+        in_place: InPlace | None = None,
+        unrepeatable: str | None = None,
         tags: Iterable[str] = (),
         **options: Any,
     ) -> None:
         """A case about random numbers: the device's own generator, judged by its statistics."""
-        self._add(name, "statistics", arguments, dtype, prepare, None, tags, options, check=check)
+        self._add(
+            name,
+            "statistics",
+            arguments,
+            dtype,
+            prepare,
+            None,
+            tags,
+            options,
+            in_place=in_place,
+            unrepeatable=unrepeatable,
+            check=check,
+        )
 
     def behaviour(
         self,
@@ -177,11 +222,28 @@ class Function:
         *,
         dtype: str = "float32",
         prepare: Prepare | None = None,
+        refuses: bool = False,
+        in_place: InPlace | None = None,
+        unrepeatable: str | None = None,
         tags: Iterable[str] = (),
         **options: Any,
     ) -> None:
-        """A case about something else that the function promises: identity, state, an error."""
-        self._add(name, "behaviour", arguments, dtype, prepare, None, tags, options, check=check)
+        """A case about something else that the function promises: identity, state, or, with ``refuses``, an error."""
+        tags = [*tags, REFUSES] if refuses else tags
+        self._add(
+            name,
+            "behaviour",
+            arguments,
+            dtype,
+            prepare,
+            None,
+            tags,
+            options,
+            in_place=in_place,
+            unrepeatable=unrepeatable,
+            check=check,
+            refuses=refuses,
+        )
 
     def _add(
         self,
@@ -194,8 +256,11 @@ class Function:
         tags: Iterable[str],
         options: Mapping[str, Any],
         *,
+        in_place: InPlace | None,
+        unrepeatable: str | None,
         reference: Callable[..., Any] | None = None,
         check: Check | None = None,
+        refuses: bool = False,
     ) -> None:
         identifier = f"{self.name}/{name}"
         if any(case.id == identifier for case in self.cases):
@@ -215,6 +280,9 @@ class Function:
                 host_only=self.host_only,
                 looked_up=self.alias_of or self.name,
                 given=self.given,
+                refuses=refuses,
+                in_place=self.in_place if in_place is None else in_place,
+                unrepeatable=unrepeatable or self.unrepeatable,
                 tags=(kind, dtype, *tags),
             )
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from runners.suite.precision import NARROWER, is_accumulated, is_rounded, terms
 from runners.suite.sequences import aligned
 
 
@@ -33,14 +34,6 @@ TOLERANCES: Mapping[str, Tolerance] = {
     "complex64": Tolerance(1e-5, 1e-5),
     **dict.fromkeys(("bool", "uint8", "int8", "int16", "int32", "int64"), EXACT),
 }
-NARROWER: Mapping[str, str] = {
-    "float64": "float32",
-    "float32": "bfloat16",
-    "float16": "bfloat16",
-    "complex128": "complex64",
-    "complex64": "bfloat16",
-}
-"""The next narrower float type: values right at its tolerance are a matter of *precision*."""
 
 
 @dataclass(frozen=True)
@@ -61,37 +54,49 @@ class Expected:
 
 
 class Mismatch(AssertionError):
-    """The result is wrong. ``right_at`` names the narrower type at whose tolerance it is right."""
+    """The result is wrong. ``right_at`` names the float type whose rounding gives just these values."""
 
     def __init__(self, message: str, right_at: str | None = None) -> None:
         super().__init__(message)
         self.right_at = right_at
 
 
-def compare(observed: Any, expected: Any, dtype: str, tolerance: Tolerance) -> None:
+def compare(observed: Any, expected: Any, dtype: str, tolerance: Tolerance, inputs: Sequence[Any] = ()) -> None:
     """Raise ``Mismatch`` unless the tree ``observed`` equals the tree ``expected``.
 
     ``observed`` holds ``Leaf`` for arrays. Floating leaves of ``expected`` must come back in
-    ``dtype``, other leaves in their own NumPy dtype; wrap in ``Expected`` to say otherwise.
+    ``dtype``, other leaves in their own NumPy dtype; wrap in ``Expected`` to say otherwise. By the ``inputs`` it is
+    told how many terms a value may be the sum of.
     """
     differences: list[_Difference] = []
     _walk(observed, expected, dtype, tolerance, "result", differences)
     if not differences:
         return
-    narrower = NARROWER.get(dtype)
-    right_at = None
-    if narrower and all(
-        difference.within is not None and difference.within(TOLERANCES[narrower]) for difference in differences
-    ):
-        right_at = narrower
+    right_at = _right_at([difference.values for difference in differences], dtype, inputs)
     raise Mismatch("; ".join(difference.text for difference in differences[:4]), right_at)
+
+
+def _right_at(pairs: Sequence[tuple[Any, Any] | None], dtype: str, inputs: Sequence[Any]) -> str | None:
+    """The float type whose rounding explains every difference: the next narrower one, or the case's own."""
+    values = [pair for pair in pairs if pair is not None]
+    if len(values) < len(pairs):
+        return None
+    narrower = NARROWER.get(dtype)
+    if narrower and all(
+        is_rounded(observed, narrower) and _close(observed, wanted, TOLERANCES[narrower]).all()
+        for observed, wanted in values
+    ):
+        return narrower
+    if all(is_accumulated(observed, wanted, dtype, terms(inputs, wanted)) for observed, wanted in values):
+        return dtype
+    return None
 
 
 @dataclass(frozen=True)
 class _Difference:
     text: str
-    within: Any = None
-    """For a pure difference of values: whether they agree at another tolerance."""
+    values: tuple[Any, Any] | None = None
+    """For a pure difference of floating values: the observed and the expected ones."""
 
 
 def _walk(observed: Any, expected: Any, dtype: str, tolerance: Tolerance, path: str, found: list[_Difference]) -> None:
@@ -138,9 +143,7 @@ def _compare_leaf(
             f"{path}: {int((~right).sum())} of {right.size} values differ, first at {list(worst)}: "
             f"expected {wanted[worst]!s}, got {observed.values[worst]!s} "
             f"(tolerance {tolerance.relative:g} relative, {tolerance.absolute:g} absolute)",
-            within=(lambda other: bool(_close(observed.values, wanted, other).all()))
-            if wanted.dtype.kind in "fc"
-            else None,
+            values=(observed.values, wanted) if wanted.dtype.kind in "fc" else None,
         )
     )
 

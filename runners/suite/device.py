@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from protocol.enums import DeviceClass as DeviceClass
+from protocol.enums import Kernels as Kernels
 from runners.errors import FrameworkError
 
 
@@ -33,13 +34,51 @@ class Description:
 
 @dataclass
 class Proof:
-    """Filled while a case runs: where its arrays were, and what ran on the host unasked."""
+    """Filled while a case runs: where its arrays were, what executed there, and what ran on the host unasked."""
 
     devices: set[str] = field(default_factory=set)
     fallbacks: dict[str, int] = field(default_factory=dict)
     counted: bool = False
     """Whether anything looked for fallbacks and would have seen one. An absence of evidence is none:
     without this mark a case is nowhere known to have run, however its arrays look."""
+    executed: int | None = None
+    """Executions on the device, by something that would have counted none had there been none: compiled programs,
+    kernels, operations that reached the device's own kernels. ``None``: nothing counted."""
+    returned: int = 0
+    """The numbers on the host that the watched call returned: so many values went there because its caller wanted them.
+    Set before ``counting`` and ``tracing`` end."""
+
+    def fell_back(self, operation: str, count: int = 1) -> None:
+        """Note that an operation ran on the host unasked, or carried values there and back."""
+        self.fallbacks[operation] = self.fallbacks.get(operation, 0) + count
+
+    def executions(self, count: int) -> None:
+        """Add to the executions on the device; a zero says that they were counted."""
+        self.executed = (self.executed or 0) + count
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The operation at which a call failed, and the kernels that the device has of it."""
+
+    name: str
+    """The framework's own name of it."""
+    dtypes: tuple[str, ...] = ()
+    kernels: Kernels | None = None
+    kernel_dtypes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mend:
+    """A fault of a framework that its device module works around where it moves arrays.
+
+    Without that, the fault would show in every case that uses the same way; mended, it shows in one, which goes the way
+    that a user goes. Nothing is mended without such a case.
+    """
+
+    fault: str
+    shown_by: str
+    """The id of the case."""
 
 
 class DeviceUnavailableError(FrameworkError):
@@ -51,6 +90,12 @@ class Device(Protocol):
 
     framework: str
     name: str
+    is_host: bool
+    """Whether the target is the host itself (``cpu``): what runs on the host there is where it belongs, so nothing is
+    a fallback, and that something executed there needs no proof."""
+
+    mends: tuple[Mend, ...]
+    """The faults that ``to_device`` and ``to_host`` work around."""
 
     def describe(self) -> Description:
         """Look at the device. Raises ``DeviceUnavailableError`` if it is not there."""
@@ -86,7 +131,8 @@ class Device(Protocol):
     def counting(self, proof: Proof) -> AbstractContextManager[None]:
         """Watch a timed call without slowing it: hidden fallbacks (counters kept by the framework).
 
-        Sets ``proof.counted`` if such counters were read. A device that has none leaves it alone.
+        Sets ``proof.counted`` if such counters were read. A device that has none leaves it alone. Calls
+        ``proof.executions`` if the framework counts those; else ``tracing`` does.
         """
 
     def tracing(self, proof: Proof) -> AbstractContextManager[None]:
@@ -100,3 +146,40 @@ class Device(Protocol):
 
     def lookup(self, name: str) -> Any:
         """The function of a public dotted name. Raises ``LookupError`` if this version has none."""
+
+
+@dataclass
+class Lowerings:
+    """Filled while a case of a device runs whose programs are lowered for a platform, and run on the host."""
+
+    programs: int = 0
+    """All that were lowered, or could not be."""
+    missing: dict[str, MissingLowering] = field(default_factory=dict)
+    """By the operation's name: the first that has no lowering there, of each program."""
+    untold: list[str] = field(default_factory=list)
+    """Why it is not known of a program whether it has one (its lowering asks the device itself)."""
+
+
+@dataclass(frozen=True)
+class MissingLowering:
+    """An operation without a lowering, with the framework's own error."""
+
+    operation: Operation
+    error: Exception
+
+
+class Lowering(Protocol):
+    """The part of a device whose programs are lowered for a platform, and not run there (``LOWERED``)."""
+
+    def lowering(self) -> AbstractContextManager[Lowerings]:
+        """Lower every program that the host runs meanwhile for the device's platform, too."""
+
+
+class Explaining(Protocol):
+    """The part of a device that makes a failure's evidence richer. A device without it has less evidence, no more."""
+
+    def host(self) -> Device | None:
+        """The host as a device of this process's framework; ``None`` where the process cannot reach it."""
+
+    def failing(self, call: Callable[[], object]) -> Operation | None:
+        """Repeat a call that failed and name the operation at which it does; ``None`` if none can be named."""

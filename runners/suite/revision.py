@@ -1,15 +1,16 @@
 """The digest of a case, and the revision of a suite: equal as long as the same results can come out.
 
 A case's digest is taken over everything that decides its result: its id, function, kind, dtype, options, tolerance,
-``host_only`` and tags, and the source of its inputs, ``prepare``, reference and check. The revision of a suite is the
-digest of its cases' digests, so that a changed case changes the revision and no other case's digest.
+``host_only``, ``in_place``, ``unrepeatable`` and tags, and the source of its inputs, ``prepare``, reference and check.
+The revision of a suite is the digest of its cases' digests, so that a changed case changes the revision and no other
+case's digest.
 
 Source counts as syntax (``source.py``): comments, docstrings, annotations and layout do not. From a function the
 digest follows names to whatever ``runners`` or the suite's own package defines (functions, classes, constants, data
 files beside the module that a definition names), and closures, defaults and options to their values. It ends at NumPy,
 SciPy, the framework and Python: their objects count by name, so that a suite has one revision over all their versions.
-The drawing and rounding of inputs and the comparison of results count for every case; the isolation, the clock and the
-device's own module do not.
+The drawing and rounding of inputs and the judgement of results, and of inputs after the calls, count for every case;
+the isolation, the clock and the device's own module do not.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ import numpy as np
 
 from runners.suite.cases import Case, Function, Inputs, seed_of
 from runners.suite.checks import compare
+from runners.suite.judgement import judge, judge_inputs, judge_later
 from runners.suite.rounding import rounded
 from runners.suite.source import SourceModule, children, free_names, written
 
 LENGTH = 12
 """Hexadecimal digits of a digest: 48 bits, so that two of a million cases agree by chance once in 500 suites."""
-_SHARED = (Inputs, seed_of, rounded, compare)
-"""The class and the functions that make the inputs and judge the result of every case."""
+_SHARED = (Inputs, seed_of, rounded, compare, judge, judge_later, judge_inputs)
+"""The class and the functions that make the inputs and judge the results of every case."""
 _DATA_FILE = re.compile(r"\w[\w-]*\.(?!py\b)\w+")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

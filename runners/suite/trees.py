@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 
 def mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
     """The same tree with every member of ``kinds`` changed; of named tuples only a plain tuple is left."""
@@ -22,3 +24,18 @@ def mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
         fields = dataclasses.fields(tree)
         return {field.name: mapped(getattr(tree, field.name), change, kinds) for field in fields}
     return tree
+
+
+def numbers_in(tree: Any) -> int:
+    """How many numbers a tree holds on the host: Python's own, NumPy's arrays, and the signs of a text."""
+    if isinstance(tree, (bool, int, float, complex)):
+        return 1
+    if isinstance(tree, (np.ndarray, np.generic)):
+        return int(tree.size)
+    if isinstance(tree, (str, bytes)):
+        return len(tree)
+    if isinstance(tree, Mapping):
+        return sum(map(numbers_in, tree.values()))
+    if isinstance(tree, (list, tuple, set, frozenset)):
+        return sum(map(numbers_in, tree))
+    return 0

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import op_callbacks
+from tensorflow.core.function.capture import capture_container
 
 from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
-from runners.suite.device import Description, DeviceUnavailableError, Proof
+from runners.suite.device import Description, Device, DeviceUnavailableError, Mend, Operation, Proof
 from runners.suite.host import cpu_model, libraries, nvidia_driver
 from runners.suite.lookup import lookup
 from runners.suite.rounding import dtype_on_device
 from runners.suite.trees import mapped
-from runners.tensorflow.placement import Fetched, OperationWatch, count_python, device_of, watch_sessions
+from runners.tensorflow import evidence
+from runners.tensorflow.placement.sessions import Fetched, device_of
+from runners.tensorflow.placement.watch import CompiledWatch, HostWatch, Watch
 
 FRAMEWORK = "tensorflow"
 COMPOSITE = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
@@ -35,9 +37,15 @@ class TensorFlowDevice:
 
     framework = FRAMEWORK
     name: str
+    is_host = False
+    mends: tuple[Mend, ...] = ()
     kind: str
     """TensorFlow's own name of such devices: ``CPU``, ``GPU``, ``TPU``."""
     device_class: DeviceClass
+    watch_type: type[Watch] = Watch
+    _watching: Watch | None = None
+    compiled_kind: str | None = None
+    """TensorFlow's own name of the device for which its compiler has kernels, where calls are compiled."""
 
     @property
     def handle(self) -> str:
@@ -64,6 +72,9 @@ class TensorFlowDevice:
         tf.config.experimental.set_device_policy("explicit")
         # A failure's frames say what was called; TensorFlow would hide its own.
         tf.debugging.disable_traceback_filtering()
+        # A small array on the host that a function finds around it becomes a constant of its graph; a user's arrays are
+        # arguments, of any size.
+        capture_container._EAGER_CONST_THRESHOLD = -1
         with self.scope("float32"):
             ones = self.to_device(np.ones((8, 8)), "float32")
             self.wait(self.compiled(lambda: tf.linalg.matmul(ones, ones) + 1.0)())
@@ -107,24 +118,26 @@ class TensorFlowDevice:
     def on_device(self, device: str) -> bool:
         return device == f"{self.kind}:0"
 
-    @contextmanager
-    def counting(self, proof: Proof) -> Iterator[None]:
-        """Python that TensorFlow calls back while it runs: counted as it does, whoever traced it and when."""
-        with count_python(proof):
-            yield
+    def counting(self, proof: Proof) -> AbstractContextManager[None]:
+        return self._watch(proof).watching()
 
-    @contextmanager
-    def tracing(self, proof: Proof) -> Iterator[None]:
-        watch = OperationWatch(self.on_device, proof)
-        op_callbacks.add_op_callback(watch)
-        try:
-            with watch_sessions(watch.note), count_python(proof):
-                yield
-        finally:
-            op_callbacks.remove_op_callback(watch)
+    def tracing(self, proof: Proof) -> AbstractContextManager[None]:
+        return self._watch(proof).watching(sessions=True)
+
+    def _watch(self, proof: Proof) -> Watch:
+        """The watch of the case that fills this proof: the same for all its calls."""
+        if self._watching is None or self._watching.proof is not proof:
+            self._watching = self.watch_type(self.on_device, proof)
+        return self._watching
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
         return call
+
+    def host(self) -> Device | None:
+        return Cpu()
+
+    def failing(self, call: Callable[[], object]) -> Operation | None:
+        return evidence.failing(call, self.kind, self.compiled_kind)
 
     def lookup(self, name: str) -> Any:
         # The study's names begin as people import it.
@@ -142,20 +155,25 @@ class TensorFlowDevice:
 
 class Cpu(TensorFlowDevice):
     name = "cpu"
+    is_host = True
     kind = "CPU"
     device_class = DeviceClass.cpu
+    watch_type: type[Watch] = HostWatch
 
 
 class Xla(Cpu):
-    """The host, every call compiled as a whole: what a TPU would demand, and no fallback is possible."""
+    """The host, every call compiled as a whole: what a TPU would demand. What runs beside that is a fallback."""
 
     name = "xla"
+    is_host = False
+    watch_type = CompiledWatch
+    compiled_kind = "XLA_CPU_JIT"
 
     def describe(self) -> Description:
         return dataclasses.replace(super().describe(), notes=("XLA on the host CPU, not a TPU",))
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        return tf.function(call, jit_compile=True)  # type: ignore[no-any-return]
+        return compiled_whole(call)
 
 
 class Gpu(TensorFlowDevice):
@@ -172,6 +190,7 @@ class Tpu(Gpu):
     name = "tpu"
     kind = "TPU"
     device_class = DeviceClass.tpu
+    compiled_kind = "XLA_TPU_JIT"
 
     def describe(self) -> Description:
         self._connect()
@@ -182,7 +201,7 @@ class Tpu(Gpu):
         super().prime()
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        return tf.function(call, jit_compile=True)  # type: ignore[no-any-return]
+        return compiled_whole(call)
 
     def _connect(self) -> None:
         try:
@@ -191,6 +210,20 @@ class Tpu(Gpu):
         except Exception as error:
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise DeviceUnavailableError(f"tensorflow {tf.__version__} cannot open a TPU: {text}") from error
+
+
+def compiled_whole(call: Callable[[], Any]) -> Callable[[], Any]:
+    """The call as a user compiles one: in a function of their own.
+
+    Of what ``tf.function`` is given itself, AutoGraph converts the source, be it TensorFlow's own and behind a
+    ``partial``, and the first call would hold that conversion beside the compilation. What a user's function calls of
+    TensorFlow it leaves alone.
+    """
+
+    def whole() -> Any:
+        return call()
+
+    return tf.function(whole, jit_compile=True)  # type: ignore[no-any-return]
 
 
 def _device(tensor: Any) -> str:

@@ -8,7 +8,7 @@ as ``runners/frameworks.py`` finds it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -17,12 +17,18 @@ import torch
 
 from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
-from runners.suite.device import Description, DeviceUnavailableError, Proof
+from runners.suite.device import Description, Device, DeviceUnavailableError, Mend, Operation, Proof
 from runners.suite.host import cpu_model, libraries, nvidia_driver
 from runners.suite.lookup import lookup
 from runners.suite.rounding import dtype_on_device
 from runners.suite.trees import mapped
-from runners.torch.placement import DispatchWatch
+from runners.torch import evidence
+from runners.torch.placement.activity import counting_kernels
+from runners.torch.placement.dispatch import DispatchWatch
+from runners.torch.placement.methods import watched_methods
+from runners.torch.placement.metrics import Metrics
+from runners.torch.placement.threads import entered_by_threads
+from runners.torch.placement.transfers import Transfers
 
 FRAMEWORK = "torch"
 
@@ -32,6 +38,8 @@ class TorchDevice:
 
     framework = FRAMEWORK
     name: str
+    is_host = False
+    mends: tuple[Mend, ...] = ()
     handle_name: str
     """The name of the device that its arrays give."""
     watches_kernels = True
@@ -84,16 +92,39 @@ class TorchDevice:
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        """Nothing: torch keeps no counters. A device that does reads them here, and sets ``proof.counted``."""
-        yield
+        """Watch the methods that carry values, as torch keeps no counters. A device that does reads them here, and
+        sets ``proof.counted``; this alone would not have shown what a kernel does."""
+        transfers = Transfers(self.on_device)
+        with watched_methods(transfers):
+            yield
+        if not proof.fallbacks:
+            _accuse(proof, transfers.accusations(proof.returned))
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
-        """Watch what torch dispatches, down into the device's kernels: copies to the host there are fallbacks."""
-        watch = DispatchWatch(self, proof)
-        with watch:
+        """Watch what torch dispatches in every thread, down into the device's kernels: copies to the host there are
+        fallbacks, and what reaches a kernel of the device's own has executed."""
+        transfers = Transfers(self.on_device)
+        watches: list[DispatchWatch] = []
+
+        def watch() -> DispatchWatch:
+            watches.append(DispatchWatch(self, proof, transfers))
+            return watches[-1]
+
+        with entered_by_threads(watch), watch():
             yield
-        proof.counted |= watch.clear and self.watches_kernels
+        if not self.is_host:
+            _accuse(proof, transfers.accusations(proof.returned))
+            _drop_methods(proof)
+        if self.watches_kernels:
+            proof.executions(sum(one.executed for one in watches))
+            proof.counted |= all(one.clear for one in watches)
+
+    def host(self) -> Device | None:
+        return Cpu()
+
+    def failing(self, call: Callable[[], object]) -> Operation | None:
+        return evidence.failing(call, self.handle)
 
     def lookup(self, name: str) -> Any:
         return lookup(name, f"torch {version()}")
@@ -106,6 +137,7 @@ class Cpu(TorchDevice):
     """The host is the device: nothing can fall back to it."""
 
     name = "cpu"
+    is_host = True
     handle_name = "cpu"
     watches_kernels = False
 
@@ -157,8 +189,14 @@ class Cuda(TorchDevice):
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
+        with super().counting(proof):
+            yield
         proof.counted = True
-        yield
+
+    @contextmanager
+    def tracing(self, proof: Proof) -> Iterator[None]:
+        with counting_kernels(proof), super().tracing(proof):
+            yield
 
     def wait(self, tree: Any) -> None:
         torch.cuda.synchronize()
@@ -174,6 +212,12 @@ class Xla(TorchDevice):
     name = "xla"
     handle_name = "xla:0"
     watches_kernels = False
+    mends = (
+        Mend(
+            "a copy of complex128 to the host leaves the imaginary part behind",
+            shown_by="torch.Tensor.to/complex128-there-and-back",
+        ),
+    )
 
     def __init__(self) -> None:
         import torch_xla
@@ -216,15 +260,18 @@ class Xla(TorchDevice):
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        self._metrics.clear_counters()
+        # What the inputs left pending would execute within the call, and be no work of its own.
+        self.wait(None)
+        self._metrics.clear_all()
+        returned = False
         try:
             yield
+            returned = True
         finally:
-            for operation in self._metrics.executed_fallback_ops():
-                # Fetching one value is what .item() is for, and computes nothing on the host.
-                if operation != "aten::_local_scalar_dense":
-                    counted = self._metrics.counter_value(operation) or 1
-                    proof.fallbacks[operation] = proof.fallbacks.get(operation, 0) + counted
+            counted = Metrics.read(self._metrics)
+            proof.executions(counted.executions)
+            # A call that fails may have carried its arrays into an error's text.
+            _accuse(proof, counted.accusations(proof.returned) if returned else counted.fallbacks)
             proof.counted = True
 
 
@@ -248,13 +295,26 @@ def version() -> str:
     return str(torch.__version__).partition("+")[0]
 
 
+def _accuse(proof: Proof, found: Mapping[str, int]) -> None:
+    for operation, count in found.items():
+        proof.fell_back(operation, count)
+
+
+def _drop_methods(proof: Proof) -> None:
+    """Leave each fallback its best name: a kernel's copy by a method of Python's is known by its operation now."""
+    methods = [name for name in proof.fallbacks if name.startswith("Tensor.")]
+    if len(methods) < len(proof.fallbacks):
+        for name in methods:
+            del proof.fallbacks[name]
+
+
 def _leaf(tensor: torch.Tensor) -> Leaf:
     dtype = str(tensor.dtype).removeprefix("torch.")
     host = tensor.detach()
     if host.layout is not torch.strided:
         host = host.to_dense()
     if dtype == "complex128" and host.device.type == "xla":
-        # torch_xla's own copy of this type leaves the imaginary part behind, on the host as zero. It has
+        # Mended, as ``Xla.mends`` declares: torch_xla's own copy leaves a zero for the imaginary part. There are
         # no parts where torch_xla computed real numbers under that name: those are copied as they are.
         with suppress(RuntimeError):
             host = torch.complex(host.real.cpu(), host.imag.cpu())

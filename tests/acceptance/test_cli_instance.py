@@ -75,7 +75,7 @@ def test_a_runner_that_dies_is_started_again(portolan: Portolan, start: list[Up]
 async def test_a_runner_that_cannot_be_registered_yet_is_not_given_up(portolan: Portolan, start: list[Up]) -> None:
     start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
     runner = start[0].runner()
-    connection = await asyncpg.connect(portolan.ask("db", "url").strip())
+    connection = await asyncpg.connect(portolan.ask("db", "url", "--role", "migration").strip())
     try:
         await connection.execute("ALTER TABLE runners RENAME TO runners_away")
         runner.kill()

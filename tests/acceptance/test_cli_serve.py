@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import httpx
 import pytest
 
+from tests.admin import ADMIN_TOKEN, admin_token_file
 from tests.coordinator_process import free_port
 from tests.idle_connection import outlasts_clients
 from tests.portolan_process import COMMAND, Portolan
@@ -25,7 +26,9 @@ URL, PASSWORD_FILE = "PORTOLAN_DATABASE_URL", "PORTOLAN_DATABASE_PASSWORD_FILE"
 @pytest.fixture
 def empty(new_database: Callable[..., str], tmp_path: Path) -> Portolan:
     """Commands on a database in which nothing of ours is, its password in a file."""
-    return Portolan(tmp_path, **parted(new_database(template="template1"), tmp_path / "password"))
+    variables = parted(new_database(template="template1"), tmp_path / "password")
+    access = {"PORTOLAN_ADMIN_TOKEN_FILE": str(admin_token_file()), "PORTOLAN_TOKEN": ADMIN_TOKEN}
+    return Portolan(tmp_path, **access, **variables)
 
 
 def parted(dsn: str, file: Path) -> dict[str, str]:
@@ -76,7 +79,7 @@ def _answers(port: int) -> bool:
 def test_what_is_missing_is_said_in_one_line(tmp_path: Path, command: tuple[str, ...]) -> None:
     bare = {name: value for name, value in os.environ.items() if name not in (URL, PASSWORD_FILE)}
     portolan = Portolan(tmp_path)
-    portolan.variables = {**portolan.variables, **bare}
+    portolan.variables = {**portolan.variables, **bare, "PORTOLAN_ADMIN_TOKEN_FILE": str(admin_token_file())}
     assert URL in portolan.refused(*command)
     absent = tmp_path / "no-such-secret"
     portolan.variables |= {URL: "postgresql://somebody@127.0.0.1/portolan", PASSWORD_FILE: str(absent)}

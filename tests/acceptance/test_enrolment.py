@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import httpx
 import pytest
 
+from protocol.enrolment import NAME
 from tests.acceptance.conftest import SECRET
 from tests.coordinator_process import CoordinatorProcess, free_port
-from tests.enrolling_runner import EnrollingRunner
+from tests.enrolling_runner import EnrollingRunner, token_of
 from tests.portolan_process import Portolan
 from tests.runner_process import RunnerProcess, until
 
-ENROLMENT = "the-secret-of-today"
+ENROLMENT = "the-key-of-today-which-nobody-guesses"
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def one_coordinator(
 ) -> Iterator[CoordinatorProcess]:
     file = tmp_path_factory.mktemp("secrets") / "enrolment"
     file.write_text(ENROLMENT)
-    coordinator = CoordinatorProcess(new_database(), PORTOLAN_ENROLMENT_SECRET_FILE=str(file))
+    coordinator = CoordinatorProcess(new_database(), PORTOLAN_ENROLMENT_KEY_FILE=str(file))
     yield coordinator
     coordinator.stop()
 
@@ -32,7 +34,7 @@ def one_coordinator(
 @pytest.fixture
 def secret_file(one_coordinator: CoordinatorProcess) -> Path:
     """The coordinator's, as it was at its start."""
-    file = Path(one_coordinator.variables["PORTOLAN_ENROLMENT_SECRET_FILE"])
+    file = Path(one_coordinator.variables["PORTOLAN_ENROLMENT_KEY_FILE"])
     file.write_text(f"{ENROLMENT}\n")
     return file
 
@@ -68,7 +70,9 @@ def known() -> Iterator[RunnerProcess]:
 
 
 def post(coordinator: CoordinatorProcess, body: Any, secret: str = ENROLMENT) -> httpx.Response:
-    headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+    """With the token that this name gets from the key."""
+    name = body["name"] if re.fullmatch(NAME, str(body["name"])) else "alpha"
+    headers = {"Authorization": f"Bearer {token_of(secret, name)}"} if secret else {}
     return coordinator.http.post("/runners/enrol", json=body, headers=headers)
 
 
@@ -200,8 +204,8 @@ def test_a_removed_runner_does_not_come_back_by_itself(
 def test_a_wrong_enrolment_secret(coordinator: CoordinatorProcess, known: RunnerProcess, secret: str) -> None:
     headers = {b"Authorization": b"Bearer " + secret.encode()} if secret else {}
     answer = coordinator.http.post("/runners/enrol", json=body(known), headers=headers)
-    assert "the enrolment secret is missing or wrong" in complaint(answer, 401)
-    assert answer.headers["www-authenticate"] == "Bearer"
+    assert "the enrolment token is missing or wrong" in complaint(answer, 401)
+    assert answer.headers["www-authenticate"] == 'Bearer realm="portolan"'
     assert listed(coordinator) == []
 
 
@@ -215,8 +219,8 @@ def test_a_runner_with_a_stale_enrolment_secret_ends_with_a_line(
     wait_online(coordinator, "alpha")
     stale = tmp_path / "stale"
     stale.write_text(ENROLMENT)
-    secret_file.write_text("the-secret-of-tomorrow")
-    assert "the enrolment secret is missing or wrong" in enrolling("beta", secret=stale).refused()
+    secret_file.write_text("the-key-of-tomorrow-which-nobody-guesses")
+    assert "the enrolment token is missing or wrong" in enrolling("beta", secret=stale).refused()
     wait_online(coordinator, "alpha")
     enrolling("gamma").wait_says("enrolled at")
 
@@ -228,7 +232,7 @@ def test_a_coordinator_that_enrols_nobody_says_how_it_would(
     coordinator.kill()
     coordinator.start()
     try:
-        assert "--enrolment-secret-file" in complaint(post(coordinator, body(known)), 403)
+        assert "--enrolment-key-file" in complaint(post(coordinator, body(known)), 403)
         assert "this coordinator enrols no runners" in enrolling("alpha").refused()
         assert listed(coordinator) == []
     finally:
@@ -240,9 +244,9 @@ def test_a_coordinator_that_enrols_nobody_says_how_it_would(
 def test_a_secret_file_that_is_gone_is_no_open_door(
     coordinator: CoordinatorProcess, known: RunnerProcess, secret_file: Path
 ) -> None:
-    for content in ("", "two words\n"):
+    for content in ("", "two words\n", "too-short"):
         secret_file.write_text(content)
-        assert "must hold the enrolment secret" in complaint(post(coordinator, body(known), "x"), 503)
+        assert "must hold the enrolment key" in complaint(post(coordinator, body(known), "x"), 503)
     secret_file.unlink()
     assert "cannot be read" in complaint(post(coordinator, body(known)), 503)
     secret_file.write_text(ENROLMENT)
@@ -292,5 +296,5 @@ def test_a_runner_that_cannot_be_reached_says_so_once_and_goes_on(
 
 
 def test_up_refuses_a_secret_file_that_is_not_there(place: Path) -> None:
-    line = Portolan(place).refused("up", "--enrolment-secret-file", str(place / "nothing"))
-    assert "the enrolment secret cannot be read from" in line
+    line = Portolan(place).refused("up", "--enrolment-key-file", str(place / "nothing"))
+    assert "the enrolment key cannot be read from" in line

@@ -11,6 +11,7 @@ import asyncio
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from coordinator import formats
+from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
 from tests.runner_process import ROOT
 
@@ -74,6 +76,7 @@ class World:
     def typed(self, *arguments: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "coordinator", *arguments, "--url", self.coordinator.url],
+            env={**os.environ, "PORTOLAN_TOKEN": ADMIN_TOKEN},
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -111,9 +114,9 @@ def paper() -> dict[tuple[str, str], list[Run]]:
     }
 
 
-RATIOS = {"torch.add": 0.778, "torch.flaky": 2.0, "torch.sort": 105.0 / 2.0, "torch.slow": 12_345.0}
+RATIOS = {"torch.add": 0.778, "torch.flaky": 2.0, "torch.sort": 100.0, "torch.slow": 12_345.0}
 """Against the CPU of the same host, by hand: of each function one case is common."""
-GEOMETRIC_MEAN = (0.778 * 2.0 * 52.5 * 12_345.0) ** 0.25
+GEOMETRIC_MEAN = (0.778 * 2.0 * 100.0 * 12_345.0) ** 0.25
 
 
 async def fill(dsn: str) -> dict[str, int]:
@@ -183,13 +186,16 @@ async def campaign(
             )
             await connection.execute(
                 "insert into outcomes (job_id, attempt, campaign_id, target_id, case_id, run, fingerprint_id, verdict,"
-                " ending, cause, rule, placement, cold_ms, steady_ms, iqr_ms, samples_ms, calls_per_sample, duration_s)"
-                " values ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, 0.5)",
+                " ending, cause, rule, placement, cold_ms, steady_ms, iqr_ms, samples_ms, position, calls_per_sample,"
+                " duration_s)"
+                " values ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 1, 0.5)",
                 *(job, number, targets[target], case_id, run, HOSTS[target], outcome.verdict),
                 "returned" if outcome.verdict == "passed" else "raised",
                 *(outcome.cause, outcome.cause and "a-rule", outcome.placement, outcome.cold, outcome.steady),
                 None if outcome.steady is None else 0.1,
                 None if outcome.steady is None else [outcome.steady] * 3,
+                # The first run began its process.
+                run - 1,
             )
             await connection.execute(
                 "update campaign_targets set total = total + 1, done = done + 1,"
@@ -206,7 +212,7 @@ def world(new_database: Callable[..., str]) -> Iterator[World]:
     world = World(coordinator, dsn, targets)
     answer = coordinator.http.put(
         "/campaigns/1/overrides",
-        json={"case": "torch.wrong/0", "target": "torch/xla", "cause": "precision", "by": "Ada", "why": "it is near"},
+        json={"case": "torch.wrong/0", "target": "torch/xla", "cause": "precision", "why": "it is near"},
     )
     assert answer.status_code == 200, answer.text
     yield world
@@ -216,7 +222,8 @@ def world(new_database: Callable[..., str]) -> Iterator[World]:
 FIGURES = (
     "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete", "flaky", "fell_back",
     "passed_on_device", "total_on_device", "unknown_placement", "cause", "cause_on_device", "not_counted_cause",
-    "unknown_cause", "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id",
+    "unknown_cause", "cold_ms", "first_cold_ms", "later_cold_ms", "low_ms", "steady_ms", "noisy", "iqr_ms", "samples",
+    "ratio_to_cpu", "ratio_cases", "cpu_target_id",
 )  # fmt: skip
 Figures = dict[tuple[str, int], dict[str, Any]]
 """By function and target."""
@@ -225,7 +232,8 @@ Figures = dict[tuple[str, int], dict[str, Any]]
 @pytest.fixture(scope="module")
 def from_views(world: World) -> Figures:
     rows = world.rows("""
-        SELECT v.*, l.cold_ms, l.steady_ms, l.iqr_ms, l.samples, r.ratio AS ratio_to_cpu, r.cases AS ratio_cases,
+        SELECT v.*, l.cold_ms, l.first_cold_ms, l.later_cold_ms, l.low_ms, l.steady_ms, l.noisy, l.iqr_ms, l.samples,
+               r.ratio AS ratio_to_cpu, r.cases AS ratio_cases,
                r.cpu_target_id
           FROM function_verdicts v
           LEFT JOIN function_latencies l USING (campaign_id, target_id, function)
@@ -247,7 +255,10 @@ def test_the_views_say_what_was_counted_by_hand(world: World, from_views: Figure
     assert from_views["torch.wrong", xla]["cause"] == "precision", "a person named it"
     fell = from_views["torch.fell", xla]
     assert (fell["verdict"], fell["verdict_on_device"], fell["fell_back"]) == ("success", "complete", 1)
-    assert from_views["torch.sort", xla]["steady_ms"] == 105.0
+    sort = from_views["torch.sort", xla]
+    assert (sort["steady_ms"], sort["low_ms"], sort["noisy"]) == (105.0, 100.0, 0)
+    assert (sort["first_cold_ms"], sort["cold_ms"], sort["later_cold_ms"]) == (200.0, 210.0, 220.0)
+    assert from_views["torch.sort", cpu]["noisy"] == 1, "its median is 2, and its level 1"
 
 
 def test_rest_has_every_figure_of_the_views(world: World, from_views: Figures) -> None:
@@ -308,7 +319,7 @@ def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) ->
     parquet = world.coordinator.http.get("/campaigns/1/outcomes", params={"format": "parquet"})
     packed = pq.read_table(io.BytesIO(parquet.content)).to_pylist()
     names = ("job_id", "function", "case", "run", "verdict", "verdict_on_device", "cause", "cause_on_device", "rule",
-             "placement", "cold_ms", "steady_ms", "iqr_ms", "samples", "overridden_by")  # fmt: skip
+             "placement", "cold_ms", "low_ms", "noisy", "steady_ms", "iqr_ms", "samples", "overridden_by")  # fmt: skip
     assert len(rows) == len(told) == len(written) == len(packed) == sum(map(len, paper().values()))
     for outcome, seen, line, record in zip(rows, told, written, packed, strict=True):
         figures = {name: outcome[name] for name in names}
@@ -326,8 +337,8 @@ def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) ->
 def shown(figures: dict[str, Any]) -> list[str]:
     """The figures as people read them."""
     words = [f"{figures['passed']}/{figures['total']}" if figures["total"] else "–"]
-    if figures["steady_ms"] is not None:
-        words.append(formats.latency(figures["steady_ms"]))
+    if figures["low_ms"] is not None:
+        words.append(formats.latency(figures["low_ms"]))
     if figures["ratio_to_cpu"] is not None:
         words.append(formats.ratio(figures["ratio_to_cpu"]))
     return words
@@ -366,7 +377,9 @@ def test_the_page_of_a_function_shows_the_same_figures(world: World, from_views:
             f"{figures['passed']}/{figures['total']}",
             formats.ratio(figures["ratio_to_cpu"]),
         ]
-        expected += [formats.latency(figures[name]) for name in ("cold_ms", "steady_ms")]
+        expected += [
+            formats.latency(figures[name]) for name in ("first_cold_ms", "later_cold_ms", "low_ms", "steady_ms")
+        ]
         for word in expected:
             assert word in text_of(row), (function, target)
 
@@ -381,8 +394,8 @@ def test_the_terminal_shows_the_same_figures(world: World, from_views: Figures) 
             (line,) = [line for line in lines if line.startswith(f"{function} ")]
             for word in shown(figures):
                 assert word in line, (name, function)
-            if figures["cold_ms"] is not None:
-                assert formats.latency(figures["cold_ms"]) in line
+            if figures["first_cold_ms"] is not None:
+                assert formats.latency(figures["first_cold_ms"]) in line
 
 
 def test_the_headline_is_one_sentence_on_every_surface(world: World) -> None:

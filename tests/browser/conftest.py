@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, StorageState, StorageStateCookie, expect
 
 from scripts import chromium
+from tests.acceptance.web.visitor import form_token
+from tests.admin import ADMIN_TOKEN
 from tests.browser import told_runner
-from tests.browser.watched import DESK, Watched
+from tests.browser.watched import DESK, WITHIN_S, Watched
 from tests.coordinator_process import CoordinatorProcess
-from tests.runner_process import LIMIT_S, ROOT, RunnerProcess
+from tests.runner_process import ROOT, RunnerProcess
 
 REQUIRED = "PORTOLAN_REQUIRE_BROWSER"
 SECRET = "a secret of the tests"
@@ -41,6 +44,8 @@ class House:
     high: int
     """The campaign that ran before ``tales.storm.ebb`` went wrong."""
     low: int
+    session: StorageState
+    """Of a reader who signed in as an admin."""
     unregistered: RunnerProcess
     """A runner that nobody has registered yet."""
 
@@ -61,7 +66,8 @@ def house(
         high = _charted(coordinator, "High water")
         note.touch()
         low = _charted(coordinator, "Low water <b>& bold</b>")
-        yield House(coordinator, f"http://127.0.0.1:{coordinator.port}", high, low, unregistered)
+        base = f"http://127.0.0.1:{coordinator.port}"
+        yield House(coordinator, base, high, low, signed_in(base), unregistered)
     finally:
         coordinator.stop()
         for process, _ in told:
@@ -84,19 +90,39 @@ def _charted(coordinator: CoordinatorProcess, name: str) -> int:
     return campaign
 
 
+def signed_in(base: str) -> StorageState:
+    """A browser's cookies after signing in with the admin token."""
+    with httpx.Client(base_url=base, timeout=WITHIN_S) as client:
+        fields = {"token": ADMIN_TOKEN, "form_token": form_token(client)}
+        answer = client.post("/login", data=fields, headers={"Origin": base})
+        assert answer.status_code == 303, answer.text
+        ((name, value),) = [item for item in client.cookies.items() if "session" in item[0]]
+    cookie: StorageStateCookie = {
+        "name": name,
+        "value": value,
+        "domain": "127.0.0.1",
+        "path": "/",
+        "expires": -1,
+        "httpOnly": True,
+        "secure": False,
+        "sameSite": "Strict",
+    }
+    return {"cookies": [cookie], "origins": []}
+
+
 @pytest.fixture(scope="session")
 def browser(browser_path: str, house: House) -> Iterator[Browser]:
     """Started after the house is: while Playwright runs, this thread cannot run another event loop."""
     with chromium.launched(browser_path) as browser:
-        expect.set_options(timeout=LIMIT_S * 1e3)
+        expect.set_options(timeout=WITHIN_S * 1e3)
         yield browser
 
 
 @pytest.fixture
 def visit(browser: Browser, house: House) -> Iterator[Watched]:
     """A visitor with an empty profile; at the end, nothing may have gone wrong in the page."""
-    context = browser.new_context(viewport=DESK)
-    context.set_default_timeout(LIMIT_S * 1e3)
+    context = browser.new_context(viewport=DESK, storage_state=house.session)
+    context.set_default_timeout(WITHIN_S * 1e3)
     watched = Watched(context.new_page(), house.base)
     yield watched
     context.close()

@@ -9,10 +9,12 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import SECRET, House
 from tests.browser.told_runner import LOG_CHARACTERS, MARKUP
-from tests.browser.watched import Watched
+from tests.browser.watched import WITHIN_S, Watched
 from tests.runner_process import LIMIT_S
 
 QUICK_MS = 30_000
+CHECKED_MS = LIMIT_S * 1e3
+"""Every promise of the runner is tried: that waits for deadlines, and takes long where much else runs."""
 MOST_TABS = 80
 
 
@@ -73,16 +75,15 @@ def test_a_failing_cell_is_opened_to_its_outcome_and_its_cause_named_and_taken_b
 
     page.get_by_text("Name the cause yourself").click()
     page.get_by_label("Cause", exact=True).select_option("compile")
-    page.get_by_label("Who says so").fill("Ada <ada@example.org>")
     page.get_by_label("Why", exact=True).fill("the compiler <b>gives up</b>")
     page.get_by_role("button", name="Name the cause").click()
     expect(page.locator(".lead")).to_contain_text("compile")
-    expect(page.locator("main")).to_contain_text("named by Ada <ada@example.org>")
+    expect(page.locator("main")).to_contain_text("named by admin")
     expect(page.locator("main")).to_contain_text("the compiler <b>gives up</b>")
 
     page.get_by_role("button", name=re.compile("Take it back")).click()
     expect(page.locator(".lead")).to_contain_text("not_implemented")
-    expect(page.locator("main")).not_to_contain_text("Ada")
+    expect(page.locator("main")).not_to_contain_text("named by")
 
 
 def test_a_query_that_cannot_be_read_is_shown_with_the_place(visit: Watched, house: House) -> None:
@@ -112,7 +113,7 @@ def test_a_runner_is_checked_and_then_registered(visit: Watched, house: House) -
     page.get_by_label(re.compile("although the check")).check()
     page.get_by_role("button", name="Check and register").click()
     expect(page.locator(".findings li").first).to_be_visible()
-    expect(page.get_by_role("heading", name="Registered", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Registered", exact=True)).to_be_visible(timeout=CHECKED_MS)
     assert visit.accessibility_faults() == []
     page.get_by_role("link", name="See the runner").click()
     expect(page.locator(".lead .state")).to_have_text("online")
@@ -141,7 +142,7 @@ def test_a_report_is_read_from_disk_without_its_coordinator(
     download.value.save_as(path)
 
     context = browser.new_context(offline=True)
-    context.set_default_timeout(LIMIT_S * 1e3)
+    context.set_default_timeout(WITHIN_S * 1e3)
     read = Watched(context.new_page(), "nowhere")
     read.page.goto(path.as_uri())
     read.settled()
@@ -193,8 +194,6 @@ def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(visit: Watche
     _tab_to(page, page.get_by_label("Cause", exact=True))
     page.keyboard.type("comp")
     page.keyboard.press("Tab")
-    page.keyboard.type("Grace")
-    page.keyboard.press("Tab")
     page.keyboard.type("it never came to the device")
     _tab_to(page, page.get_by_role("button", name="Name the cause"))
     page.keyboard.press("Enter")
@@ -205,8 +204,8 @@ def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(visit: Watche
 
 
 def test_pages_say_the_same_without_scripts(browser: Browser, house: House) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    context.set_default_timeout(LIMIT_S * 1e3)
+    context = browser.new_context(java_script_enabled=False, storage_state=house.session)
+    context.set_default_timeout(WITHIN_S * 1e3)
     page = context.new_page()
     page.goto(f"{house.base}/campaigns/{house.low}/figures")
     expect(page.locator("[data-figure] img").first).to_be_visible()

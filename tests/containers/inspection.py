@@ -13,6 +13,18 @@ PROBE = Path(__file__).with_name("probe.py")
 ANSWERS_WITHIN_S = 120.0
 ENGINES_OWN = ("/dev", "/proc", "/sys")
 INIT = ("docker-init", "tini")
+ASK = """
+import http.client
+for port, method, path in ((8642, "GET", "/api/v1/campaigns"), (8642, "POST", "/api/v1/campaigns"), (8642, "GET", "/"),
+                           (8643, "GET", "/api/v1/campaigns"), (8643, "DELETE", "/api/v1/runners/1"),
+                           (8643, "POST", "/api/v1/runners/enrol"), (8643, "GET", "/healthz")):
+    connection = http.client.HTTPConnection("coordinator", port, timeout=20)
+    connection.request(method, path, "{}", {"Content-Type": "application/json", "Host": "127.0.0.1"})
+    print(connection.getresponse().status)
+"""
+"""What a case can ask the coordinator for, as Python: a status for each request."""
+ENROLMENT_ALONE = ["403", "403", "403", "403", "403", "401", "200"]
+"""What it should get: enrolment, once it has a token, and health."""
 
 
 @dataclass(frozen=True)

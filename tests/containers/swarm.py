@@ -115,12 +115,13 @@ class Stack:
     def deploy(self, *files: str) -> str:
         """What the command said."""
         variables = {"PORTOLAN_SECRETS": str(self.secrets), "DOCKER_HOST": self.swarm.host(1)}
-        said(sys.executable, "scripts/secret_files.py", **variables)
+        said(sys.executable, "scripts/secret_files.py", "hazards=hazards/cpu", **variables)
         more = [f"--file={each}" for each in files]
         return said(sys.executable, "scripts/stack.py", self.name, *more, **variables)
 
     def open_console(self) -> None:
         joined = ["--network", f"{self.name}_outside", "--env", "PORTOLAN_URL=http://coordinator:8642"]
+        joined += ["--env", f"PORTOLAN_TOKEN={(self.secrets / 'admin').read_text().strip()}"]
         sleeping = ["--entrypoint", "sleep", COORDINATOR, "infinity"]
         said(*self.manager, "run", "--detach", "--rm", "--name", "console", *joined, *sleeping)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.containers.composed import PLAIN, Composed
-from tests.containers.inspection import look_inside, shortcomings
+from tests.containers.inspection import ASK, ENROLMENT_ALONE, look_inside, shortcomings
 from tests.runner_process import until
 
 pytestmark = pytest.mark.usefixtures("images")
@@ -76,6 +76,20 @@ def test_no_name_leads_out(composed: Composed) -> None:
     assert "gaierror" in done.stderr
     done = composed.run_in("hazards", "import socket; print(socket.gethostbyname('coordinator'))")
     assert done.stdout.strip() == composed.address("coordinator", "fleet")
+
+
+def test_a_case_reaches_enrolment_and_no_rest(composed: Composed) -> None:
+    """It may ask as it likes; from outside, the same coordinator answers."""
+    done = composed.run_in("hazards", ASK)
+    assert done.stdout.split() == ENROLMENT_ALONE, done.stderr
+    assert composed.http.get("/campaigns").status_code == 200
+
+
+def test_a_case_reads_its_own_token_and_no_other(composed: Composed) -> None:
+    code = "import pathlib; print(*[f.read_text() for f in pathlib.Path('/run/secrets').iterdir()])"
+    done = composed.run_in("hazards", code)
+    assert done.stdout.strip() == (composed.secrets / "enrolment-hazards").read_text()
+    assert "~hazards~hazards/cpu~" in done.stdout
 
 
 def test_a_runner_cannot_become_root(composed: Composed) -> None:
@@ -156,8 +170,8 @@ def test_a_port_that_is_taken_is_said(composed: Composed, tmp_path: Path) -> Non
 
 def test_a_secret_that_is_missing_is_said(composed: Composed, tmp_path: Path) -> None:
     with Composed(composed.docker, tmp_path, "portolan-test-secret") as second:
-        (second.secrets / "enrolment").unlink()
+        (second.secrets / "enrolment-key").unlink()
         done = second.compose("up", "--detach", "--wait", *PLAIN)
     assert done.returncode != 0
-    assert str(second.secrets / "enrolment") in done.stderr.splitlines()[-1]
+    assert str(second.secrets / "enrolment-key") in done.stderr.splitlines()[-1]
     assert "exist" in done.stderr.splitlines()[-1]

@@ -341,6 +341,15 @@ def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, bu
     assert fleet.containers() == []
 
 
+def test_a_token_that_may_not_register_runners_is_told_and_starts_nothing(fleet: Fleet, hazards: str) -> None:
+    made = fleet.coordinator.http.post("/tokens", json={"name": "ada", "role": "submitter"})
+    fleet.portolan.variables["PORTOLAN_TOKEN"] = made.json()["secret"]
+    assert "ada may not put runners on the chart" in fleet.refused("up", *fleet.up_words(hazards))
+    del fleet.portolan.variables["PORTOLAN_TOKEN"]
+    assert "token" in fleet.refused("up", *fleet.up_words(hazards))
+    assert fleet.containers() == []
+
+
 def test_an_engine_that_does_not_answer_is_told(fleet: Fleet, place: Path) -> None:
     fleet.portolan.variables["DOCKER_HOST"] = f"unix://{place}/nothing.sock"
     assert "no Docker Engine answers" in fleet.refused("status")

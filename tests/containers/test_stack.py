@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from scripts.stack import service
-from tests.containers.inspection import look_inside, shortcomings
+from tests.containers.inspection import ASK, ENROLMENT_ALONE, look_inside, shortcomings
 from tests.containers.swarm import COORDINATOR, ENGINES, PROGRAM, Stack, Swarm, said
 from tests.runner_process import ROOT, until
 
@@ -60,11 +60,19 @@ def test_every_service_has_its_place_in_the_stack_and_gives_privileges_up(docker
     profiles = ["--profile=gpu", "--profile=versions"]
     config = json.loads(said(*docker, "compose", *files, *profiles, "config", "--format=json"))
     services = {name: service(each) for name, each in config["services"].items()}
-    assert {"postgres", "migrate", "coordinator", "torch-cpu", "torch-cpu-older", "jax-cuda"} <= services.keys()
+    assert {
+        "postgres",
+        "roles",
+        "migrate",
+        "coordinator",
+        "torch-cpu",
+        "torch-cpu-older",
+        "jax-cuda",
+    } <= services.keys()
     for name, each in services.items():
         assert each["entrypoint"][:3] == ["setpriv", "--no-new-privs", "--"], name
         label = "database" if name == "postgres" else name
-        placed = [f"node.labels.portolan.{label} == true"] if name != "migrate" else None
+        placed = [f"node.labels.portolan.{label} == true"] if name not in ("roles", "migrate") else None
         assert each["deploy"].get("placement", {}).get("constraints") == placed, name
 
 
@@ -97,6 +105,11 @@ def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
             assert inside.swap != 0, "Swarm has no word for it"
             asked = said(*runner.docker, "inspect", "--format", "{{.HostConfig.Dns}}", runner.container)
             assert asked == "[192.0.2.1]"
+
+
+def test_a_case_reaches_enrolment_and_no_rest(stack: Stack) -> None:
+    runner = stack.place("hazards")
+    assert said(*runner.docker, "exec", runner.container, "python", "-c", ASK).split() == ENROLMENT_ALONE
 
 
 def test_the_runners_of_one_engine_share_the_timing_lock(stack: Stack) -> None:

@@ -1,21 +1,24 @@
 """Slightly wrong functions: what every value case must notice.
 
 A mutant wraps the function under test and changes what comes out of it: one element a little
-off, another dtype, or the input handed back untouched. ``swapped`` wraps plain functions;
+off, another dtype, or the input handed back untouched; or it writes over an input, or is right
+only once. ``swapped`` wraps plain functions;
 each kind of class whose instances do the work has a wrapper of its own in the framework's
-``wrappers.py``. ``Wrong`` is a device that looks up the wrong function. How a framework's
+``wrappers.py``. ``Wrong`` is a device that looks up the wrong function, ``WrongLater`` one on
+which it is right at first. How a framework's
 arrays are altered is its ``Arrays``.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, Protocol
 
-from runners.suite.device import Device
+from runners.suite.device import Device, Proof
 
 Alter = Callable[["Mutant", Any, tuple[Any, ...], Mapping[str, Any]], Any]
 """From the right result and the call's arguments to a wrong one; says in the mutant when it has changed something."""
@@ -51,6 +54,12 @@ class Arrays(Protocol):
     def loaded(self, array: Any) -> Any:
         """Random numbers of which every tenth is the smallest that was drawn."""
 
+    def clobber(self, array: Any) -> bool:
+        """Write another first value over the array itself; False where that cannot be done."""
+
+    def zeroed(self, array: Any) -> Any:
+        """Zeros in its place; ``UNCHANGED`` if it holds no others."""
+
     def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
         """A container of the framework's own with every array in it changed; ``UNCHANGED`` if it is none."""
 
@@ -64,9 +73,15 @@ class Mutant:
     applied: bool = False
     places: int = 0
     """How many values it has counted in a result, where it counts them."""
+    awake: bool = True
+    """Whether it changes anything yet."""
 
     def __call__(self, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        return self.alter(self, result, arguments, options)
+        return self.alter(self, result, arguments, options) if self.awake else self._waiting(result)
+
+    def _waiting(self, result: Any) -> Any:
+        """A function that was returned goes wrong when the mutant wakes."""
+        return called(result, self) if isinstance(result, FUNCTIONS) else result
 
     def instead(self, altered: Any, right: Any) -> Any:
         """``altered``, unless that is ``UNCHANGED``."""
@@ -106,6 +121,29 @@ def loaded(arrays: Arrays) -> Mutant:
     return Mutant("loaded", alter)
 
 
+def clobbered(arrays: Arrays) -> Mutant:
+    """The result is right, and the first array that was given holds another value."""
+
+    def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        if isinstance(result, (*FUNCTIONS, *arrays.functions)):
+            return called(result, mutant)
+        mutant.applied |= any(map(arrays.clobber, _members([*arguments, *options.values()])))
+        return result
+
+    return Mutant("input clobbered", alter)
+
+
+def zeros(arrays: Arrays) -> Mutant:
+    """Every array and number of the result is zero. With ``WrongLater``: right once, and zeros from then on."""
+
+    def zeroed(value: Any) -> Any:
+        if isinstance(value, (bool, int, float, complex)):
+            return type(value)(0) if value else UNCHANGED
+        return arrays.zeroed(value) if arrays.is_array(value) else UNCHANGED
+
+    return _at("zeros", arrays, None, zeroed)
+
+
 class Wrong:
     """A device on which every function looked up is wrong in the same way."""
 
@@ -120,6 +158,20 @@ class Wrong:
     def lookup(self, name: str) -> Any:
         function = self._device.lookup(name)
         return (self._wrapper_of(function) or swapped)(function, self._mutant)
+
+
+class WrongLater(Wrong):
+    """A device on which every function is right until a case's first call has been made, checked and traced."""
+
+    def __init__(self, device: Device, mutant: Mutant, wrapper_of: Wrapper) -> None:
+        super().__init__(device, mutant, wrapper_of)
+        mutant.awake = False
+
+    @contextmanager
+    def tracing(self, proof: Proof) -> Iterator[None]:
+        with self._device.tracing(proof):
+            yield
+        self._mutant.awake = True
 
 
 def swapped(function: Callable[..., Any], mutant: Mutant) -> Callable[..., Any]:
@@ -162,8 +214,17 @@ def _first_argument(arrays: Arrays, result: Any, arguments: tuple[Any, ...], opt
     return UNCHANGED
 
 
-def _at(name: str, arrays: Arrays, position: int, change: Callable[[Any], Any]) -> Mutant:
-    """The value at ``position`` is changed, counted through containers and on into returned functions."""
+def _members(tree: Any) -> Iterator[Any]:
+    """Everything in lists, tuples and dicts."""
+    for member in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(member, (list, tuple, dict)):
+            yield from _members(member)
+        else:
+            yield member
+
+
+def _at(name: str, arrays: Arrays, position: int | None, change: Callable[[Any], Any]) -> Mutant:
+    """The value at ``position`` is changed, counted through containers and on into returned functions; None: all."""
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         return _Walk(mutant, arrays, position, change)(result)
@@ -177,7 +238,7 @@ class _Walk:
 
     mutant: Mutant
     arrays: Arrays
-    position: int
+    position: int | None
     change: Callable[[Any], Any]
     place: int = -1
 
@@ -194,7 +255,7 @@ class _Walk:
             return opened
         self.place += 1
         self.mutant.places = max(self.mutant.places, self.place + 1)
-        return self.mutant.instead(self.change(tree) if self.place == self.position else UNCHANGED, tree)
+        return self.mutant.instead(self.change(tree) if self.position in (None, self.place) else UNCHANGED, tree)
 
     def result(self, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         """What a returned function returns: its values count on from those before the function, at each call."""

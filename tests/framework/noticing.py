@@ -11,7 +11,18 @@ import pytest
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from tests.framework.mutants import Arrays, Mutant, Wrapper, Wrong, of_another_dtype, off_in, untouched
+from tests.framework.mutants import (
+    Arrays,
+    Mutant,
+    Wrapper,
+    Wrong,
+    WrongLater,
+    clobbered,
+    of_another_dtype,
+    off_in,
+    untouched,
+    zeros,
+)
 from tests.framework.running import run
 
 MOST_POSITIONS = 40
@@ -55,6 +66,32 @@ def assert_noticed(
     else:
         assert not missed
     assert bool(applied) is (case.id not in without_mutants)
+
+
+def assert_clobbering_noticed(
+    cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper, *, surviving: Container[str]
+) -> None:
+    """A function that writes over its input fails the case, unless the case or its function is named."""
+    mutant = clobbered(arrays)
+    _assert_noticed(Wrong(cpu, mutant, wrapper_of), case, mutant, surviving)
+
+
+def assert_right_once_noticed(
+    cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper, *, surviving: Container[str]
+) -> None:
+    """A function that is right at first and gives zeros afterwards fails the case, unless that or itself is named."""
+    mutant = zeros(arrays)
+    _assert_noticed(WrongLater(cpu, mutant, wrapper_of), case, mutant, surviving)
+
+
+def _assert_noticed(wrong: Wrong, case: Case, mutant: Mutant, surviving: Container[str]) -> None:
+    outcome = run(cast(Device, wrong), case)
+    assert outcome.ending is not Ending.harness_failed, outcome.evidence
+    survived = mutant.applied and outcome.verdict is Verdict.passed
+    if case.id in surviving:
+        assert survived, "it is noticed by now: take the case off the list"
+    elif case.function not in surviving:
+        assert not survived
 
 
 def with_its_reference_kept(case: Case) -> Case:

@@ -13,7 +13,9 @@ from runners.suite.device import Device
 from tests.framework.running import run
 
 # Their assertions stand in plain modules, and are to be explained like those of a test.
-pytest.register_assert_rewrite("tests.framework.noticing", "tests.framework.right")
+pytest.register_assert_rewrite(
+    "tests.framework.keywords", "tests.framework.nans", "tests.framework.noticing", "tests.framework.right"
+)
 
 
 @pytest.fixture

@@ -25,17 +25,21 @@ def assert_right(
     raising: Container[str] = (),
     faulty: Container[str] = (),
     by_processor: Mapping[str, str] = MappingProxyType({}),
+    refused_by_some: Container[str] = (),
     now_and_then: Container[str] = (),
 ) -> None:
     """It passes; or its function is known to be gone, to raise without a device of its own, or to be wrong here.
 
-    By processor: wrong on some only, and then with just this mismatch. Now and then: right, or once in a
-    while no better than a narrower float type.
+    By processor: wrong on some only, and then with just this mismatch. Refused by some: on some processors
+    there is no kernel for it. Now and then: right, or once in a while no better than a narrower float type.
     """
     outcome = run(cpu, case)
     if case.id in by_processor and outcome.ending is Ending.mismatched:
         assert outcome.evidence is not None
         assert outcome.evidence.mismatch == by_processor[case.id]
+    elif case.id in refused_by_some and outcome.ending is Ending.raised:
+        assert outcome.evidence is not None
+        assert "CPU" in str(outcome.evidence.message) or "only supports NHWC" in str(outcome.evidence.message)
     elif case.id in now_and_then and outcome.ending is Ending.mismatched:
         assert outcome.evidence is not None
         assert outcome.evidence.right_at is not None

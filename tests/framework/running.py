@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -35,6 +36,12 @@ def cases(framework: Framework, kind: str | None = None) -> list[Case]:
     """The cases of a framework's suites: all of them, or those of one kind."""
     suites = framework.load_suites().values()
     return [case for suite in suites for case in suite.cases if kind in (None, case.kind)]
+
+
+def drawn(chosen: Iterable[Case], share: int) -> list[Case]:
+    """One of ``share`` cases, always the same; all of them where ``PORTOLAN_MUTANTS=whole``."""
+    whole = os.environ.get("PORTOLAN_MUTANTS") == "whole"
+    return [case for case in chosen if whole or case.seed % share == 0]
 
 
 def each(chosen: Iterable[Case]) -> Any:

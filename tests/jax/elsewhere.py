@@ -6,25 +6,16 @@ Prints the outcome of each call by its name, as JSON.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from typing import Any
-
-os.environ |= {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.jax.devices import Cpu
 from runners.suite.cases import Context, Function, Prepare, just_call
 from tests.framework.running import run
-
-
-class SecondCpu(Cpu):
-    @property
-    def handle(self) -> jax.Device:
-        return jax.devices()[1]
+from tests.jax.second import started
 
 
 def jitted(context: Context, x: Any, y: Any) -> Callable[[], Any]:
@@ -72,16 +63,22 @@ def added(prepare: Prepare) -> Function:
     return add
 
 
-def created() -> Function:
-    ones = Function("jax.numpy.ones", lambda shape: np.ones(shape))
+def by_default_on_the_first(context: Context, shape: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        with jax.default_device(jax.devices()[0]):
+            return context.function(shape)
+
+    return call
+
+
+def created(prepare: Prepare) -> Function:
+    ones = Function("jax.numpy.ones", lambda shape: np.ones(shape), prepare)
     ones.value("created", lambda inputs: [(16, 16)])
     return ones
 
 
 def main() -> None:
-    assert len(jax.devices()) == 2
-    device = SecondCpu()
-    device.prime()
+    device = started()
     functions = {
         "eager": added(just_call),
         "jit": added(jitted),
@@ -92,7 +89,8 @@ def main() -> None:
         "beside the first, compiled": added(beside_the_first_compiled),
         "taken to the first": added(taken_to_the_first),
         "fetched": added(fetched),
-        "created": created(),
+        "created": created(just_call),
+        "created on the first": created(by_default_on_the_first),
     }
     told = {name: run(device, each.cases[0]).model_dump(mode="json") for name, each in functions.items()}
     moved = device.to_device([np.ones(3), jnp.ones(3), 1.5], "float32")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from protocol.enums import Verdict
 from runners.jax import FRAMEWORK
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
-from tests.framework.running import cases, each
+from tests.framework.running import cases, each, run
 
 GONE: dict[str, str] = {
     "jax._src.core.get_aval": "jax.typeof",
@@ -35,3 +40,22 @@ def test_everything_named_as_gone_or_faulty_is_charted() -> None:
 
 def test_the_functions_of_the_study_are_charted() -> None:
     assert_charts_the_study(FRAMEWORK)
+
+
+@pytest.mark.parametrize("kind", [TypeError, ValueError, NotImplementedError])
+def test_every_case_that_takes_an_error_for_an_answer_says_so(cpu: Device, kind: type[Exception]) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise kind("refused")
+
+    behaviours = cases(FRAMEWORK, "behaviour")
+    satisfied = [case.id for case in behaviours if run(cpu, replace(case, given=refuse)).verdict is Verdict.passed]
+    marked = {case.id for case in behaviours if case.refuses}
+    assert sorted(set(satisfied) - marked) == []
+    assert kind is ValueError or satisfied
+
+
+def test_every_case_that_is_marked_as_a_refusal_is_one(cpu: Device) -> None:
+    for case in cases(FRAMEWORK):
+        if case.refuses:
+            given = replace(case, given=lambda *arguments, **options: None)
+            assert run(cpu, given).verdict is Verdict.failed, case.id

@@ -17,9 +17,10 @@ import pytest
 from jax._src import callback, debugging
 from jax.experimental import io_callback
 
-from protocol.enums import Ending, Placement, Verdict
+from protocol.enums import DeviceClass, Ending, Placement, Verdict
 from protocol.outcomes import Outcome
 from runners.jax import FRAMEWORK
+from runners.jax.devices import JaxDevice
 from runners.suite.cases import Context, Function
 from runners.suite.device import Device
 
@@ -88,11 +89,13 @@ def test_inputs_are_committed_to_the_forced_device(elsewhere: dict[str, Any]) ->
     assert elsewhere["put"] == {"committed": True, "devices": ["cpu:1"]}
 
 
-@pytest.mark.parametrize("name", ["eager", "jit", "vmap", "gradient", "with a host array"])
+@pytest.mark.parametrize("name", ["eager", "jit", "vmap", "gradient", "with a host array", "created"])
 def test_what_begins_on_the_forced_device_stays_there(elsewhere: dict[str, Any], name: str) -> None:
     seen = outcome(elsewhere, name)
     assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device), seen.evidence
     assert seen.proof.devices == ["cpu:1"]
+    assert seen.proof.fallbacks == {}
+    assert seen.proof.executed
 
 
 @pytest.mark.parametrize("name", ["beside the first", "beside the first, compiled"])
@@ -108,7 +111,7 @@ def test_arrays_of_two_devices_are_not_mixed(elsewhere: dict[str, Any], name: st
     [
         ("taken to the first", ["cpu:0", "cpu:1"]),
         ("fetched", ["cpu:1", "host"]),
-        ("created", ["cpu:0"]),
+        ("created on the first", ["cpu:0"]),
     ],
 )
 def test_a_result_on_another_device_or_on_the_host_is_seen(
@@ -117,6 +120,20 @@ def test_a_result_on_another_device_or_on_the_host_is_seen(
     seen = outcome(elsewhere, name)
     assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.fell_back)
     assert seen.proof.devices == devices
+
+
+class Only(JaxDevice):
+    """The process's one device, taken for an accelerator: that the host could have it back is not known to it."""
+
+    name = "cpu"
+    device_class = DeviceClass.other
+
+
+@pytest.fixture(scope="module")
+def accelerator() -> Device:
+    device = Only()
+    device.prime()
+    return device
 
 
 def doubled(values: Any) -> Any:
@@ -166,18 +183,18 @@ def doubling(call: Callable[[Any], Any]) -> Function:
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize(("wrap", "times"), [(lambda call: call, 1), (jax.jit, 1), (three_times, 3)])
 def test_a_callback_to_the_host_is_seen_at_each_call(
-    cpu: Device, outcome_of: OutcomeOf, name: str, wrap: Callable[..., Any], times: int
+    accelerator: Device, outcome_of: OutcomeOf, name: str, wrap: Callable[..., Any], times: int
 ) -> None:
     call = wrap(CALLS[name])
     for _ in range(2):
         # The second time nothing is compiled anew.
-        seen = outcome_of(cpu, doubling(call))
+        seen = outcome_of(accelerator, doubling(call))
         assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.fell_back), seen.evidence
-        assert seen.proof.fallbacks == {name.partition(",")[0]: 2 * times}, "once at the cold call, once watched"
+        assert seen.proof.fallbacks[name.partition(",")[0]] == 3 * times, "at the cold call, watched, and later"
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_callback_compiled_before_the_case_is_seen(cpu: Device, outcome_of: OutcomeOf, name: str) -> None:
+def test_a_callback_compiled_before_the_case_is_seen(accelerator: Device, outcome_of: OutcomeOf, name: str) -> None:
     compiles = []
 
     @jax.jit
@@ -186,25 +203,25 @@ def test_a_callback_compiled_before_the_case_is_seen(cpu: Device, outcome_of: Ou
         return CALLS[name](x)
 
     old(np.ones((3, 4), "float32"))
-    seen = outcome_of(cpu, doubling(old))
+    seen = outcome_of(accelerator, doubling(old))
     assert len(compiles) == 1
     assert seen.placement is Placement.fell_back
 
 
-def test_a_callback_is_not_blamed_on_the_next_case(cpu: Device, outcome_of: OutcomeOf) -> None:
+def test_a_callback_is_not_blamed_on_the_next_case(accelerator: Device, outcome_of: OutcomeOf) -> None:
     def implementations() -> list[Any]:
         owners = [(callback, "pure_callback_impl"), (callback, "io_callback_impl"), (debugging, "debug_callback_impl")]
         return [*(getattr(owner, name) for owner, name in owners), debugging.debug_callback_p.impl]
 
     before = implementations()
-    assert outcome_of(cpu, doubling(jax.jit(pure))).placement is Placement.fell_back
+    assert outcome_of(accelerator, doubling(jax.jit(pure))).placement is Placement.fell_back
     assert implementations() == before
-    assert outcome_of(cpu, doubling(lambda x: x + x)).placement is Placement.on_device
+    assert outcome_of(accelerator, doubling(lambda x: x + x)).placement is Placement.on_device
 
 
-def test_a_callback_that_is_compiled_and_not_called_is_no_fallback(cpu: Device, outcome_of: OutcomeOf) -> None:
+def test_a_callback_that_is_compiled_and_not_called_is_no_fallback(accelerator: Device, outcome_of: OutcomeOf) -> None:
     chosen = jax.jit(lambda x: jax.lax.cond(x.sum() > 1e9, pure, lambda values: values * 2, x))
-    seen = outcome_of(cpu, doubling(chosen))
+    seen = outcome_of(accelerator, doubling(chosen))
     assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device)
     assert seen.proof.fallbacks == {}
 
@@ -213,13 +230,28 @@ def fetched(context: Context, x: Any) -> Callable[[], Any]:
     return lambda: np.asarray(context.function(x, x))
 
 
-def test_a_result_that_is_numpy_is_not_on_the_device(cpu: Device, outcome_of: OutcomeOf) -> None:
+def test_a_result_that_is_numpy_is_not_on_the_device(accelerator: Device, outcome_of: OutcomeOf) -> None:
     function = Function("jax.numpy.add", lambda x: x * 2, fetched)
     function.value("fetched", lambda inputs: [inputs.normal(4)])
-    assert outcome_of(cpu, function).placement is Placement.fell_back
+    assert outcome_of(accelerator, function).placement is Placement.fell_back
 
 
-def test_without_any_array_nothing_is_claimed(cpu: Device, outcome_of: OutcomeOf) -> None:
+def test_without_any_array_nothing_is_claimed(accelerator: Device, outcome_of: OutcomeOf) -> None:
     function = Function("jax.process_index", lambda: 0)
     function.value("none", lambda inputs: [])
-    assert outcome_of(cpu, function).placement is Placement.unknown
+    assert outcome_of(accelerator, function).placement is Placement.unknown
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_on_the_host_itself_no_callback_is_accused(cpu: Device, outcome_of: OutcomeOf, name: str) -> None:
+    seen = outcome_of(cpu, doubling(jax.jit(CALLS[name])))
+    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device)
+    assert seen.proof.fallbacks == {}
+    assert seen.proof.executed == 3
+
+
+def test_on_the_host_itself_numpy_is_where_it_belongs(cpu: Device, outcome_of: OutcomeOf) -> None:
+    function = Function("jax.numpy.add", lambda x: x * 2, fetched)
+    function.value("fetched", lambda inputs: [inputs.normal(4)])
+    seen = outcome_of(cpu, function)
+    assert (seen.placement, seen.proof.fallbacks) == (Placement.on_device, {})

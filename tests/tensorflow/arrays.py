@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -93,6 +94,27 @@ class TensorFlowArrays:
         flat = tf.reshape(array, [-1])
         tenth = tf.equal(tf.range(tf.size(flat)) % 10, 0)
         return _shaped(tf.where(tenth, tf.reduce_min(flat), flat), array)
+
+    def clobber(self, array: Any) -> bool:
+        """A tensor is immutable to whoever asks TensorFlow; a kernel that forwards the wrong buffer does not ask."""
+        if isinstance(array, tf.Variable) or not self.is_array(array) or isinstance(array, Rows):
+            return False
+        if not _has_values(array) or _kind(array) not in ("b", "i", "f", "c"):
+            return False
+        values = array._numpy() if _is_ours(array) else np.asarray(array)
+        if not values.size or not values.ndim:
+            # TensorFlow keeps one tensor for every use of a number.
+            return False
+        changed = np.where(values.reshape(-1)[:1] == 0, 1, 0).astype(values.dtype)
+        ctypes.memmove(values.ctypes.data, changed.ctypes.data, changed.nbytes)
+        return True
+
+    def zeroed(self, array: Any) -> Any:
+        if isinstance(array, Rows) or _kind(array) not in ("b", "i", "f", "c"):
+            return UNCHANGED
+        if _has_values(array) and not np.asarray(array).any():
+            return UNCHANGED
+        return tf.zeros_like(array) if _is_ours(array) else np.zeros_like(array)
 
     def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
         if isinstance(value, tf.RaggedTensor):

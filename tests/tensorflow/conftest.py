@@ -25,3 +25,11 @@ def cpu() -> Device:
 def xla(cpu: Device) -> Device:
     """Primed by ``cpu``: what priming forbids is forbidden once, before the runtime starts."""
     return FRAMEWORK.load_device("xla")
+
+
+@pytest.fixture(scope="session")
+def accelerator(cpu: Device) -> Device:
+    """The first CPU as if it were no host: what TensorFlow calls back on it, or reads from it, leaves the device."""
+    from accelerator import Accelerator  # not before the variables above are set
+
+    return Accelerator()

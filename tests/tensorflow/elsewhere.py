@@ -20,13 +20,17 @@ import tensorflow as tf
 from protocol.outcomes import Outcome
 from runners.suite.cases import Context, Function, Prepare, just_call
 from runners.tensorflow.devices import Cpu
-from runners.tensorflow.placement import fetched, unsoftened
+from runners.tensorflow.placement.sessions import fetched, unsoftened
+from runners.tensorflow.placement.watch import Watch
 from runners.tensorflow.suites.paper import graphing
 from runners.tensorflow.suites.paper.calls import traced
 from tests.framework.running import run
 
 
 class SecondCpu(Cpu):
+    is_host = False
+    watch_type = Watch
+
     @property
     def handle(self) -> str:
         return "/device:CPU:1"
@@ -36,6 +40,8 @@ class SecondCpu(Cpu):
 
 
 class XlaCpu(Cpu):
+    is_host = False
+    watch_type = Watch
     kind = "XLA_CPU"
 
 

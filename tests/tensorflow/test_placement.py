@@ -68,7 +68,7 @@ def test_arrays_are_not_silently_copied_to_another_device(elsewhere: dict[str, O
 def test_arrays_that_are_copied_openly_are_seen(elsewhere: dict[str, Outcome], name: str) -> None:
     outcome = elsewhere[name]
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
-    assert outcome.proof.fallbacks == {"Identity": 2, "AddV2": 1}
+    assert outcome.proof.fallbacks == {"Identity": 6, "AddV2": 3}
 
 
 @pytest.mark.parametrize("name", ["no kernel", "no kernel, in a function"])
@@ -85,7 +85,7 @@ def test_an_operation_without_a_kernel_raises_and_is_not_taken_elsewhere(
 def test_with_soft_placement_it_would_have_been_and_that_is_seen(elsewhere: dict[str, Outcome]) -> None:
     outcome = elsewhere["no kernel, allowed"]
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
-    assert outcome.proof.fallbacks == {"Lu": 1}
+    assert outcome.proof.fallbacks == {"Lu": 3}
     assert "CPU:0" in outcome.proof.devices
 
 
@@ -129,25 +129,25 @@ def in_a_graph(context: Context, x: Any) -> Callable[[], Any]:
 @pytest.mark.parametrize(
     ("name", "prepare", "seen"),
     [
-        ("tf.numpy_function", numpy_eagerly, {"PyFunc": 2}),
-        ("tf.numpy_function", within_a_function, {"PyFunc": 2}),
-        ("tf.numpy_function", over_a_data_set, {"PyFunc": 6}),
-        ("tf.numpy_function", in_a_graph, {"PyFunc": 2}),
-        ("tf.py_function", numpy_eagerly, {"EagerPyFunc": 2}),
-        ("tf.py_function", within_a_function, {"EagerPyFunc": 2}),
+        ("tf.numpy_function", numpy_eagerly, {"PyFunc": 3}),
+        ("tf.numpy_function", within_a_function, {"PyFunc": 3}),
+        ("tf.numpy_function", over_a_data_set, {"PyFunc": 9}),
+        ("tf.numpy_function", in_a_graph, {"PyFunc": 3}),
+        ("tf.py_function", numpy_eagerly, {"EagerPyFunc": 3}),
+        ("tf.py_function", within_a_function, {"EagerPyFunc": 3}),
     ],
 )
 def test_python_on_the_host_is_seen_at_each_call(
-    cpu: Device, outcome_of: OutcomeOf, name: str, prepare: Prepare, seen: dict[str, int]
+    accelerator: Device, outcome_of: OutcomeOf, name: str, prepare: Prepare, seen: dict[str, int]
 ) -> None:
     function = Function(name, lambda x: x * 2, prepare)
     function.value("doubled", lambda inputs: [inputs.normal(3, 4)])
-    outcome = outcome_of(cpu, function)
+    outcome = outcome_of(accelerator, function)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome.evidence
-    assert outcome.proof.fallbacks == seen
+    assert outcome.proof.fallbacks.items() >= seen.items()
 
 
-def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(cpu: Device, outcome_of: OutcomeOf) -> None:
+def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(accelerator: Device, outcome_of: OutcomeOf) -> None:
     traces = []
 
     @tf.function
@@ -158,30 +158,30 @@ def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(cpu: Device, ou
     old(tf.ones((3, 4)))
     function = Function("tf.numpy_function", lambda x: x * 2, lambda context, x: lambda: old(x))
     function.value("old", lambda inputs: [inputs.normal(3, 4)])
-    outcome = outcome_of(cpu, function)
+    outcome = outcome_of(accelerator, function)
     assert len(traces) <= 2, "traced once, and at most once more to be watched"
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
-    assert outcome.proof.fallbacks == {"PyFunc": 2}
+    assert outcome.proof.fallbacks == {"PyFunc": 3}
 
 
-def test_python_on_the_host_is_not_blamed_on_the_next_case(cpu: Device, outcome_of: OutcomeOf) -> None:
+def test_python_on_the_host_is_not_blamed_on_the_next_case(accelerator: Device, outcome_of: OutcomeOf) -> None:
     function = Function("tf.numpy_function", lambda x: x * 2, numpy_eagerly)
     function.value("first", lambda inputs: [inputs.normal(4)])
     negative = Function("tf.math.negative", np.negative)
     negative.value("next", lambda inputs: [inputs.normal(4)])
     before = script_ops.FuncRegistry.__call__, script_ops.py_func_common
-    assert outcome_of(cpu, function).placement is Placement.fell_back
+    assert outcome_of(accelerator, function).placement is Placement.fell_back
     assert (script_ops.FuncRegistry.__call__, script_ops.py_func_common) == before
-    assert outcome_of(cpu, negative).placement is Placement.on_device
+    assert outcome_of(accelerator, negative).placement is Placement.on_device
 
 
-def test_a_result_that_is_numpy_is_not_on_the_device(cpu: Device, outcome_of: OutcomeOf) -> None:
+def test_a_result_that_is_numpy_is_not_on_the_device(accelerator: Device, outcome_of: OutcomeOf) -> None:
     function = Function("tf.math.negative", np.negative, lambda context, x: lambda: context.function(x).numpy())
     function.value("fetched", lambda inputs: [inputs.normal(4)])
-    assert outcome_of(cpu, function).placement is Placement.fell_back
+    assert outcome_of(accelerator, function).placement is Placement.fell_back
 
 
-def test_without_any_array_nothing_is_claimed(cpu: Device, outcome_of: OutcomeOf) -> None:
+def test_without_any_array_nothing_is_claimed(accelerator: Device, outcome_of: OutcomeOf) -> None:
     function = Function("tf.executing_eagerly", lambda: True)
     function.value("eager", lambda inputs: [])
-    assert outcome_of(cpu, function).placement is Placement.unknown
+    assert outcome_of(accelerator, function).placement is Placement.unknown

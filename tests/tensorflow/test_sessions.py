@@ -12,7 +12,7 @@ from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
 from runners.suite.cases import Context, Function
 from runners.suite.device import Device, Proof
-from runners.tensorflow.placement import fetched, watch_sessions
+from runners.tensorflow.placement.sessions import device_of, fetched, watch_sessions
 from runners.tensorflow.suites.paper.graphing import in_session, own_graph, session_of, v1
 
 TWO_CPUS = v1.ConfigProto(allow_soft_placement=False, device_count={"CPU": 2})
@@ -20,7 +20,7 @@ TWO_CPUS = v1.ConfigProto(allow_soft_placement=False, device_count={"CPU": 2})
 
 def noted(session: Any, fetches: Any, feeds: Any = None) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
-    with watch_sessions(lambda operation, device: found.add((operation, device))):
+    with watch_sessions(lambda node: found.add((node.op, device_of(node.device)))):
         session.run(fetches, feeds)
     return found
 
@@ -50,7 +50,7 @@ def test_who_asks_for_metadata_gets_them_and_the_watch_ends() -> None:
         end = tf.constant(2.0) * 3
     found: set[str] = set()
     with v1.Session(graph=graph) as session:
-        with watch_sessions(lambda operation, device: found.add(operation)):
+        with watch_sessions(lambda node: found.add(node.op)):
             metadata = v1.RunMetadata()
             session.run(end, options=v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE), run_metadata=metadata)
         session.run(end)
@@ -58,25 +58,25 @@ def test_who_asks_for_metadata_gets_them_and_the_watch_ends() -> None:
     assert not found
 
 
-def test_an_operation_elsewhere_is_a_fallback(cpu: Device) -> None:
+def test_an_operation_elsewhere_is_a_fallback(accelerator: Device) -> None:
     with tf.Graph().as_default() as graph, tf.device("/device:CPU:1"):
         start = v1.placeholder(tf.float32, [3])
         end = tf.tanh(start)
     proof = Proof()
-    with v1.Session(graph=graph, config=TWO_CPUS) as session, cpu.tracing(proof):
+    with v1.Session(graph=graph, config=TWO_CPUS) as session, accelerator.tracing(proof):
         session.run(end, {start: np.ones(3)})
     assert "CPU:1" in proof.devices
     assert proof.fallbacks["Tanh"] == 1
 
 
-def test_python_in_a_graph_is_a_fallback(cpu: Device, outcome_of: Any) -> None:
+def test_python_in_a_graph_is_a_fallback(accelerator: Device, outcome_of: Any) -> None:
     function = Function("tf.exp", np.exp)
     function.value(
         "in-python",
         lambda inputs: [inputs.normal(5)],
         prepare=in_session(lambda context, x: context.function(v1.py_func(lambda each: each, [x], tf.float32))),
     )
-    outcome: Outcome = outcome_of(cpu, function)
+    outcome: Outcome = outcome_of(accelerator, function)
     assert outcome.verdict is Verdict.passed, outcome.evidence
     assert outcome.placement is Placement.fell_back
     assert set(outcome.proof.fallbacks) == {"PyFunc"}

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
+import pytest
 import tensorflow as tf
+from tensorflow.python.autograph.impl import api
 
 from runners.isolation import timing
 from runners.suite.device import Device
@@ -36,3 +41,31 @@ def test_the_cold_call_holds_the_compilation_and_no_other_does(xla: Device) -> N
     steady = timing.steady(compiled, xla.wait, budget_s=0.05)
     assert traced == in_cold > 0
     assert cold_ms > 10 * min(steady.milliseconds)
+
+
+def test_what_the_function_under_test_is_made_of_is_not_converted(xla: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's own function is; TensorFlow's behind a ``partial`` would be too, and its time be the converter's."""
+    converted = []
+    convert = api._convert_actual
+
+    def noted(entity: Any, context: Any) -> Any:
+        converted.append(entity.__module__)
+        return convert(entity, context)
+
+    monkeypatch.setattr(api, "_convert_actual", noted)
+    values = xla.to_device(np.ones((5, 5)), "float32")
+    call = partial(tf.linalg.matmul, values, values)
+    tf.function(call, jit_compile=True)()
+    assert [module for module in converted if module.startswith("tensorflow")], "as by itself it is"
+    converted.clear()
+    xla.compiled(call)()
+    assert not [module for module in converted if module.startswith("tensorflow")]
+
+
+def test_a_small_array_is_an_argument_of_what_is_compiled(xla: Device) -> None:
+    """TensorFlow makes a constant of one on the host, with whose values a compiler may compute beforehand."""
+    values = xla.to_device(np.ones((2, 3)), "float32")
+    compiled: Any = xla.compiled(lambda: tf.tanh(values))
+    graph = compiled.get_concrete_function().graph
+    assert [captured is values for captured, _ in graph.captures] == [True]
+    assert "Const" not in {operation.type for operation in graph.get_operations()}

@@ -59,6 +59,23 @@ class TorchArrays:
         array.view(-1)[::10] = array.min()
         return array
 
+    def clobber(self, array: Any) -> bool:
+        if not self.is_array(array) or array.layout is not torch.strided or not array.numel():
+            return False
+        first = array.data[(0,) * array.dim()]
+        try:
+            # Past autograd, which would tell of it.
+            first.fill_(0 if bool(first != 0) else 1)
+        except RuntimeError:
+            # Within a transformation of torch.func there are no values to write over.
+            return False
+        return True
+
+    def zeroed(self, array: Any) -> Any:
+        if not array.numel() or not bool(array.detach().ne(0).any()):
+            return UNCHANGED
+        return array.masked_fill(torch.ones_like(array, dtype=torch.bool), 0)
+
     def opened(self, value: Any, change: Callable[[Any], Any]) -> Any:
         return UNCHANGED
 

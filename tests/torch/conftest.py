@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 import pytest
 
@@ -12,6 +13,13 @@ from runners.torch import FRAMEWORK
 os.environ.update(FRAMEWORK.devices["xla"].variables)
 
 pytest_plugins = ["tests.framework.plugin"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _every_device_has_gradients() -> None:
+    """Bring torch_xla in before the first backward pass: autograd serves the devices that are there by then."""
+    if find_spec("torch_xla"):
+        FRAMEWORK.load_device("xla").prime()
 
 
 @pytest.fixture(scope="session")

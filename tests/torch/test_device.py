@@ -8,12 +8,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.enums import DeviceClass
+from protocol.enums import DeviceClass, Ending
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from runners.suite.rounding import rounded, to_bfloat16
 from runners.torch import FRAMEWORK
 from tests.framework import promises
+from tests.framework.promises import ROOT
+from tests.framework.running import cases, run
 
 BITS = st.integers(min_value=0, max_value=2**32 - 1)
 
@@ -115,6 +117,16 @@ def test_waiting_for_xla_runs_what_is_pending(xla: Device) -> None:
     assert "aten::add" in information(result)
     xla.wait(result)
     assert "IR: None" in information(result)
+
+
+def test_a_fault_that_a_device_mends_is_charted_by_a_case(xla: Device) -> None:
+    known = {case.id: case for case in cases(FRAMEWORK)}
+    listed = (ROOT / "docs" / "reference" / "targets.md").read_text(encoding="utf-8")
+    assert xla.mends
+    for mend in xla.mends:
+        assert f"| {mend.fault} | `{mend.shown_by}` |" in listed
+        outcome = run(xla, known[mend.shown_by])
+        assert outcome.ending is Ending.mismatched, "the framework has mended this: so need not we"
 
 
 def test_what_an_earlier_case_left_pending_does_not_reach_the_next(xla: Device) -> None:

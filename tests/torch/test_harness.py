@@ -70,9 +70,19 @@ def test_a_wrong_value_is_a_mismatch(cpu: Device, outcome_of: OutcomeOf) -> None
 
 
 def test_a_value_right_at_the_narrower_type_says_so(cpu: Device, outcome_of: OutcomeOf) -> None:
-    outcome = outcome_of(cpu, plain(negative(reference=lambda values: -values * 1.001)))
+    outcome = outcome_of(cpu, plain(negative(prepare=_in_bfloat16)))
     assert outcome.evidence is not None
     assert outcome.evidence.right_at == "bfloat16"
+
+
+def test_a_value_that_is_only_near_does_not(cpu: Device, outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(cpu, plain(negative(reference=lambda values: -values * 1.001)))
+    assert outcome.evidence is not None
+    assert outcome.evidence.right_at is None
+
+
+def _in_bfloat16(context: Context, values: Any) -> Callable[[], Any]:
+    return lambda: context.function(values).bfloat16().float()
 
 
 def test_what_the_function_raises_fails_with_its_frames(cpu: Device, outcome_of: OutcomeOf) -> None:
@@ -189,7 +199,12 @@ def test_a_call_that_fails_only_when_repeated_fails_at_its_samples(cpu: Device, 
 
 
 def test_a_function_that_spoils_its_input_does_not_spoil_the_reference(cpu: Device, outcome_of: OutcomeOf) -> None:
-    in_place = Function("torch.Tensor.neg_", reference=lambda values: np.negative(values, out=values))
+    in_place = Function(
+        "torch.Tensor.neg_",
+        reference=lambda values: np.negative(values, out=values),
+        in_place=True,
+        unrepeatable="each call turns the signs back",
+    )
     assert outcome_of(cpu, plain(in_place), TimingPolicy.steady).verdict is Verdict.passed
 
 
@@ -215,4 +230,6 @@ def test_random_numbers_repeat_from_the_cases_own_seed(cpu: Device, outcome_of: 
     outcome_of(cpu, function)
     torch.rand(3)
     outcome_of(cpu, function)
-    assert drawn[0] == drawn[1]
+    first, later, *again = drawn
+    assert first == later
+    assert again == [first, later]

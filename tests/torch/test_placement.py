@@ -35,7 +35,7 @@ def test_eigvals_on_xla_is_seen_to_fall_back(xla: Device, outcome_of: OutcomeOf)
     eigvals.value("diagonal", lambda inputs: (np.diag([1.0, 2.0, 4.0]),))
     outcome = outcome_of(xla, eigvals)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
-    assert outcome.proof.fallbacks == {"aten::linalg_eig": 1}
+    assert outcome.proof.fallbacks == {"aten::linalg_eig": 2}, "the first call and a later one"
     assert outcome.proof.devices == ["xla:0"], "its arrays alone would not tell"
 
 
@@ -44,7 +44,7 @@ def test_nonzero_on_xla_is_seen_to_fall_back(xla: Device, outcome_of: OutcomeOf)
     nonzero.value("integers", lambda inputs: (inputs.integers(6, low=0, high=2),))
     outcome = outcome_of(xla, nonzero)
     assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back)
-    assert outcome.proof.fallbacks == {"aten::nonzero": 1}
+    assert outcome.proof.fallbacks == {"aten::nonzero": 2}
 
 
 def test_a_fallback_is_not_blamed_on_the_next_case(xla: Device, outcome_of: OutcomeOf) -> None:
@@ -78,17 +78,47 @@ def test_a_result_on_the_host_is_a_fallback(xla: Device, outcome_of: OutcomeOf) 
     assert outcome_of(xla, to).placement is Placement.fell_back
 
 
-def test_fetching_one_value_is_not_a_fallback(xla: Device, outcome_of: OutcomeOf) -> None:
+def test_fetching_one_value_is_not_a_fallback_and_executes_nothing(xla: Device, outcome_of: OutcomeOf) -> None:
     item = Function("torch.Tensor.item", reference=float)
     item.value("one", lambda inputs: (inputs.normal(),))
     outcome = outcome_of(xla, item)
-    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.unknown)
+    assert (outcome.proof.fallbacks, outcome.proof.executed) == ({}, 0)
 
 
 def test_a_function_without_arrays_out_is_placed_by_those_that_went_in(xla: Device, outcome_of: OutcomeOf) -> None:
+    close = Function("torch.allclose", reference=np.allclose)
+    close.value("matrices", lambda inputs: (inputs.normal(2, 3), inputs.normal(2, 3)))
+    assert outcome_of(xla, close).placement is Placement.on_device
+
+
+def test_what_executes_nothing_is_nowhere_known_to_have_run(xla: Device, outcome_of: OutcomeOf) -> None:
     size = Function("torch.Tensor.size", reference=np.shape)
     size.value("matrix", lambda inputs: (inputs.normal(2, 3),))
-    assert outcome_of(xla, size).placement is Placement.on_device
+    outcome = outcome_of(xla, size)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.unknown)
+    assert outcome.proof.executed == 0
+
+
+def test_a_new_shape_is_executed_where_arrays_are_computed_when_they_are_needed(
+    xla: Device, outcome_of: OutcomeOf
+) -> None:
+    reshape = Function("torch.reshape", reference=np.reshape)
+    reshape.value("matrix", lambda inputs: (inputs.normal(2, 3), (3, 2)))
+    outcome = outcome_of(xla, reshape)
+    assert (outcome.placement, outcome.proof.executed) == (Placement.on_device, 2)
+
+
+def _unfinished_input(context: Context, values: Any) -> Callable[[], Any]:
+    """The input is still to be computed when the call begins, and the call does nothing."""
+    pending = values + 1
+    return lambda: context.function(pending)
+
+
+def test_what_the_inputs_left_to_compute_is_no_work_of_the_call(xla: Device, outcome_of: OutcomeOf) -> None:
+    size = Function("torch.Tensor.size", reference=np.shape, prepare=_unfinished_input)
+    size.value("matrix", lambda inputs: (inputs.normal(2, 3),))
+    assert outcome_of(xla, size).proof.executed == 0
 
 
 def test_without_any_array_nothing_is_claimed(xla: Device, outcome_of: OutcomeOf) -> None:

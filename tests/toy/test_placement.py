@@ -118,15 +118,36 @@ def test_a_device_that_counts_nothing_is_never_known_to_have_worked(
     assert outcome.proof.devices == ["toy:0"]
 
 
+def test_what_was_not_counted_is_not_known_to_have_executed(toy: TorchDevice, outcome_of: OutcomeOf) -> None:
+    class Looking(Blind):
+        @contextmanager
+        def counting(self, proof: Proof) -> Iterator[None]:
+            yield
+            proof.counted = True
+
+    looking = type("LookingToy", (Looking, type(toy)), {})()
+    assert outcome_of(looking, negation()).placement is Placement.unknown
+
+
 def test_counters_of_its_own_count_without_a_trace(toy: TorchDevice, outcome_of: OutcomeOf) -> None:
     class Counting(Blind):
         @contextmanager
         def counting(self, proof: Proof) -> Iterator[None]:
             yield
             proof.counted = True
+            proof.executions(1)
 
     counting = type("CountingToy", (Counting, type(toy)), {})()
     assert outcome_of(counting, negation()).placement is Placement.on_device
+
+
+def test_kernels_of_its_own_are_counted_and_views_are_none(toy: Device, outcome_of: OutcomeOf) -> None:
+    assert outcome_of(toy, negation()).proof.executed == 1
+    view = Function("torch.Tensor.view", reference=np.reshape)
+    view.value("matrix", lambda inputs: (inputs.normal(2, 3), (3, 2)))
+    outcome = outcome_of(toy, view)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.unknown)
+    assert outcome.proof.executed == 0
 
 
 def test_a_call_that_fails_when_it_is_watched_is_unknown(toy: Device, outcome_of: OutcomeOf) -> None:

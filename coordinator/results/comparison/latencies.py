@@ -1,11 +1,15 @@
-"""The change of a function's latency between two campaigns: a decision per function. Pure.
+"""The change of latency between two campaigns, by function and by case. Pure.
 
-A run is a process, and processes differ by more than the samples within one: so a run counts as
-one measurement. Its level is the median over the function's cases of how each compares with that
-case's own mean: what disturbs some cases of a run does not move it. Two campaigns are judged by
-how much their runs differ among themselves (Student's t, two samples, equal variance). Three runs
-say little of that, so what is usual among the campaign's functions is heard too: a variance
-moderated as in Smyth (2004), "Linear models and empirical Bayes methods".
+What disturbs a host only ever makes a call longer. So the level of a run is a low quantile of its
+samples, and the level of a case is its best run: what is left above the undisturbed time is the
+best run's own excess. How large that can be, the runs tell: the excesses over an undisturbed time
+are taken as exponential, and then the best of n runs exceeds it by at most what Fisher's F with 2
+and the spread's degrees of freedom says, times the spread over n (Epstein and Sobel 1954). Between
+that and the best run lies the interval of a side; a change counts where the intervals of the two
+sides part, and by more than ``LEAST``.
+
+A few runs say little of their spread, so what is usual among the campaign's functions is heard
+too, as a prior worth some degrees of freedom (Smyth 2004).
 """
 
 from __future__ import annotations
@@ -16,14 +20,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from coordinator.formats import plural, ratio
+
 FACTOR = 1.5
 """The change to be found: times slower or faster."""
+LEAST = 1.2
+"""No smaller change counts: between two equal campaigns on a busy host levels differ by up to this much."""
+ALPHA = 0.01
+"""The share of the intervals that may miss the true ratio."""
+NAMED = 3
+"""Cases that a line names; the json has all."""
+MOST_RUNS = 30
+"""More runs than this are no advice."""
 
 Speed = Literal["slower", "faster", "same", "insufficient data"]
 
 
 class Measurement(NamedTuple):
-    """The steady median of one case in one run."""
+    """The level of one case in one run."""
 
     function: str
     case: str
@@ -31,17 +45,36 @@ class Measurement(NamedTuple):
     milliseconds: float
 
 
-class UsualVariance(NamedTuple):
-    """The usual variance of a function's runs, and the degrees of freedom that it is worth."""
+class Spread(NamedTuple):
+    """The mean excess of runs over their best, as a logarithm, and the degrees of freedom behind it."""
 
-    variance: float
+    excess: float
     freedom: int
 
 
-NOTHING_USUAL = UsualVariance(0.0, 0)
-WORTH = 8
+class Spreads(NamedTuple):
+    """The spread of runs by two estimates: that of the lower half alone stays where others met a burst."""
+
+    lower: Spread
+    all: Spread
+
+
+UNKNOWN = Spread(0.0, 0)
+NOTHING_USUAL = Spreads(UNKNOWN, UNKNOWN)
+WORTH = 16
+"""Degrees of freedom that the usual spread is worth."""
 FEWEST_FUNCTIONS = 10
-"""Of fewer than this no usual variance is known."""
+"""Of fewer than this no usual spread is known."""
+
+
+@dataclass(frozen=True)
+class CaseLatencyChange:
+    """A case that became slower or faster by itself: the ratio of B to A and its interval."""
+
+    case: str
+    change: Speed
+    ratio: float
+    interval: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -51,15 +84,62 @@ class LatencyChange:
     function: str
     change: Speed
     ratio: float | None
+    """The median over cases of the ratio of their best runs."""
     interval: tuple[float, float] | None
     """99 % of the intervals made like this hold the true ratio."""
     cases: int
     runs: tuple[int, int]
     """Measured runs before and after."""
+    changed_cases: tuple[CaseLatencyChange, ...] = ()
+    """Cases that changed by more than their own runs explain, the greatest change first."""
+    why: str | None = None
+    """Of insufficient data: what is missing, or what more runs would tell."""
 
     @property
     def changed(self) -> bool:
         return self.change in ("slower", "faster")
+
+    @property
+    def moves(self) -> str:
+        """The cases that changed by themselves: ``torch.cat/0 ×3.1, torch.cat/1 ×2.2, … of 14 cases``."""
+        if not self.changed_cases:
+            return ""
+        named = [f"{case.case} {ratio(case.ratio)}" for case in self.changed_cases[:NAMED]]
+        more = [f"{len(self.changed_cases) - NAMED:,} more"] if len(self.changed_cases) > NAMED else []
+        return f"{', '.join([*named, *more])} of {plural(self.cases, 'case')}"
+
+
+Runs = Mapping[int, float]
+"""The logarithms of a case's levels, by run."""
+
+
+class Difference(NamedTuple):
+    """The logarithm of a ratio, and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def ratio(self) -> float:
+        return math.exp(self.value)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return math.exp(self.low), math.exp(self.high)
+
+    @property
+    def direction(self) -> Speed | None:
+        """None where the intervals of the two sides do not part, or by too little."""
+        if abs(self.value) <= math.log(LEAST):
+            return None
+        return "slower" if self.low > 0 else "faster" if self.high < 0 else None
+
+    @property
+    def sure_direction(self) -> Speed | None:
+        """None unless the whole interval lies past the least change."""
+        least = math.log(LEAST)
+        return "slower" if self.low > least else "faster" if self.high < -least else None
 
 
 def compare_latencies(
@@ -67,108 +147,202 @@ def compare_latencies(
 ) -> list[LatencyChange]:
     """Every function that either campaign measured, by name."""
     old, new = _by_function(before), _by_function(after)
-    names = sorted(old.keys() | new.keys())
-    levels = {name: _levels(old.get(name, {}), new.get(name, {})) for name in names}
-    usual = _usual(list(levels.values()))
-    return [_latency_change(name, levels[name], usual, factor) for name in names]
+    functions = [_Function(name, old.get(name, {}), new.get(name, {})) for name in sorted(old.keys() | new.keys())]
+    usual = usual_spreads([function.spreads for function in functions if function.is_enough])
+    return [_latency_change(function, usual, factor) for function in functions]
 
 
 def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, float]:
     """The ratios by the study's rule: the mean of all runs after over that of all runs before."""
-    old, new = _by_function(before), _by_function(after)
-    return {
-        name: statistics.fmean(_all(new[name])) / statistics.fmean(_all(old[name])) for name in old.keys() & new.keys()
-    }
+    old, new = (_milliseconds(side) for side in (before, after))
+    return {name: statistics.fmean(new[name]) / statistics.fmean(old[name]) for name in old.keys() & new.keys()}
 
 
-def decide(
-    before: Sequence[float], after: Sequence[float], factor: float = FACTOR, usual: UsualVariance = NOTHING_USUAL
-) -> tuple[Speed, float, float]:
-    """The change between two sets of runs, given as logarithms; its logarithm, and the interval's half width.
+def difference(
+    value: float, runs: tuple[int, int], spreads: Spreads, usual: Spreads = NOTHING_USUAL, alpha: float = ALPHA
+) -> Difference:
+    """The difference between the best of so many runs before and after, with its interval.
 
-    A change counts that the runs' own differences do not explain, if it is nearer to ``factor``
-    than to none. Where a change by ``factor`` could not have been told from none, the data are
-    insufficient.
+    Of the two estimates of the spread the one counts that bounds more; both together miss no more than ``alpha``.
     """
-    difference = statistics.fmean(after) - statistics.fmean(before)
-    freedom = len(before) + len(after) - 2
-    variance = (freedom * _pooled(before, after) + usual.freedom * usual.variance) / (freedom + usual.freedom)
-    error = math.sqrt(variance * (1 / len(before) + 1 / len(after)))
-    half = _T_99[min(freedom + usual.freedom, len(_T_99)) - 1] * error
-    if abs(difference) > half and abs(difference) > math.log(factor) / 2:
-        return ("slower" if difference > 0 else "faster"), difference, half
-    return ("insufficient data" if half >= math.log(factor) else "same"), difference, half
+    pooled = [_pooled(spread, prior) for spread, prior in zip(spreads, usual, strict=True)]
+    # The best run after exceeds its undisturbed time by at most this, so the true ratio can be so much lower.
+    below, above = (min(greatest_excess(spread, n, alpha / 4) for spread in pooled) for n in (runs[1], runs[0]))
+    return Difference(value, value - below, value + above)
 
 
-Runs = Mapping[int, Mapping[str, float]]
-"""Milliseconds by run and case."""
+def greatest_excess(spread: Spread, runs: int, alpha: float) -> float:
+    """The excess of the best of so many runs over the undisturbed time, greater only in a share ``alpha`` of cases."""
+    if not spread.freedom:
+        return math.inf
+    # Fisher's F with 2 and nu degrees of freedom has its quantile in closed form.
+    half = spread.freedom / 2
+    quantile = half * (math.exp(-math.log(alpha) / half) - 1)
+    return quantile * spread.excess / runs
 
 
-@dataclass(frozen=True)
-class _Levels:
-    """One function's runs on both sides, each as a logarithm."""
+def usual_spreads(functions: Sequence[Spreads]) -> Spreads:
+    """From the functions' median, which no few wild ones move."""
+    if len(functions) < FEWEST_FUNCTIONS:
+        return NOTHING_USUAL
+    return Spreads(_usual([spreads.lower for spreads in functions]), _usual([spreads.all for spreads in functions]))
 
-    before: Sequence[float]
-    after: Sequence[float]
-    cases: int
+
+def _usual(spreads: Sequence[Spread]) -> Spread:
+    freedom = statistics.median(spread.freedom for spread in spreads)
+    # The median of a chi-squared variable over its mean (Wilson and Hilferty's approximation).
+    share = (1 - 2 / (9 * freedom)) ** 3
+    return Spread(statistics.median(spread.excess for spread in spreads) / share, WORTH)
+
+
+def runs_to_tell(runs: tuple[int, int], spreads: Spreads, usual: Spreads, factor: float) -> int | None:
+    """How many runs more a side would tell a change by ``factor``, if they spread alike; None if too many would."""
+    for more in range(1, MOST_RUNS + 1):
+        there = runs[0] + more, runs[1] + more
+        lower = Spread(spreads.lower.excess, 2 * sum(n // 2 for n in there))
+        grown = Spreads(lower, Spread(spreads.all.excess, 2 * sum(n - 1 for n in there)))
+        if _tells(difference(0.0, there, grown, usual), factor):
+            return more
+    return None
+
+
+class _Function:
+    """One function on both sides: the cases that both measured."""
+
+    def __init__(self, name: str, before: Mapping[str, Runs], after: Mapping[str, Runs]) -> None:
+        self.name = name
+        self.common = {case: (before[case], after[case]) for case in sorted(before.keys() & after.keys())}
+        self.runs = _count(before), _count(after)
+        self.case_spreads = {case: _spreads(*sides) for case, sides in self.common.items()}
 
     @property
-    def enough(self) -> bool:
-        return self.cases > 0 and min(len(self.before), len(self.after)) >= 2
+    def is_enough(self) -> bool:
+        return bool(self.common) and min(self.runs) >= 2
+
+    @property
+    def spreads(self) -> Spreads:
+        """The cases of a run are disturbed together: so many runs, and not cases, are what is known."""
+        lower, every = zip(*self.case_spreads.values(), strict=True)
+        return Spreads(_median_spread(lower), _median_spread(every))
+
+    @property
+    def value(self) -> float:
+        return statistics.median(_value(*sides) for sides in self.common.values())
 
 
-def _latency_change(function: str, levels: _Levels, usual: UsualVariance, factor: float) -> LatencyChange:
-    runs = len(levels.before), len(levels.after)
-    if not levels.enough:
-        return LatencyChange(function, "insufficient data", None, None, levels.cases, runs)
-    change, difference, half = decide(levels.before, levels.after, factor, usual)
-    interval = math.exp(difference - half), math.exp(difference + half)
-    return LatencyChange(function, change, math.exp(difference), interval, levels.cases, runs)
+def _latency_change(function: _Function, usual: Spreads, factor: float) -> LatencyChange:
+    cases, runs = len(function.common), function.runs
+    if not function.is_enough:
+        return LatencyChange(function.name, "insufficient data", None, None, cases, runs, why=_missing(function))
+    found = difference(function.value, runs, function.spreads, usual)
+    own = _changed_cases(function, usual)
+    change, why = _decided(found, own, factor), None
+    if change == "insufficient data":
+        why = _advice(runs_to_tell(runs, function.spreads, usual, factor), factor)
+    return LatencyChange(function.name, change, found.ratio, found.interval, cases, runs, own, why)
 
 
-def _usual(all_levels: Sequence[_Levels]) -> UsualVariance:
-    """From the functions' median, which no few wild ones move."""
-    measured = [levels for levels in all_levels if levels.enough]
-    if len(measured) < FEWEST_FUNCTIONS:
-        return NOTHING_USUAL
-    freedom = statistics.median(len(levels.before) + len(levels.after) - 2 for levels in measured)
-    middle = statistics.median(_pooled(levels.before, levels.after) for levels in measured)
-    # The median of a chi-squared variable over its mean (Wilson and Hilferty's approximation).
-    return UsualVariance(middle / (1 - 2 / (9 * freedom)) ** 3, WORTH)
+def _decided(found: Difference, own: Sequence[CaseLatencyChange], factor: float) -> Speed:
+    """One case that certainly became slower makes its function slower; many that may have, too."""
+    words = {found.direction, *(case.change for case in own)}
+    if "slower" in words:
+        return "slower"
+    if "faster" in words:
+        return "faster"
+    return "same" if _tells(found, factor) else "insufficient data"
 
 
-def _by_function(measured: Sequence[Measurement]) -> dict[str, dict[int, dict[str, float]]]:
-    found: dict[str, dict[int, dict[str, float]]] = {}
+def _changed_cases(function: _Function, usual: Spreads) -> tuple[CaseLatencyChange, ...]:
+    """All cases are asked side by side, and one alone has no others to bear it out: each must be surer."""
+    alpha = ALPHA / len(function.common)
+    pooled = [_pooled(spread, prior).excess for spread, prior in zip(function.spreads, usual, strict=True)]
+    prior = Spreads(*(Spread(excess, WORTH) for excess in pooled))
+    found = []
+    for case, sides in function.common.items():
+        own = difference(_value(*sides), (len(sides[0]), len(sides[1])), function.case_spreads[case], prior, alpha)
+        if min(map(len, sides)) >= 2 and own.sure_direction:
+            found.append(CaseLatencyChange(case, own.sure_direction, own.ratio, own.interval))
+    return tuple(sorted(found, key=lambda change: -abs(math.log(change.ratio))))
+
+
+def _tells(found: Difference, factor: float) -> bool:
+    """Whether a change by ``factor`` could have been told from none."""
+    return max(found.value - found.low, found.high - found.value) < math.log(factor)
+
+
+def _missing(function: _Function) -> str:
+    if not function.common:
+        side = next((letter for letter, runs in zip("AB", function.runs, strict=True) if not runs), None)
+        return f"not measured on {side}" if side else "no case was measured on both sides"
+    more = 2 - min(function.runs)
+    return f"{plural(more, 'run')} more a side is the least that tells a change"
+
+
+def _advice(more: int | None, factor: float) -> str:
+    change = f"a change of {100 * (factor - 1):.0f} %"
+    if more is None:
+        return f"too noisy: more than {MOST_RUNS} runs more a side would be needed to tell {change}"
+    return f"{plural(more, 'run')} more a side would tell {change}"
+
+
+def _by_function(measured: Sequence[Measurement]) -> dict[str, dict[str, dict[int, float]]]:
+    found: dict[str, dict[str, dict[int, float]]] = {}
     for function, case, run, milliseconds in measured:
         if milliseconds > 0:
-            found.setdefault(function, {}).setdefault(run, {})[case] = milliseconds
+            found.setdefault(function, {}).setdefault(case, {})[run] = math.log(milliseconds)
     return found
 
 
-def _levels(before: Runs, after: Runs) -> _Levels:
-    """Over the cases that every run of both sides measured: a median over others would compare other things."""
-    every = [set(cases) for cases in (*before.values(), *after.values())]
-    common = sorted(set.intersection(*every)) if every else []
-    runs = [*before.values(), *after.values()]
-    own = {case: statistics.fmean(math.log(measured[case]) for measured in runs) for case in common}
-    levels = [
-        statistics.median(math.log(measured[case]) - own[case] for case in common) if common else 0.0
-        for measured in runs
-    ]
-    return _Levels(levels[: len(before)], levels[len(before) :], len(common))
+def _milliseconds(measured: Sequence[Measurement]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for one in measured:
+        if one.milliseconds > 0:
+            found.setdefault(one.function, []).append(one.milliseconds)
+    return found
 
 
-def _all(runs: Runs) -> list[float]:
-    return [milliseconds for cases in runs.values() for milliseconds in cases.values()]
+def _count(cases: Mapping[str, Runs]) -> int:
+    return len({run for runs in cases.values() for run in runs})
 
 
-def _pooled(before: Sequence[float], after: Sequence[float]) -> float:
-    squares = sum(statistics.variance(side) * (len(side) - 1) for side in (before, after) if len(side) > 1)
-    return squares / (len(before) + len(after) - 2)
+def _value(before: Runs, after: Runs) -> float:
+    return min(after.values()) - min(before.values())
 
 
-_T_99 = (
-    63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169,
-    3.106, 3.055, 3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845,
-)  # fmt: skip
-"""Student's t for a two-sided interval of 99 %, by degrees of freedom from 1 to 20 and more."""
+def _spreads(before: Runs, after: Runs) -> Spreads:
+    """Of both sides together: each side's runs over their own best.
+
+    A run that met a burst says nothing of how near the best is to the undisturbed time: so the lower half is
+    taken by itself, too.
+    """
+    sides = [list(runs.values()) for runs in (before, after)]
+    lower, every = ([estimate(runs) for runs in sides] for estimate in (_lower_half, _all_runs))
+    return Spreads(_pooled(*lower), _pooled(*every))
+
+
+def _all_runs(runs: Sequence[float]) -> Spread:
+    others = len(runs) - 1
+    return Spread((sum(runs) - len(runs) * min(runs)) / others, 2 * others) if others else UNKNOWN
+
+
+def _lower_half(runs: Sequence[float]) -> Spread:
+    """The others count as if they were no higher than the highest of it, as in a test that ends there."""
+    best, *lower = sorted(runs)[: len(runs) // 2 + 1]
+    if not lower:
+        return UNKNOWN
+    total = sum(run - best for run in lower) + (len(runs) - 1 - len(lower)) * (lower[-1] - best)
+    return Spread(total / len(lower), 2 * len(lower))
+
+
+def _median_spread(spreads: Sequence[Spread]) -> Spread:
+    return Spread(
+        statistics.median(spread.excess for spread in spreads),
+        round(statistics.median(spread.freedom for spread in spreads)),
+    )
+
+
+def _pooled(spread: Spread, usual: Spread) -> Spread:
+    freedom = spread.freedom + usual.freedom
+    if not freedom:
+        return spread
+    return Spread((spread.freedom * spread.excess + usual.freedom * usual.excess) / freedom, freedom)

@@ -11,7 +11,15 @@ from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
 
-Kind = Literal["regression", "fix", "same", "insufficient data"]
+Kind = Literal["regression", "fix", "mixed", "change", "same", "insufficient data"]
+"""Of a function: ``mixed`` if some cases got worse and others better, ``change`` if cases failed by another cause or
+passed at another placement only."""
+
+CaseKind = Literal["worse", "better", "cause", "placement", "same", "insufficient data", "not compared"]
+"""Of a case: ``not compared`` if neither side counted it, or the two revisions of the suite mean other cases by it."""
+
+NAMED = 3
+"""Cases that a line names; the json has all."""
 
 
 class Side(BaseModel):
@@ -35,32 +43,98 @@ class SideVerdict(BaseModel):
     cause: str | None
 
 
+class SideCase(BaseModel):
+    """One case on one side, over its runs."""
+
+    verdict: Literal["passed", "failed", "flaky", "unproven", "skipped", "incomplete"]
+    """``flaky``: counted runs disagree; ``unproven``: it passed without proof of where, which counts nowhere on the
+    device."""
+    causes: list[str]
+    """Of the runs that failed; of a case without any counted run, why it does not count."""
+    placements: list[str]
+    """Of the runs that passed."""
+    runs: int
+
+
+class CaseChange(BaseModel):
+    """One case on both sides."""
+
+    case: str
+    kind: CaseKind
+    a: SideCase | None
+    b: SideCase | None
+    why: str | None
+    """Of what is not compared, and of insufficient data: the reason."""
+
+
+class CaseCounts(BaseModel):
+    """How many cases changed in which way."""
+
+    worse: int
+    better: int
+    cause: int
+    placement: int
+    same: int
+    insufficient: int
+    not_compared: int
+
+
+_MOVES: dict[CaseKind, str] = {
+    "worse": "worse",
+    "better": "better",
+    "cause": "by another cause",
+    "placement": "at another placement",
+}
+
+
 class VerdictChange(BaseModel):
-    """A function whose verdicts on the two sides are not the same, or cannot be compared."""
+    """A function of which a case changed, or that cannot be compared."""
 
     function: str
     kind: Kind
     a: SideVerdict | None
     b: SideVerdict | None
+    counts: CaseCounts
+    cases: list[CaseChange]
+    """All but those that are the same."""
     why: str | None
-    """Of insufficient data: what is missing."""
+    """Of insufficient data: the reason."""
+
+    @property
+    def moves(self) -> str:
+        """The cases that changed: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
+        return ", ".join(
+            f"{len(names):,} {words} ({', '.join(names[:NAMED])}{', …' * (len(names) > NAMED)})"
+            for kind, words in _MOVES.items()
+            if (names := [case.case for case in self.cases if case.kind == kind])
+        )
 
 
 class Counts(BaseModel):
+    """How many functions changed in which way; each is in one of the last six."""
+
     fails_on_a_passes_on_b: int
     passes_on_a_fails_on_b: int
     regressions: int
     fixes: int
+    mixed: int
+    changes: int
     same: int
     insufficient: int
 
 
 class VerdictComparison(BaseModel):
-    """The functions whose verdict changed between the two targets of a pair."""
+    """The functions of which a case changed between the two targets of a pair."""
 
     counts: Counts
+    cases: CaseCounts
     changes: list[VerdictChange]
     """All but those that are the same."""
+
+    @property
+    def changed(self) -> bool:
+        """A case is not what it was, in whichever way."""
+        return bool(self.cases.worse or self.cases.better or self.cases.cause or self.cases.placement)
 
 
 class LatencyComparison(BaseModel):
@@ -68,6 +142,8 @@ class LatencyComparison(BaseModel):
 
     factor: float
     """The change that is looked for."""
+    least: float
+    """No smaller change counts."""
     refused: str | None
     """Why these two cannot be compared, if so."""
     slower: int
@@ -85,8 +161,8 @@ class Pair(BaseModel):
     a: Target
     b: Target
     notes: list[str]
-    changed_functions: list[str] = []
-    """Functions whose cases are other ones on the two sides, under two revisions of the suite: these are not
+    other_cases: list[str] = []
+    """Cases of the functions charted that are other ones, or in one revision of the suite alone: these are not
     compared."""
 
 

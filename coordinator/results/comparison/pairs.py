@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.results.comparison.models import Omission
-from coordinator.targets.models import Target
+from coordinator.targets.models import NOT_RUN, Target
 from coordinator.targets.selectors import Selector
 
 Letter = Literal["a", "b"]
+
+
+class CaseDigest(NamedTuple):
+    """A case of the suite that a target was charted by."""
+
+    function: str
+    digest: str | None
+    """Of all that decides its result; None if its runner gives none."""
+    charted: bool
+    """The campaign has an outcome of its function on the target."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,10 @@ def chosen_targets(side: SideSelector, targets: Sequence[Target]) -> list[Target
     return named
 
 
+def _why_not(target: Target) -> str:
+    return f"{'simulated' if target.simulated else NOT_RUN}: no figure of it is compared"
+
+
 def match_targets(
     a: Sequence[Target], b: Sequence[Target], *, named: bool
 ) -> tuple[list[tuple[Target, Target]], list[Omission]]:
@@ -57,12 +71,12 @@ def match_targets(
     the same version, and then the same hardware, decide.
     """
     left_out = [
-        Omission(target=target.target, side=side, why="simulated: no figure of it is compared")
+        Omission(target=target.target, side=side, why=_why_not(target))
         for side, targets in _sides(a, b)
         for target in targets
-        if target.simulated
+        if not target.is_compared
     ]
-    a, b = ([target for target in side if not target.simulated] for side in (a, b))
+    a, b = ([target for target in side if target.is_compared] for side in (a, b))
     pairs = list(product(a, b)) if named else _nearest(a, b)
     if not named:
         taken = {id(target) for pair in pairs for target in pair}
@@ -120,22 +134,25 @@ def _refused(one: Target, other: Target) -> str | None:
     return None
 
 
-def changed_functions(a: Mapping[str, str | None], b: Mapping[str, str | None]) -> list[str] | None:
-    """The functions that have other cases on the other side, by each side's digests of a function's cases.
+def other_cases(a: Mapping[str, CaseDigest], b: Mapping[str, CaseDigest]) -> list[str] | None:
+    """The cases of the functions charted that differ between two revisions of a suite; None if no case is the same.
 
-    None if no function is known to have the same.
+    A function is charted if one of the sides is known to have charted it.
     """
-    same = {function for function, digest in a.items() if digest is not None and b.get(function) == digest}
-    return sorted((a.keys() | b.keys()) - same) if same else None
+    both = [(name, a[name], b[name]) for name in a.keys() & b.keys()]
+    same = {name for name, one, other in both if one.digest is not None and one.digest == other.digest}
+    charted = {case.function for side in (a, b) for case in side.values() if case.charted}
+    others = {name for side in (a, b) for name, case in side.items() if case.function in charted} - same
+    return sorted(others) if same else None
 
 
 def no_common_case(one: Target, other: Target) -> Omission:
-    """Two revisions of a suite of which no function has the same cases, or whose runners give no digests."""
+    """Two revisions of a suite that have no case in common, or whose runners give no digests."""
     return _both(
         one,
         other,
-        f"their suites differ (revision {one.suite_revision} and {other.suite_revision}), and no function is known to "
-        "have the same cases in both: run both on the same",
+        f"their suites differ (revision {one.suite_revision} and {other.suite_revision}), and no case is known to "
+        "be the same in both: run both on the same",
     )
 
 

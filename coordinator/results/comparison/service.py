@@ -13,7 +13,7 @@ from coordinator.errors import RequestError
 from coordinator.formats import plural
 from coordinator.results import service as matrix
 from coordinator.results.comparison import store
-from coordinator.results.comparison.latencies import FACTOR, LatencyChange, compare_latencies
+from coordinator.results.comparison.latencies import FACTOR, LEAST, LatencyChange, compare_latencies
 from coordinator.results.comparison.models import (
     Comparison,
     LatencyComparison,
@@ -25,20 +25,20 @@ from coordinator.results.comparison.models import (
 )
 from coordinator.results.comparison.pairs import (
     SideSelector,
-    changed_functions,
     chosen_targets,
     match_targets,
     no_common_case,
+    other_cases,
 )
-from coordinator.results.comparison.verdicts import compare_verdicts, counts
+from coordinator.results.comparison.verdicts import compare_verdicts, comparison
 from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
 from protocol.enums import TimingPolicy
 
 
 async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict: WhichVerdict) -> Pairing:
-    """The pairs, and all that is left out, with the reason: other suites, simulated targets, functions of which the two
-    sides have other cases."""
+    """The pairs, and all that is left out, with the reason: other suites, simulated targets, cases that are other ones
+    on the two sides."""
     if a == b:
         raise RequestError(
             "both sides are the same: compare two campaigns, or two targets such as 3:torch/cpu and 3:torch/xla"
@@ -52,12 +52,12 @@ async def paired(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict:
     matched, left_out = match_targets(targets_a, targets_b, named=a.selector is not None)
     pairs = []
     for one, other in matched:
-        changed = await _changed_functions(engine, (a.campaign, one), (b.campaign, other))
-        if changed is None:
+        others = await _other_cases(engine, (a.campaign, one), (b.campaign, other))
+        if others is None:
             left_out.append(no_common_case(one, other))
         else:
-            notes = _notes(one, other, len(changed))
-            pairs.append(Pair(framework=one.framework, a=one, b=other, notes=notes, changed_functions=changed))
+            notes = _notes(one, other, len(others))
+            pairs.append(Pair(framework=one.framework, a=one, b=other, notes=notes, other_cases=others))
     return Pairing(
         a=side_a,
         b=side_b,
@@ -83,8 +83,14 @@ async def compare(engine: AsyncEngine, a: SideSelector, b: SideSelector, verdict
 async def verdicts(engine: AsyncEngine, found: Pairing, pair: Pair) -> VerdictComparison:
     before = await matrix.column_of(engine, found.a.campaign, pair.a.id)
     after = await matrix.column_of(engine, found.b.campaign, pair.b.id)
-    changes = compare_verdicts(before, after, found.verdict, frozenset(pair.changed_functions))
-    return VerdictComparison(counts=counts(changes), changes=[change for change in changes if change.kind != "same"])
+    async with engine.connect() as connection:
+        cases_before = await store.cases(connection, found.a.campaign, pair.a.id, found.verdict)
+        cases_after = await store.cases(connection, found.b.campaign, pair.b.id, found.verdict)
+    others = frozenset(pair.other_cases)
+    changes = await asyncio.to_thread(
+        compare_verdicts, before, after, (cases_before, cases_after), found.verdict, others
+    )
+    return comparison(changes)
 
 
 async def latencies(engine: AsyncEngine, found: Pairing, pair: Pair) -> LatencyComparison:
@@ -93,22 +99,22 @@ async def latencies(engine: AsyncEngine, found: Pairing, pair: Pair) -> LatencyC
         return _latency_comparison([], f"they were timed otherwise: {found.a.timing} and {found.b.timing}")
     if found.a.timing == TimingPolicy.off:
         return _latency_comparison([], "neither campaign was timed")
-    column = "cold_ms" if found.a.timing == TimingPolicy.paper else "steady_ms"
+    column = "cold_ms" if found.a.timing == TimingPolicy.paper else "low_ms"
     async with engine.connect() as connection:
         before = await store.measurements(connection, found.a.campaign, pair.a.id, column)
         after = await store.measurements(connection, found.b.campaign, pair.b.id, column)
-    changed = frozenset(pair.changed_functions)
-    before, after = ([one for one in side if one.function not in changed] for side in (before, after))
+    others = frozenset(pair.other_cases)
+    before, after = ([one for one in side if one.case not in others] for side in (before, after))
     return _latency_comparison(await asyncio.to_thread(compare_latencies, before, after))
 
 
-async def _changed_functions(engine: AsyncEngine, a: tuple[int, Target], b: tuple[int, Target]) -> list[str] | None:
-    """The functions that have other cases under the other revision; None if none is known to have the same."""
+async def _other_cases(engine: AsyncEngine, a: tuple[int, Target], b: tuple[int, Target]) -> list[str] | None:
+    """The cases that are not the same under the other revision; None if none is known to be."""
     if a[1].suite_revision == b[1].suite_revision:
         return []
     async with engine.connect() as connection:
         one, other = [await store.digests(connection, campaign, target.id) for campaign, target in (a, b)]
-    return changed_functions(one, other)
+    return other_cases(one, other)
 
 
 async def _side(engine: AsyncEngine, selector: SideSelector) -> Side:
@@ -116,12 +122,12 @@ async def _side(engine: AsyncEngine, selector: SideSelector) -> Side:
     return Side.model_validate({**dict(campaign), "campaign": campaign.id, "selector": selector.selector})
 
 
-def _notes(one: Target, other: Target, changed: int) -> list[str]:
+def _notes(one: Target, other: Target, others: int) -> list[str]:
     notes = [f"{target.target}: {sentence}" for target in (one, other) for sentence in target.sentences]
     if one.suite_revision != other.suite_revision:
         notes.append(
             f"two revisions of the suite ({one.suite_revision} and {other.suite_revision}): "
-            f"{plural(changed, 'function')} with other cases left out"
+            f"{plural(others, 'case')} of the functions charted cannot be compared"
         )
     if one.device == other.device and one.hardware != other.hardware:
         notes.append(f"other hardware: {one.hardware} and {other.hardware}")
@@ -134,6 +140,7 @@ def _latency_comparison(changes: Sequence[LatencyChange], refused: str | None = 
     number = Counter(change.change for change in changes)
     return LatencyComparison(
         factor=FACTOR,
+        least=LEAST,
         refused=refused,
         slower=number["slower"],
         faster=number["faster"],

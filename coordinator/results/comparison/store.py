@@ -1,4 +1,4 @@
-"""The latencies and the cases' digests that comparisons read of the database beside the matrix."""
+"""The cases, latencies and digests that comparisons read of the database beside the matrix."""
 
 from __future__ import annotations
 
@@ -6,34 +6,82 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.results.comparison.latencies import Measurement
-from coordinator.results.store import CASES_DIGEST
+from coordinator.results.comparison.models import SideCase
+from coordinator.results.comparison.pairs import CaseDigest
+from coordinator.results.models import WhichVerdict
+
+# A function that never touches a device has no verdict on it.
+_CASES = """
+SELECT n.function, n."case", n.runs, n.placements,
+       CASE WHEN n.failed > 0 AND n.passed > 0 THEN 'flaky'
+            WHEN n.failed > 0 THEN 'failed'
+            WHEN n.unknown > 0 THEN 'unproven'
+            WHEN n.passed > 0 THEN 'passed'
+            WHEN n.incomplete > 0 THEN 'incomplete'
+            ELSE 'skipped' END AS verdict,
+       CASE WHEN n.failed > 0 THEN n.causes ELSE n.not_counted_causes END AS causes
+  FROM (SELECT function, "case", count(*) AS runs,
+               count(*) FILTER (WHERE verdict = 'passed') AS passed,
+               count(*) FILTER (WHERE verdict = 'failed') AS failed,
+               count(*) FILTER (WHERE verdict = 'unknown') AS unknown,
+               count(*) FILTER (WHERE verdict = 'incomplete') AS incomplete,
+               array_agg(DISTINCT coalesce(cause, 'unknown') COLLATE "C")
+                   FILTER (WHERE verdict = 'failed') AS causes,
+               array_agg(DISTINCT cause COLLATE "C")
+                   FILTER (WHERE verdict IN ('skipped', 'incomplete') AND cause IS NOT NULL) AS not_counted_causes,
+               array_agg(DISTINCT placement::text COLLATE "C") FILTER (WHERE verdict = 'passed') AS placements
+          FROM (SELECT function, "case", placement, {cause} AS cause,
+                       -- No refusal is proven on a device; that it is refused no more is a change all the same.
+                       CASE WHEN refuses AND {verdict} = 'unknown' THEN verdict ELSE {verdict} END AS verdict
+                  FROM outcome_rows
+                 WHERE campaign_id = :campaign AND target_id = :target AND {verdict} IS NOT NULL) o
+         GROUP BY function, "case") n
+"""
+
+
+async def cases(
+    connection: AsyncConnection, campaign_id: int, target_id: int, which: WhichVerdict
+) -> dict[str, dict[str, SideCase]]:
+    """One target's cases over their runs, by function and case."""
+    end = "_on_device" if which == "on_device" else ""
+    rows = await connection.execute(
+        text(_CASES.format(verdict=f"verdict{end}", cause=f"cause{end}")),
+        {"campaign": campaign_id, "target": target_id},
+    )
+    found: dict[str, dict[str, SideCase]] = {}
+    for row in rows:
+        found.setdefault(row.function, {})[row.case] = SideCase(
+            verdict=row.verdict, causes=row.causes or [], placements=row.placements or [], runs=row.runs
+        )
+    return found
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
-    """One target's latencies, run by run: passed, and proven to have run where it should."""
-    if column not in ("steady_ms", "cold_ms"):
+    """One target's levels, run by run: passed, and proven to have run where it should."""
+    if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
     rows = await connection.execute(
         text(f"""
-        SELECT c.function, c.name AS "case", o.run, o.{column} AS milliseconds
-          FROM outcomes o JOIN cases c ON c.id = o.case_id
-         WHERE o.campaign_id = :campaign AND o.target_id = :target AND o.verdict = 'passed' AND o.{column} > 0
-           AND o.placement = 'on_device' AND c.host_only IS NULL
+        SELECT function, "case", run, {column} AS milliseconds
+          FROM outcome_rows
+         WHERE campaign_id = :campaign AND target_id = :target AND verdict = 'passed' AND {column} > 0
+           AND placement = 'on_device' AND NOT host_only
         """),
         {"campaign": campaign_id, "target": target_id},
     )
     return [Measurement(*row) for row in rows]
 
 
-async def digests(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[str, str | None]:
-    """Each function's cases with their digests, as one digest; None where a case has none."""
+async def digests(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[str, CaseDigest]:
+    """The cases of the suite that the target was charted by, by name."""
     rows = await connection.execute(
-        text(f"""
-        SELECT c.function, {CASES_DIGEST} AS digest
+        text("""
+        SELECT c.name, c.function, c.digest,
+               c.function IN (SELECT h.function FROM outcomes o JOIN cases h ON h.id = o.case_id
+                               WHERE o.campaign_id = :campaign AND o.target_id = :target) AS charted
           FROM campaign_targets ct JOIN cases c ON c.suite_id = ct.suite_id
          WHERE ct.campaign_id = :campaign AND ct.target_id = :target
-         GROUP BY c.function
         """),
         {"campaign": campaign_id, "target": target_id},
     )
-    return {row.function: row.digest for row in rows}
+    return {row.name: CaseDigest(row.function, row.digest, row.charted) for row in rows}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
 from coordinator.campaigns.service import detail
@@ -44,9 +45,23 @@ def _filters(
     return Filters(verdict, cause, placement, function, framework, device)
 
 
+_MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+FormatParameter = Annotated[Format, Query(description="csv and parquet hold all rows, json a page")]
+
+
+async def _room_for_file(context: Context, format: FormatParameter = "json") -> AsyncIterator[None]:
+    """A file has its room until it has been sent; a page of rows needs none."""
+    if format == "json":
+        yield
+        return
+    async with context.downloads.hold():
+        yield
+
+
 @router.get(
     "/outcomes",
     response_model=OutcomePage,
+    dependencies=[Depends(_room_for_file)],
     responses={200: {"content": {"text/csv": {}, "application/vnd.apache.parquet": {}}}},
 )
 async def outcomes(
@@ -55,23 +70,20 @@ async def outcomes(
     filters: Annotated[Filters, Depends(_filters)],
     after: Annotated[int, Query(ge=0, le=LARGEST_BIGINT, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
-    format: Annotated[Format, Query(description="csv and parquet hold all rows, json a page")] = "json",
+    format: FormatParameter = "json",
 ) -> Response | OutcomePage:
     """Rows of `outcome_rows`. JSON comes in pages; csv and parquet come whole."""
     if format == "json":
         return await service.page(context.engine, campaign_id, filters, after=after, limit=limit)
     await detail(context.engine, campaign_id)
-    name = f"campaign-{campaign_id}.{format}"
-    if format == "csv":
-        return StreamingResponse(
-            service.as_csv(context.engine, campaign_id, filters),
-            media_type="text/csv",
-            headers={"Content-Disposition": f'attachment; filename="{name}"'},
-        )
-    path = await service.as_parquet(context.dsn, campaign_id, filters)
+    async with context.exports.hold():
+        if format == "csv":
+            path = await service.as_csv(context.engine, campaign_id, filters)
+        else:
+            path = await service.as_parquet(context.dsn, campaign_id, filters, context.bounds.export_seconds)
     return FileResponse(
         path,
-        filename=name,
-        media_type="application/vnd.apache.parquet",
+        filename=f"campaign-{campaign_id}.{format}",
+        media_type=_MEDIA[format],
         background=BackgroundTask(path.unlink, missing_ok=True),
     )

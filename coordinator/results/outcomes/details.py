@@ -19,7 +19,7 @@ from coordinator.results.outcomes.models import (
     RunDetail,
 )
 from coordinator.results.outcomes.repeat import repeat_command
-from coordinator.results.statistics import middle
+from coordinator.results.statistics import low, middle
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
 from protocol.outcomes import Evidence
@@ -44,6 +44,7 @@ async def outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> Outcome
             "sentences": target.sentences,
             "evidence": None if row["evidence"] is None else _evidence(row["evidence"]),
             "samples_ms": row["samples_ms"] or [],
+            "low_interval_ms": low(row["samples_ms"] or []).interval,
             "log": row["log_tail"] or "",
             "was": {name: row[f"was_{name}"] for name in _WAS} if row["overridden_by"] is not None else None,
             "attempts": [attempt._mapping for attempt in attempts],
@@ -112,6 +113,9 @@ def _case(target: Target, name: str, rows: Sequence[Row[Any]], bodies: dict[str,
         case=name,
         host_only=rows[0].host_only,
         cold_ms=middle(row.cold_ms for row in measured),
+        first_cold_ms=middle(row.cold_ms for row in measured if row.position == 0),
+        later_cold_ms=middle(row.cold_ms for row in measured if row.position),
+        low_ms=min((row.low_ms for row in measured if row.low_ms is not None), default=None),
         steady_ms=middle(row.steady_ms for row in measured),
         runs=[
             RunDetail(

@@ -53,6 +53,8 @@ class OutcomeDetail(BaseModel):
     """Sentences that must stand beside any figure of its target."""
     evidence: Evidence | None
     samples_ms: list[float]
+    low_interval_ms: tuple[float, float] | None
+    """Of the row's `low_ms`, 95 %; null of too few samples."""
     calls_per_sample: int | None
     log: str
     """All of it that the runner kept."""
@@ -93,6 +95,11 @@ class CaseDetail(BaseModel):
     host_only: str | None
     cold_ms: float | None
     """As in `case_latencies`: the median over the runs that passed, proven on the device or host_only."""
+    first_cold_ms: float | None
+    """Of the runs that began their process."""
+    later_cold_ms: float | None
+    low_ms: float | None
+    """The level of the best run."""
     steady_ms: float | None
     runs: list[RunDetail]
 

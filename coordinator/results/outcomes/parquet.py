@@ -18,12 +18,25 @@ from coordinator.results.outcomes.service import pages
 from coordinator.results.outcomes.store import Filters
 from coordinator.settings import Settings
 
-_DOUBLE = {name: pa.float64() for name in ("init_ms", "cold_ms", "steady_ms", "iqr_ms", "lock_wait_ms", "duration_s")}
+_DOUBLE = {
+    name: pa.float64() for name in ("init_ms", "cold_ms", "steady_ms", "iqr_ms", "low_ms", "lock_wait_ms", "duration_s")
+}
 _WHOLE = dict.fromkeys(
-    ("job_id", "campaign_id", "run", "attempt", "samples", "position", "exit_code", "log_bytes", "runner_id"),
+    (
+        "job_id",
+        "campaign_id",
+        "run",
+        "attempt",
+        "samples",
+        "position",
+        "exit_code",
+        "log_bytes",
+        "runner_id",
+        "executed",
+    ),
     pa.int64(),
 )
-_TRUTH = dict.fromkeys(("host_only", "simulated"), pa.bool_())
+_TRUTH = dict.fromkeys(("host_only", "simulated", "noisy", "refuses"), pa.bool_())
 _TYPES = {
     **_DOUBLE,
     **_WHOLE,

@@ -1,4 +1,9 @@
-"""The command by which a person runs one case once more, as its runner words it. Pure."""
+"""The command by which a person runs one case once more, as its runner words it. Pure.
+
+It is shown by REST, pages, reports, files and the command line, and is made to be copied into a shell; but the
+words come from a runner. So a runner's template is split into words first, and every word is quoted: whatever is in
+it, it is one command with arguments, without a second command, an expansion or a redirection.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +13,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocol.runner import CASE_PLACE, RUN_PLACE
+from protocol.terminal import terminal_text
 
 KNOWN = frozenset({"torch", "tensorflow", "jax"})
 """Of Portolan's own runners: what is older than ``Fingerprint.repeat`` is repeated as these are."""
-_OWN = "portolan-runner run {framework} {device} {case}[ --run {run}]"
 _LATER_RUNS_ONLY = re.compile(r"\[([^\[\]]*)\]")
+_PLACES = re.compile("|".join(map(re.escape, (CASE_PLACE, RUN_PLACE))))
 
 
 def repeat_command(framework: str, device: str, case: str, run: int, fingerprint: Mapping[str, Any] | None) -> str:
-    """The command to type where the runner is installed, or a sentence if its fingerprint has none."""
+    """The command to type where the runner is installed, or a sentence if there is none that can be typed."""
     body = fingerprint or {}
+    host = body.get("host") or "the runner"
     template = body.get("repeat")
-    if template is None and framework in KNOWN and (fingerprint is None or body.get("python")):
-        template = _OWN.replace("{framework}", framework).replace("{device}", device)
-    if template is None:
-        host = body.get("host") or "the runner"
+    if template is not None:
+        words = _words(str(template), run)
+    elif framework in KNOWN and (fingerprint is None or body.get("python")):
+        words = ["portolan-runner", "run", framework, device, CASE_PLACE, *(["--run", RUN_PLACE] if run != 1 else [])]
+    else:
         return f"ask whoever runs {host}: this runner does not say how a case is repeated"
-    return _filled(str(template), case, run)
+    if words is None:
+        return f"ask whoever runs {host}: what this runner gives for repeating a case is no command of a shell"
+    values = {CASE_PLACE: case, RUN_PLACE: str(run)}
+    filled = [_PLACES.sub(lambda found: values[found[0]], word) for word in words]
+    if case.startswith("-") or any(terminal_text(word) != word or "\n" in word for word in filled):
+        return f"ask whoever runs {host}: a shell cannot be given the name of this case"
+    return shlex.join(filled)
 
 
-def _filled(template: str, case: str, run: int) -> str:
-    """The template with its places filled; what stands in brackets is for the runs after the first."""
-    command = _LATER_RUNS_ONLY.sub(r"\1" if run != 1 else "", template)
-    values = {CASE_PLACE: shlex.quote(case), RUN_PLACE: str(run)}
-    return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], command)
+def _words(template: str, run: int) -> list[str] | None:
+    """The words of the template; what stands in brackets is for the runs after the first. None: it has no end."""
+    try:
+        return shlex.split(_LATER_RUNS_ONLY.sub(r"\1" if run != 1 else "", template))
+    except ValueError:
+        return None

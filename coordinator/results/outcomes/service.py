@@ -7,9 +7,10 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -43,38 +44,67 @@ async def pages(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Asyn
         after = rows[-1]["job_id"]
 
 
-async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> AsyncIterator[str]:
-    """CSV by RFC 4180 with a header; lists and objects as JSON."""
-    async with engine.connect() as connection:
-        yield csv_text([await store.columns(connection)])
-    async for rows in pages(engine, campaign_id, filters):
-        yield csv_text([_flat(value) for value in row.values()] for row in rows)
+async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Path:
+    """A temporary file of CSV by RFC 4180 with a header, to be deleted by the caller; lists and objects as JSON.
+
+    It is whole before its first byte is sent: what fails in the middle is an error and no shorter file, and a client
+    that reads slowly holds nothing of the database.
+    """
+    with _temporary_file("csv") as path, path.open("w", encoding="utf-8", newline="") as file:
+        async with engine.connect() as connection:
+            file.write(csv_text([await store.columns(connection)]))
+        async for rows in pages(engine, campaign_id, filters):
+            await asyncio.to_thread(_write_csv, file, rows)
+    return path
+
+
+def _write_csv(file: TextIO, rows: list[dict[str, Any]]) -> None:
+    file.write(csv_text([_flat(value) for value in row.values()] for row in rows))
 
 
 def _flat(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, dict | list) else value
 
 
-async def as_parquet(dsn: str, campaign_id: int, filters: Filters) -> Path:
+async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: float) -> Path:
     """A temporary parquet file, to be deleted by the caller.
 
     Written by a process of its own: the library that writes it takes more memory than the
     rest of the coordinator.
     """
-    descriptor, name = tempfile.mkstemp(prefix="portolan-", suffix=".parquet")
+    with _temporary_file("parquet") as path:
+        asked = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(path)})
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "coordinator.results.outcomes.parquet",
+            stdin=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PORTOLAN_DATABASE_URL": dsn},
+        )
+        try:
+            async with asyncio.timeout(within_s):
+                _, complaint = await process.communicate(asked.encode())
+        except TimeoutError as error:
+            raise PortolanError(f"the parquet file was not written within {within_s:g} s: export fewer rows") from error
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode != 0:
+            last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
+            raise PortolanError(f"the parquet file could not be written: {last[0]}")
+    return path
+
+
+@contextmanager
+def _temporary_file(suffix: str) -> Iterator[Path]:
+    """Yield an empty file, which stays if the block ends well."""
+    descriptor, name = tempfile.mkstemp(prefix="portolan-export-", suffix=f".{suffix}")
     os.close(descriptor)
-    asked = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": name})
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "coordinator.results.outcomes.parquet",
-        stdin=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "PORTOLAN_DATABASE_URL": dsn},
-    )
-    _, complaint = await process.communicate(asked.encode())
-    if process.returncode != 0:
-        os.unlink(name)
-        last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
-        raise PortolanError(f"the parquet file could not be written: {last[0]}")
-    return Path(name)
+    path = Path(name)
+    try:
+        yield path
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

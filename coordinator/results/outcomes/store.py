@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.database.views import low
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.query import like_pattern
 
@@ -134,7 +135,8 @@ _JOBS_OF_FUNCTION = """
   JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
 """
 _OF_FUNCTION = text(f"""
-SELECT o.job_id, o.target_id, c.name AS "case", c.position, c.host_only, o.run, o.verdict, o.ending, o.cause, o.rule,
+SELECT o.job_id, o.target_id, c.name AS "case", o.position, c.host_only, o.run, o.verdict, o.ending, o.cause, o.rule,
+       {low("o")} AS low_ms,
        o.placement, o.proof -> 'fallbacks' AS fallbacks, o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
        o.fingerprint_id, left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal',
                                        o.evidence ->> 'reason'), 2000) AS said,

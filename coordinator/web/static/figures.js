@@ -2,6 +2,16 @@
 // A figure is an element with data-spec, the address of its specification, or one that holds
 // the specification in a script of type application/json.
 
+// The page's policy lets no text become a script and no script add a style: Vega reads its expressions as a tree, and
+// the styles of its tips stand in portolan.css.
+const EMBEDDING = {
+  actions: false,
+  renderer: "svg",
+  mode: "vega-lite",
+  ast: true,
+  defaultStyle: false,
+  tooltip: { disableDefaultStyle: true },
+};
 const night = matchMedia("(prefers-color-scheme: dark)");
 
 async function specification(figure) {
@@ -18,7 +28,7 @@ async function embed(figure) {
   try {
     const [spec] = await Promise.all([specification(figure), import("/figures/vega.js")]);
     const place = document.createElement("div");
-    const made = await window.vegaEmbed(place, spec, { actions: false, renderer: "svg", mode: "vega-lite" });
+    const made = await window.vegaEmbed(place, spec, EMBEDDING);
     // The figure's own label says what it shows; what Vega says of each mark would drown it.
     place.setAttribute("aria-hidden", "true");
     const before = figure.view;

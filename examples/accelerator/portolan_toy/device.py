@@ -1,6 +1,7 @@
 """The toy as Portolan sees it: what it is, and how it is seeded and waited for.
 
-It counts no fallbacks of its own: its sorting goes to the host by way of torch, and is seen there.
+It counts nothing of its own: its kernels are registered with torch, which shows those that executed, and its sorting
+goes to the host by way of torch, and is seen there.
 """
 
 from __future__ import annotations

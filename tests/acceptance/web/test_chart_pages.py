@@ -16,7 +16,8 @@ import asyncpg
 import httpx
 import pytest
 
-from tests.acceptance.web.visitor import text
+from tests.acceptance.web.visitor import form_token, text
+from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
 from tests.runner_process import RunnerProcess
@@ -47,9 +48,13 @@ def later(coordinator: CoordinatorProcess, runner: RunnerProcess, campaign: int)
 @pytest.fixture(scope="module")
 def browser(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
     with httpx.Client(
-        base_url=f"http://127.0.0.1:{coordinator.port}", headers={"Accept": "text/html"}, timeout=60
+        base_url=f"http://127.0.0.1:{coordinator.port}", headers={"Accept": "text/html", **AS_ADMIN}, timeout=60
     ) as client:
         yield client
+
+
+def send(browser: httpx.Client, path: str, **fields: str) -> httpx.Response:
+    return browser.post(path, data={"form_token": form_token(browser), **fields})
 
 
 def text_of(answer: httpx.Response) -> str:
@@ -65,6 +70,21 @@ def execute(coordinator: CoordinatorProcess, statement: str, *values: Any) -> No
             await connection.close()
 
     asyncio.run(run())
+
+
+def rewrite(coordinator: CoordinatorProcess, campaign: int, case: str, verdict: str, cause: str | None) -> None:
+    """As if the case had come out otherwise in that campaign."""
+    execute(
+        coordinator,
+        "update outcomes o set verdict = $1, cause = $2 from cases c"
+        " where c.id = o.case_id and c.name = $3 and o.campaign_id = $4",
+        *(verdict, cause, case, campaign),
+    )
+    execute(
+        coordinator,
+        "update campaign_targets set reclassifications = reclassifications + 1 where campaign_id = $1",
+        campaign,
+    )
 
 
 def outcome_of(coordinator: CoordinatorProcess, campaign: int, case: str, run: int = 1) -> dict[str, Any]:
@@ -165,22 +185,22 @@ def test_a_person_names_a_cause_and_takes_it_back(
 ) -> None:
     failed = outcome_of(coordinator, campaign, "hazards.fail/0")
     address = f"/campaigns/{campaign}/outcomes/{failed['job_id']}"
-    empty = browser.post(f"{address}/override", data={"cause": "", "by": " ", "why": "half typed"})
+    empty = send(browser, f"{address}/override", cause="", why="half typed")
     assert empty.status_code == 422
     assert "choose a cause" in text_of(empty)
     assert "half typed" in empty.text
-    done = browser.post(f"{address}/override", data={"cause": "memory", "by": "Ada", "why": "<b>it</b> swaps"})
+    done = send(browser, f"{address}/override", cause="memory", why="<b>it</b> swaps")
     assert (done.status_code, done.headers["location"]) == (303, f"{address}#cause")
     text = text_of(browser.get(address))
-    assert "named by Ada" in text
+    assert "named by admin" in text
     assert "<b>it</b> swaps" in text
     for run in (1, 2):
         assert outcome_of(coordinator, campaign, "hazards.fail/0", run)["cause"] == "memory"
     data = browser.get(f"/campaigns/{campaign}/matrix", params={"q": "cause:memory", "as": "json"}).json()
     assert [row["function"] for row in data["rows"]] == ["hazards.fail"]
-    assert browser.post(f"{address}/undo").status_code == 303
+    assert send(browser, f"{address}/undo").status_code == 303
     assert outcome_of(coordinator, campaign, "hazards.fail/0")["cause"] == failed["cause"]
-    assert browser.post(f"{address}/undo").status_code == 404
+    assert send(browser, f"{address}/undo").status_code == 404
 
 
 @pytest.mark.parametrize("header", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://elsewhere.example"}])
@@ -190,7 +210,7 @@ def test_another_site_s_form_is_refused(
     failed = outcome_of(coordinator, campaign, "hazards.fail/0")
     answer = browser.post(
         f"/campaigns/{campaign}/outcomes/{failed['job_id']}/override",
-        data={"cause": "memory", "by": "Eve", "why": "because"},
+        data={"cause": "memory", "why": "because", "form_token": form_token(browser)},
         headers=header,
     )
     assert answer.status_code == 403
@@ -203,7 +223,7 @@ def test_what_passed_has_no_cause_to_name(
     passed = outcome_of(coordinator, campaign, "hazards.add/0")
     address = f"/campaigns/{campaign}/outcomes/{passed['job_id']}"
     assert "no cause to name" in text_of(browser.get(address))
-    refused = browser.post(f"{address}/override", data={"cause": "type", "by": "Ada", "why": "so"})
+    refused = send(browser, f"{address}/override", cause="type", why="so")
     assert refused.status_code == 422
 
 
@@ -226,7 +246,7 @@ def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
     }
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     said = portolan.ask("compare", str(campaign), str(later), "--fail-on", "regression")
-    assert "0 regressions, 0 fixed, 2 the same, 3 with insufficient data" in said
+    assert "0 regressions, 0 fixed, 0 both, 0 changed otherwise, 2 the same, 3 with insufficient data" in said
     assert json.loads(portolan.ask("compare", str(campaign), str(later), "--json"))["pairs"]
 
 
@@ -274,9 +294,41 @@ def test_a_regression_fails_the_build(
     done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
     assert done.returncode == 1, done.stdout
     assert "regression: hazards.add: success 4/4 → partial 3/4" in done.stdout
+    assert "1 worse (hazards.add/wrong)" in done.stdout
     assert portolan.ask("compare", str(later), str(campaign), "--fail-on", "regression").count("1 fixed") == 1
     shown = text_of(browser.get("/compare", params={"a": campaign, "b": later}))
     assert "Passes on A, fails on B: 1" in shown
+    assert "1 worse (hazards.add/wrong)" in shown
+
+
+def test_a_case_mended_and_a_case_broken_fail_the_build_although_the_counts_are_equal(
+    coordinator: CoordinatorProcess, campaign: int, later: int, tmp_path: Path
+) -> None:
+    """As if in the earlier campaign another case had been the wrong one."""
+    rewrite(coordinator, campaign, "hazards.add/wrong", "passed", None)
+    rewrite(coordinator, campaign, "hazards.add/0", "failed", "type")
+    portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
+    both = (str(campaign), str(later))
+    done = portolan.call("compare", *both, "--fail-on", "regression")
+    assert done.returncode == 1, done.stdout
+    assert "mixed: hazards.add: partial 3/4" in done.stdout
+    assert "1 worse (hazards.add/wrong), 1 better (hazards.add/0)" in done.stdout
+    assert portolan.call("compare", *both[::-1], "--fail-on", "regression").returncode == 1
+
+
+def test_another_cause_fails_the_build_that_asks_for_any_change(
+    coordinator: CoordinatorProcess, campaign: int, later: int, tmp_path: Path
+) -> None:
+    rewrite(coordinator, campaign, "hazards.add/wrong", "failed", "assertion")
+    rewrite(coordinator, campaign, "hazards.add/0", "passed", None)
+    rewrite(coordinator, campaign, "hazards.fail/0", "failed", "memory")
+    portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
+    both = (str(campaign), str(later))
+    assert portolan.call("compare", *both, "--fail-on", "regression").returncode == 0
+    done = portolan.call("compare", *both, "--fail-on", "change")
+    assert done.returncode == 1, done.stdout
+    assert "change: hazards.fail: complete 0/1" in done.stdout
+    assert "1 by another cause (hazards.fail/0)" in done.stdout
 
 
 def test_a_function_s_history_holds_every_campaign(
@@ -335,5 +387,5 @@ def test_a_build_does_not_pass_for_want_of_anything_to_compare(
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     done = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
     assert done.returncode == 2
-    assert "no function is known to have the same cases in both" in done.stdout
+    assert "no case is known to be the same in both" in done.stdout
     assert "nothing of these two can be compared" in done.stderr

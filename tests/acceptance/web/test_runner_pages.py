@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.acceptance.test_registration import answering
-from tests.acceptance.web.visitor import Visitor, beside, text
+from tests.acceptance.web.visitor import Visitor, beside, form_token, text
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.conformance.toy import SECRET as TOY_SECRET
 from tests.faults.conformance.toy import Toy, served_beside
@@ -166,7 +166,8 @@ def test_leaving_the_page_ends_the_check_and_leaves_the_runner_as_it_was(
     visitor: Visitor, coordinator: CoordinatorProcess, stranger: RunnerProcess
 ) -> None:
     form = {"url": stranger.ready["url"], "secret": stranger.ready["secret"]}
-    with visitor.http.stream("POST", "/runners/new", data=form) as answer:
+    own = {"form_token": form_token(visitor.http)}
+    with visitor.http.stream("POST", "/runners/new", data={**own, **form}) as answer:
         assert any("access.secret" in piece for piece in answer.iter_text())
     assert addresses(coordinator) == set(), "nobody waited for the end"
     until(lambda: "Registered" in text(visitor.send("/runners/new", form).text), "the runner is free again")

@@ -9,13 +9,14 @@ from typing import Any
 
 import httpx
 
+from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 
 
 class Visitor:
     def __init__(self, coordinator: CoordinatorProcess) -> None:
         self.http = httpx.Client(
-            base_url=f"http://127.0.0.1:{coordinator.port}", headers={"Accept": "text/html"}, timeout=120.0
+            base_url=f"http://127.0.0.1:{coordinator.port}", headers={"Accept": "text/html", **AS_ADMIN}, timeout=120.0
         )
 
     def read(self, path: str, status: int = 200) -> str:
@@ -32,7 +33,16 @@ class Visitor:
 
     def send(self, path: str, fields: Mapping[str, str | Sequence[str]], **headers: str) -> httpx.Response:
         """A form, as a browser on this site sends it."""
-        return self.http.post(path, data=dict(fields), headers={"Sec-Fetch-Site": "same-origin", **headers})
+        own = {"form_token": form_token(self.http)}
+        return self.http.post(path, data={**own, **fields}, headers={"Sec-Fetch-Site": "same-origin", **headers})
+
+
+def form_token(reader: httpx.Client) -> str:
+    """The token in this reader's forms, and the cookie that goes with it."""
+    page = reader.get("/login", headers={"Accept": "text/html"}).text
+    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
+    assert found, page
+    return found[1]
 
 
 def text(page: str) -> str:

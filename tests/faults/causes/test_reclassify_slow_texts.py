@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests import bundles
+from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 
 TEXT_CHARACTERS = 16_384
@@ -74,7 +75,7 @@ class Asker:
         self._thread.join()
 
     def _ask(self) -> None:
-        with httpx.Client(timeout=120) as http:
+        with httpx.Client(headers=AS_ADMIN, timeout=120) as http:
             while not self._stop.is_set():
                 asked = time.monotonic()
                 assert http.get(self._url).status_code == 200
@@ -93,7 +94,7 @@ def test_everybody_is_answered_while_slow_texts_are_classified(
     coordinator: CoordinatorProcess, slow_bundle: bytes
 ) -> None:
     with Asker(coordinator) as asker:
-        imported = coordinator.http.post("/bundles", content=slow_bundle)
+        imported = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=slow_bundle)
         assert imported.status_code == 201, imported.text
         campaign = imported.json()["id"]
         for path in (f"/campaigns/{campaign}/reclassify", "/reclassify"):

@@ -14,6 +14,7 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
+from uuid import uuid4
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
@@ -51,8 +52,8 @@ class Toy:
 
     def _begin(self) -> None:
         number = next(self._boots)
-        same = self.fault == "keeps its boot_id over a restart"
-        self.boot_id = "boot-1" if same else f"boot-{number}"
+        if number == 1 or self.fault != "keeps its boot_id over a restart":
+            self.boot_id = f"boot-{uuid4().hex}"
         self.events: list[tuple[int, dict[str, Any]]] = []
         self.last = 100 if number > 1 and self.fault == "goes on numbering over a restart" else 0
         self.acknowledged = self.last

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from coordinator.database.pools import REQUESTS
+from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
 from tests.faults.dispatch.test_killed import one_outcome_each
@@ -34,7 +35,7 @@ def hasty(database: str) -> Iterator[CoordinatorProcess]:
 
 
 def answer(coordinator: CoordinatorProcess, path: str) -> httpx.Response:
-    return httpx.get(f"http://127.0.0.1:{coordinator.port}{path}", timeout=120.0)
+    return httpx.get(f"http://127.0.0.1:{coordinator.port}{path}", headers=AS_ADMIN, timeout=120.0)
 
 
 def metric(coordinator: CoordinatorProcess, name: str) -> float:
@@ -94,7 +95,9 @@ def test_more_large_submissions_at_once_than_connections(
 
     def submit(_: int) -> int:
         asked = {"suite": "hazards", "functions": ["hazards.nap"], "runs": 100, "timing": "off"}
-        return httpx.post(f"{coordinator.http.base_url}campaigns", json=asked, timeout=240.0).status_code
+        return httpx.post(
+            f"{coordinator.http.base_url}campaigns", json=asked, headers=AS_ADMIN, timeout=240.0
+        ).status_code
 
     with ThreadPoolExecutor(30) as senders:
         # Large, and so slow: none of them comes to its end before the lock is let go.

@@ -14,20 +14,22 @@ import httpx
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess, free_port
-from tests.enrolling_runner import EnrollingRunner, Relay
+from tests.enrolling_runner import EnrollingRunner, Relay, token_of
 from tests.runner_process import LIMIT_S, RunnerProcess, until
+
+KEY = "the-key-of-today-which-nobody-guesses"
 
 
 @pytest.fixture
 def secret_file(tmp_path: Path) -> Path:
     file = tmp_path / "enrolment"
-    file.write_text("the-secret-of-today")
+    file.write_text(KEY)
     return file
 
 
 @pytest.fixture
 def coordinator(database: str, secret_file: Path) -> Iterator[CoordinatorProcess]:
-    coordinator = CoordinatorProcess(database, PORTOLAN_ENROLMENT_SECRET_FILE=str(secret_file))
+    coordinator = CoordinatorProcess(database, PORTOLAN_ENROLMENT_KEY_FILE=str(secret_file))
     yield coordinator
     coordinator.stop()
 
@@ -225,7 +227,7 @@ def test_requests_that_are_probed_at_the_same_moment(
             return httpx.post(
                 f"{address(coordinator)}/api/v1/runners/enrol",
                 json={"name": names[number], "url": urls[number % relays], "secret": "provisional"},
-                headers={"Authorization": "Bearer the-secret-of-today"},
+                headers={"Authorization": f"Bearer {token_of(KEY, names[number])}"},
                 timeout=120,
             )
 

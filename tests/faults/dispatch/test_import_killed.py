@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests import bundles
+from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 
 CASES = 4_000
@@ -44,7 +45,8 @@ async def _wait_storing(database: str) -> None:
 async def test_kill_9_in_the_middle_of_an_import(database: str, large: bytes) -> None:
     coordinator = CoordinatorProcess(database)
     try:
-        async with httpx.AsyncClient(base_url=str(coordinator.http.base_url), timeout=LIMIT_S) as http:
+        base_url, headers = str(coordinator.http.base_url), AS_ADMIN | bundles.HEADERS
+        async with httpx.AsyncClient(base_url=base_url, headers=headers, timeout=LIMIT_S) as http:
             importing = asyncio.create_task(http.post("/bundles", content=large))
             await _wait_storing(database)
             coordinator.kill()
@@ -52,10 +54,10 @@ async def test_kill_9_in_the_middle_of_an_import(database: str, large: bytes) ->
                 await importing
         coordinator.start()
         assert coordinator.http.get("/campaigns").json()["campaigns"] == []
-        answer = coordinator.http.post("/bundles", content=large)
+        answer = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=large)
         assert answer.status_code == 201, answer.text
         assert answer.json()["counters"]["done"] == CASES
-        assert coordinator.http.post("/bundles", content=large).status_code == 200
+        assert coordinator.http.post("/bundles", headers=bundles.HEADERS, content=large).status_code == 200
         rows = coordinator.outcomes(answer.json()["id"])
         assert len({row["case"] for row in rows}) == CASES
     finally:

@@ -20,7 +20,9 @@ from sqlalchemy.exc import DBAPIError
 
 from coordinator.database.connection import engine
 from coordinator.logs import get_logger, log_to
+from tests.admin import admin_token_file
 from tests.coordinator_process import CoordinatorProcess
+from tests.database_roles import application
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.portolan_process import COMMAND
 from tests.runner_process import ROOT, until
@@ -35,7 +37,8 @@ class LoggedCoordinator(CoordinatorProcess):
         super().__init__(dsn, **variables)
 
     def start(self) -> None:
-        variables = {"PYTHONPATH": str(ROOT), "PORTOLAN_DATABASE_URL": self.dsn, **self.variables}
+        variables = {"PYTHONPATH": str(ROOT), "PORTOLAN_DATABASE_URL": application(self.dsn), **self.variables}
+        variables["PORTOLAN_ADMIN_TOKEN_FILE"] = str(admin_token_file())
         with self.log.open("ab") as file:
             self.process = subprocess.Popen(
                 [*COMMAND, "serve", "--port", str(self.port)], env={**os.environ, **variables}, stdout=file

@@ -14,6 +14,7 @@ from coordinator.registry import service
 from coordinator.registry.models import RunnerRegistration
 from coordinator.supervision import Supervisor, end
 from tests.coordinator_process import CoordinatorProcess
+from tests.database_roles import application
 from tests.faults.dispatch.conftest import SECRET
 from tests.faults.dispatch.test_killed import one_outcome_each
 from tests.runner_process import RunnerProcess, until
@@ -44,7 +45,7 @@ def test_a_busy_runner_is_removed_again_and_again(
 
 @pytest.fixture
 async def pools(database: str) -> AsyncIterator[Pools]:
-    pools = make_pools(database)
+    pools = make_pools(application(database))
     yield pools
     await pools.dispose()
 

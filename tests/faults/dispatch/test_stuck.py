@@ -16,6 +16,7 @@ from coordinator.backoff import Backoff
 from coordinator.dispatch import leases, runner_state_machine, session
 from coordinator.settings import Settings
 from protocol.jobs import JobStatus
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.scripted_runner import Job, Script, ScriptedRunner
 
@@ -32,10 +33,12 @@ async def api(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[h
     monkeypatch.setattr(runner_state_machine, "SILENCE_S", 3.0)
     monkeypatch.setattr(runner_state_machine, "FULL_PAUSE_S", 0.5)
     monkeypatch.setattr(runner_state_machine, "QUARANTINE", Backoff(1.0, 3600.0))
-    app = create_app(Settings(database))
+    app = create_app(Settings(database, admin_token=ADMIN_TOKEN))
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://coordinator/api/v1") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost/api/v1", headers=AS_ADMIN
+        ) as client:
             yield client
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.runner_process import until
@@ -97,6 +99,7 @@ def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: 
         assert "is quarantined: its events cannot be read" in target["held_up_by"][0]
         status = subprocess.run(
             [sys.executable, "-m", "coordinator", "status", str(campaign), "--url", coordinator.url],
+            env={**os.environ, "PORTOLAN_TOKEN": ADMIN_TOKEN},
             capture_output=True,
             text=True,
             check=True,

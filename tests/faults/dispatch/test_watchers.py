@@ -20,6 +20,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.errors import CoordinatorAwayError
 from coordinator.migration import upgrade
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.dispatch.conftest import SECRET
 from tests.portolan_process import COMMAND, Portolan
@@ -40,7 +41,7 @@ class Watcher:
                 *(*COMMAND, "submit", "--wait", "--url", url, "--timing", "off"),
                 *("--suite", "hazards", "--functions", "hazards.nap", "--runs", str(RUNS)),
             ],
-            env=environment(PORTOLAN_DATA=str(place)),
+            env=environment(PORTOLAN_DATA=str(place), PORTOLAN_TOKEN=ADMIN_TOKEN),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -120,7 +121,7 @@ def test_a_watcher_outlasts_a_killed_postgresql(
 def asked(coordinator: CoordinatorProcess, path: str) -> tuple[int, str | None]:
     """Status and Retry-After of what a browser, or a program, is answered."""
     address = f"http://127.0.0.1:{coordinator.port}{path}"
-    answer = httpx.get(address, headers={"Accept": "text/html"}, timeout=LIMIT_S)
+    answer = httpx.get(address, headers={"Accept": "text/html", **AS_ADMIN}, timeout=LIMIT_S)
     return answer.status_code, answer.headers.get("Retry-After")
 
 
@@ -142,7 +143,7 @@ def test_a_query_whose_connection_is_ended_is_an_outage(coordinator: Coordinator
     over = threading.Event()
 
     def ask() -> None:
-        with httpx.Client(timeout=LIMIT_S) as client:
+        with httpx.Client(headers=AS_ADMIN, timeout=LIMIT_S) as client:
             while not over.is_set():
                 statuses.add(client.get(f"http://127.0.0.1:{coordinator.port}/campaigns").status_code)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 
+from tests.admin import AS_ADMIN
 from tests.faults.matrix.checker import COORDINATORS_RULES, ENDS_WITHIN_S, Answer, Observation, Violation, Window, check
 from tests.faults.matrix.fault import REAL, Place
 from tests.faults.matrix.plan import LANES, Planned
@@ -135,7 +136,7 @@ class Client:
     def _ask(self, method: str, path: str, **fields: Any) -> httpx.Response | None:
         address = f"http://127.0.0.1:{self.world.coordinator.port}"
         with contextlib.suppress(httpx.HTTPError):
-            answer = httpx.request(method, address + path, timeout=PATIENCE_S, **fields)
+            answer = httpx.request(method, address + path, headers=AS_ADMIN, timeout=PATIENCE_S, **fields)
             self.answers.append(Answer(path, answer.status_code, answer.headers.get("retry-after")))
             return answer
         return None

@@ -16,6 +16,8 @@ import pytest
 from coordinator.app import create_app
 from coordinator.settings import Settings
 from tests import bundles
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.database_roles import application
 from tests.faults.conformance import toy
 from tests.faults.numbers.reading import API, read_everything
 from tests.runner_process import RunnerProcess
@@ -39,7 +41,7 @@ class Device(toy.Toy):
         return super().info | self._described
 
     async def _run(self, job: Mapping[str, Any]) -> dict[str, Any]:
-        told = toy.outcome("passed", "returned", 0.0) | {"placement": "on_device"}
+        told = toy.outcome("passed", "returned", 0.0) | {"placement": "on_device", "proof": {"executed": 1}}
         return told | self._measured(CASES.index(job["case"]))
 
 
@@ -56,10 +58,12 @@ def cases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def client(database: str) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(Settings(database_url=database))
+    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator", timeout=LIMIT_S) as http,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost", headers=AS_ADMIN, timeout=LIMIT_S
+        ) as http,
     ):
         yield http
 
@@ -186,7 +190,7 @@ async def test_in_a_bundle_it_is_refused_with_line_and_field(
 ) -> None:
     lines = bundles.lines_of(bundle)
     change(lines[place])
-    answer = await client.post(f"{API}/bundles", content=bundles.sealed(lines))
+    answer = await client.post(f"{API}/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
     assert answer.status_code == 422, answer.text
     detail = json.loads(answer.content)["detail"]
     assert detail.startswith(f"line {place + 1} of the bundle"), detail
@@ -198,7 +202,7 @@ async def test_a_bundle_of_our_own_with_broken_reports_can_be_imported(
     client: httpx.AsyncClient, tmp_path: Path
 ) -> None:
     made = bundles.make(tmp_path / "report.bundle", "--timeout", "2", functions=("hazards.report",), runs=1)
-    campaign = (await ask(client, "POST", "/bundles", 201, content=made.read_bytes()))["id"]
+    campaign = (await ask(client, "POST", "/bundles", 201, headers=bundles.HEADERS, content=made.read_bytes()))["id"]
     causes = {row["case"]: row["cause"] for row in await outcomes(client, campaign)}
     assert causes.pop("hazards.report/tomorrow") == "timeout"
     assert len(causes) == 5
@@ -208,8 +212,15 @@ async def test_a_bundle_of_our_own_with_broken_reports_can_be_imported(
 async def test_what_a_bundle_may_hold_at_most_is_imported_and_shown(client: httpx.AsyncClient, bundle: bytes) -> None:
     lines = bundles.lines_of(bundle)
     for line, milliseconds in zip(lines[1:], (0.0, 5e-324, 1e12, 1.0), strict=True):
-        line["outcome"] |= timed(milliseconds) | {"log_bytes": 2**63 - 1, "duration_s": 1e9, "placement": "on_device"}
-    campaign = (await ask(client, "POST", "/bundles", 201, content=bundles.sealed(lines)))["id"]
+        line["outcome"] |= timed(milliseconds) | {
+            "log_bytes": 2**63 - 1,
+            "duration_s": 1e9,
+            "placement": "on_device",
+            "proof": {"executed": 1},
+        }
+    campaign = (await ask(client, "POST", "/bundles", 201, headers=bundles.HEADERS, content=bundles.sealed(lines)))[
+        "id"
+    ]
     await read_everything(client, campaign, "hazards")
 
 
@@ -218,7 +229,7 @@ async def test_what_a_bundle_may_hold_at_most_is_imported_and_shown(client: http
 async def test_the_database_itself_refuses_it(
     client: httpx.AsyncClient, bundle: bytes, database: str, column: str, number: str
 ) -> None:
-    await ask(client, "POST", "/bundles", 201, content=bundle)
+    await ask(client, "POST", "/bundles", 201, headers=bundles.HEADERS, content=bundle)
     connection = await asyncpg.connect(database)
     try:
         with pytest.raises(asyncpg.CheckViolationError, match="measurable"):

@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
 from tests.runner_process import ROOT, RunnerProcess
 
 HERE = Path(__file__).parent
 SECRET = "a-secret-of-the-tests"
+KEY = "an-enrolment-key-of-the-tests-only"
+"""``coordinator.toml`` has a token that was made with it."""
 RUN_LIMIT_S = 900.0
 """For a machine that does much else; alone, both runs together take two minutes."""
 
@@ -52,9 +55,9 @@ def coordinator(
 ) -> Iterator[CoordinatorProcess]:
     """A coordinator that enrols runners, with a runner and an ended campaign: number 1 has outcomes of all kinds."""
     secret_file = tmp_path / "secret"
-    secret_file.write_text(SECRET)
+    secret_file.write_text(KEY)
     secret_file.chmod(0o600)
-    coordinator = CoordinatorProcess(new_database(), PORTOLAN_ENROLMENT_SECRET_FILE=str(secret_file))
+    coordinator = CoordinatorProcess(new_database(), PORTOLAN_ENROLMENT_KEY_FILE=str(secret_file))
     assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
     campaign = coordinator.submit("hazards.add", "hazards.segfault", "hazards.fail", runs=2)
     coordinator.wait_ended(campaign)
@@ -65,7 +68,7 @@ def coordinator(
 
 def test_the_coordinator_is_what_its_document_says(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
     document = f"http://127.0.0.1:{coordinator.port}/openapi.json"
-    check(document, "coordinator.toml", cwd=tmp_path)
+    check(document, "coordinator.toml", "-H", f"Authorization: Bearer {ADMIN_TOKEN}", cwd=tmp_path)
     assert coordinator.http.get("/campaigns/1").json()["counters"]["done"] > 0
 
 

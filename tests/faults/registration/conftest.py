@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.registration.place import ENROLMENT_SECRET, Place
+from tests.faults.registration.place import ENROLMENT_KEY, Place
 
 NUMBERS = itertools.count(1)
 
@@ -22,8 +22,8 @@ def dsn(new_database: Callable[..., str]) -> str:
 @pytest.fixture(scope="module")
 def coordinator(dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CoordinatorProcess]:
     secret_file: Path = tmp_path_factory.mktemp("secrets") / "enrolment"
-    secret_file.write_text(ENROLMENT_SECRET)
-    coordinator = CoordinatorProcess(dsn, PORTOLAN_ENROLMENT_SECRET_FILE=str(secret_file))
+    secret_file.write_text(ENROLMENT_KEY)
+    coordinator = CoordinatorProcess(dsn, PORTOLAN_ENROLMENT_KEY_FILE=str(secret_file))
     yield coordinator
     coordinator.stop()
 

@@ -40,7 +40,7 @@ class ListingRunner:
 
     def _begin(self) -> None:
         self._boots += 1
-        self.boot_id = f"boot-{self._boots}"
+        self.boot_id = f"boot-{self._boots}-of-{id(self)}"
         self.events: list[dict[str, Any]] = []
 
     def restart(self, listed: list[Case] | None = None, revision: str = "1") -> None:

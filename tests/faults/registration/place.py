@@ -6,10 +6,11 @@ from typing import Any
 
 import httpx
 
+from protocol.enrolment_tokens import EnrolmentToken
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import Case, ListingRunner
 
-ENROLMENT_SECRET = "the-secret-of-today"
+ENROLMENT_KEY = "the-key-of-today-which-nobody-guesses"
 
 
 class Place:
@@ -43,7 +44,7 @@ class Place:
         return self.coordinator.http.post(
             "/runners/enrol",
             json={"name": name, "url": runner.url, "secret": "p" * 32},
-            headers={"Authorization": f"Bearer {ENROLMENT_SECRET}"},
+            headers={"Authorization": f"Bearer {EnrolmentToken.make(ENROLMENT_KEY, name, f'{self.framework}/cpu')}"},
         )
 
     def run(self) -> int:

@@ -52,7 +52,7 @@ def test_cells_of_one_revision_stay_comparable(
 
     if first == "the runner":
         register()
-    imported = coordinator.http.post("/bundles", content=bundle.read_bytes())
+    imported = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=bundle.read_bytes())
     assert imported.status_code == 201, imported.text
     brought = int(imported.json()["id"])
     if first == "the bundle":

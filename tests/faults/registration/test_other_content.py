@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.acceptance.web.visitor import form_token
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import Case, cases
 from tests.faults.registration.place import Place
@@ -185,6 +188,7 @@ def test_the_command_line_says_it_in_one_line(place: Place) -> None:
             *(sys.executable, "-m", "coordinator", "runner", "register", other.url),
             *("--url", f"http://127.0.0.1:{place.coordinator.port}"),
         ],
+        env={**os.environ, "PORTOLAN_TOKEN": ADMIN_TOKEN},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -201,7 +205,8 @@ def test_the_page_says_it_beside_the_address(place: Place) -> None:
     runner = place.start(STORED)
     place.registered(runner)
     runner.restart(CHANGED)
-    page = f"http://127.0.0.1:{place.coordinator.port}/runners/new"
-    answer = httpx.post(page, data={"url": runner.url, "secret": ""}, timeout=120)
+    with httpx.Client(base_url=place.coordinator.url, timeout=120, headers=AS_ADMIN) as reader:
+        fields = {"url": runner.url, "secret": "", "form_token": form_token(reader)}
+        answer = reader.post("/runners/new", data=fields)
     assert answer.status_code == 422
     assert difference(place) in html.unescape(answer.text)

@@ -27,6 +27,14 @@ def test_an_exception_is_a_failure_with_type_message_and_frames(runner: RunnerPr
     assert any("functions.py" in frame for frame in outcome.evidence.frames)
 
 
+@pytest.mark.parametrize("worse", ["kill_itself", "hang", "close_descriptors"])
+def test_a_repetition_that_does_worse_leaves_the_failure_as_it_was(runner: RunnerProcess, worse: str) -> None:
+    outcome = runner.run(f"fail_then/{worse}", timeout_s=4)
+    assert (outcome.verdict, outcome.ending) == (Verdict.failed, Ending.raised)
+    assert outcome.evidence is not None
+    assert outcome.evidence.message == "the first time"
+
+
 def test_text_that_cannot_be_stored_is_replaced(runner: RunnerProcess) -> None:
     outcome = runner.run("fail_with_odd_text/0")
     assert outcome.evidence is not None

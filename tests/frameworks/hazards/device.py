@@ -22,6 +22,7 @@ if os.environ.get("HAZARDS_BROKEN"):
 class Host:
     framework = "hazards"
     name = "cpu"
+    is_host = True
 
     def describe(self) -> Description:
         return Description(
@@ -73,6 +74,12 @@ class Host:
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
         return call
 
+    def host(self) -> None:
+        """It is the host."""
+
+    def failing(self, call: Callable[[], object]) -> None:
+        call()
+
     def lookup(self, name: str) -> Any:
         try:
             return getattr(hazards.functions, name.removeprefix("hazards."))
@@ -103,6 +110,7 @@ class Dying(Host):
 
 class Unwatched(Host):
     name = "unwatched"
+    is_host = False
 
     @contextlib.contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:

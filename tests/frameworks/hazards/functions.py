@@ -82,6 +82,17 @@ def fail(message: str) -> NoReturn:
     raise RuntimeError(message)
 
 
+def fail_then(hazard: str) -> NoReturn:
+    """Fails, and does worse when it is called again."""
+    if hazard in _FAILED:
+        globals()[hazard]()
+    _FAILED.add(hazard)
+    raise RuntimeError("the first time")
+
+
+_FAILED: set[str] = set()
+
+
 def fail_with_odd_text() -> NoReturn:
     raise ValueError("a NUL \0 and a lone surrogate \ud800 in the message")
 

@@ -18,6 +18,8 @@ from coordinator.errors import BundleTooLargeError
 from coordinator.settings import Settings
 from protocol.bundle import MAX_BYTES
 from tests import bundles
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.database_roles import application
 
 TABLES = ("campaigns", "campaign_targets", "jobs", "outcomes", "suites", "cases", "targets", "fingerprints")
 
@@ -40,11 +42,11 @@ def serving(dsn: str) -> Any:
 
     @asynccontextmanager
     async def serve() -> AsyncIterator[httpx.AsyncClient]:
-        app = create_app(Settings(database_url=dsn))
+        app = create_app(Settings(database_url=application(dsn), admin_token=ADMIN_TOKEN))
         async with (
             app.router.lifespan_context(app),
             httpx.AsyncClient(
-                transport=httpx.ASGITransport(app), base_url="http://coordinator/api/v1", timeout=120
+                transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
             ) as client,
         ):
             yield client
@@ -61,7 +63,7 @@ async def counts(dsn: str) -> dict[str, int]:
 
 
 async def test_a_bundle_becomes_a_campaign_that_is_done(http: httpx.AsyncClient, bundle: bytes) -> None:
-    answer = await http.post("/bundles", content=bundle, params={"name": "from the island"})
+    answer = await http.post("/bundles", headers=bundles.HEADERS, content=bundle, params={"name": "from the island"})
     assert answer.status_code == 201, answer.text
     campaign = answer.json()
     header, *lines = bundles.lines_of(bundle)
@@ -82,7 +84,7 @@ async def test_a_bundle_becomes_a_campaign_that_is_done(http: httpx.AsyncClient,
 
 
 async def test_its_outcomes_are_those_of_the_bundle_with_causes(http: httpx.AsyncClient, bundle: bytes) -> None:
-    campaign = (await http.post("/bundles", content=bundle)).json()["id"]
+    campaign = (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).json()["id"]
     rows = (await http.get(f"/campaigns/{campaign}/outcomes")).json()["outcomes"]
     header, *lines = bundles.lines_of(bundle)
     assert [(row["case"], row["run"]) for row in rows] == [(line["case"], line["run"]) for line in lines]
@@ -112,7 +114,7 @@ async def test_its_outcomes_are_those_of_the_bundle_with_causes(http: httpx.Asyn
 
 
 async def test_nobody_is_there_to_claim_for_or_to_show(http: httpx.AsyncClient, bundle: bytes) -> None:
-    assert (await http.post("/bundles", content=bundle)).status_code == 201
+    assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
     assert (await http.get("/runners")).json() == {"runners": []}
     assert (await http.get("/catalogue")).json()["suites"] == []
     refused = await http.post("/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"]})
@@ -123,22 +125,24 @@ async def test_nobody_is_there_to_claim_for_or_to_show(http: httpx.AsyncClient, 
 async def test_the_same_bundle_again_is_the_same_campaign(
     http: httpx.AsyncClient, bundle: bytes, database: str
 ) -> None:
-    first = await http.post("/bundles", content=bundle)
+    first = await http.post("/bundles", headers=bundles.HEADERS, content=bundle)
     stored = await counts(database)
-    again = await http.post("/bundles", content=bundle, params={"name": "another name"})
+    again = await http.post("/bundles", headers=bundles.HEADERS, content=bundle, params={"name": "another name"})
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.json() == first.json()
     assert await counts(database) == stored
     # Nor does it use up a number: people notice when campaigns are missing.
     other = bundles.lines_of(bundle)
     other[0]["begun_at"] = "2020-01-01T00:00:00Z"
-    next_one = await http.post("/bundles", content=bundles.sealed(other))
+    next_one = await http.post("/bundles", headers=bundles.HEADERS, content=bundles.sealed(other))
     assert next_one.json()["id"] == first.json()["id"] + 1
 
 
 async def test_imported_at_once_through_two_coordinators(database: str, bundle: bytes) -> None:
     async with serving(database) as one, serving(database) as other:
-        answers = await asyncio.gather(*(each.post("/bundles", content=bundle) for each in (one, other) * 4))
+        answers = await asyncio.gather(
+            *(each.post("/bundles", headers=bundles.HEADERS, content=bundle) for each in (one, other) * 4)
+        )
     assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
     assert len({answer.json()["id"] for answer in answers}) == 1
     stored = await counts(database)
@@ -198,7 +202,7 @@ async def test_what_is_not_a_good_bundle_is_refused_and_leaves_nothing(
     spoil, words = BAD[kind]
     bad = spoil(bundle)
     assert bad != bundle
-    answer = await http.post("/bundles", content=bad)
+    answer = await http.post("/bundles", headers=bundles.HEADERS, content=bad)
     assert answer.status_code == 422, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert words in answer.json()["detail"]
@@ -206,7 +210,7 @@ async def test_what_is_not_a_good_bundle_is_refused_and_leaves_nothing(
 
 
 async def test_a_declared_size_over_the_limit_is_refused_before_the_body(http: httpx.AsyncClient) -> None:
-    answer = await http.post("/bundles", content=b"", headers={"Content-Length": str(MAX_BYTES + 1)})
+    answer = await http.post("/bundles", content=b"", headers=bundles.HEADERS | {"Content-Length": str(MAX_BYTES + 1)})
     assert answer.status_code == 413
     assert "larger than 1,024 MiB" in answer.json()["detail"]
 
@@ -229,7 +233,7 @@ async def test_an_undeclared_size_is_refused_where_it_passes_the_limit() -> None
 async def test_odd_text_in_the_evidence_is_stored(http: httpx.AsyncClient, bundle: bytes) -> None:
     lines = bundles.lines_of(bundle)
     lines[1]["outcome"] |= {"evidence": {"message": "\N{REPLACEMENT CHARACTER} and 𝄞"}, "log_tail": "x\x01y"}
-    answer = await http.post("/bundles", content=bundles.sealed(lines))
+    answer = await http.post("/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
     assert answer.status_code == 201, answer.text
     rows = (await http.get(f"/campaigns/{answer.json()['id']}/outcomes")).json()["outcomes"]
     assert rows[0]["message"] == "\N{REPLACEMENT CHARACTER} and 𝄞"

@@ -19,6 +19,8 @@ from coordinator.settings import Settings
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 from protocol.runner import RunnerInfo
 from tests import bundles
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.database_roles import application
 
 TABLES = ("campaigns", "campaign_targets", "jobs", "outcomes", "suites", "cases", "targets", "fingerprints")
 CASES = """
@@ -37,11 +39,11 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(Settings(database_url=database))
+    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://coordinator/api/v1", timeout=120
+            transport=httpx.ASGITransport(app), base_url="http://localhost/api/v1", headers=AS_ADMIN, timeout=120
         ) as client,
     ):
         yield client
@@ -102,7 +104,7 @@ async def test_an_import_leaves_the_suite_of_a_runner_as_it_is(
         lines[0]["suite"]["cases"][1]["tags"] = ["a tag of its own"]
         lines.extend({**lines[1], "case": "hazards.extra/0", "run": run} for run in (1, 2))
 
-    answer = await http.post("/bundles", content=changed(bundle, add_a_case))
+    answer = await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, add_a_case))
     assert answer.status_code == 201, answer.text
     functions = (await http.get(f"/campaigns/{answer.json()['id']}/matrix")).json()["rows"]
     assert "hazards.extra" in {row["function"] for row in functions}
@@ -119,7 +121,7 @@ async def test_an_import_leaves_the_suite_of_a_runner_as_it_is(
 async def test_a_runner_that_comes_after_a_bundle_has_its_suite_whole_and_of_its_own(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
-    campaign = (await http.post("/bundles", content=bundle)).json()["id"]
+    campaign = (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).json()["id"]
     brought = await rows.fetch(CASES)
     outcomes = (await http.get(f"/campaigns/{campaign}/outcomes")).json()
     info, suite = served(bundle)
@@ -133,9 +135,11 @@ async def test_a_runner_that_comes_after_a_bundle_has_its_suite_whole_and_of_its
 async def test_bundles_with_the_same_cases_share_them(
     http: httpx.AsyncClient, bundle: bytes, rows: asyncpg.Connection[Any]
 ) -> None:
-    assert (await http.post("/bundles", content=bundle)).status_code == 201
+    assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
     before = await counts(rows)
-    assert (await http.post("/bundles", content=changed(bundle, lambda lines: None))).status_code == 201
+    assert (
+        await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, lambda lines: None))
+    ).status_code == 201
     after = await counts(rows)
     assert (after["campaigns"], after["suites"], after["cases"]) == (2, before["suites"], before["cases"])
 
@@ -160,9 +164,9 @@ async def test_one_revision_has_one_meaning(
     if first == "a runner":
         await enter(engine, *served(bundle))
     else:
-        assert (await http.post("/bundles", content=bundle)).status_code == 201
+        assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
     stored = await counts(rows)
-    answer = await http.post("/bundles", content=changed(bundle, change))
+    answer = await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, change))
     assert answer.status_code == 409, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     detail = answer.json()["detail"]
@@ -174,7 +178,9 @@ async def test_one_revision_has_one_meaning(
 async def test_a_runner_that_contradicts_a_bundle_is_told_of_it(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
-    assert (await http.post("/bundles", content=changed(bundle, rename_first))).status_code == 201
+    assert (
+        await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, rename_first))
+    ).status_code == 201
     stored = await counts(rows)
     info, suite = served(bundle)
     with pytest.raises(SuiteChangedError, match=r"hazards\.add/0: function hazards\.other → hazards\.add"):
@@ -195,7 +201,9 @@ async def test_of_a_bundle_and_a_runner_that_contradict_each_other_at_once_one_i
         await holder.start()
         key = f"hazards\nhazards\n{suite.revision}"
         await rows.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", key)
-        importing = asyncio.ensure_future(http.post("/bundles", content=changed(bundle, rename_first)))
+        importing = asyncio.ensure_future(
+            http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, rename_first))
+        )
         entering = asyncio.ensure_future(enter(engine, info, suite))
         while await rows.fetchval(WAITING) < 2:
             # Both have stored what they bring, and neither sees the other's.
@@ -219,14 +227,16 @@ async def test_a_bundle_says_nothing_new_of_a_target_that_is_there(
         lines[0]["runner"] |= {"simulated": True, "device_class": "tpu"}
         lines[0]["runner"]["fingerprint"]["notes"] = ["the bundle's"]
 
-    assert (await http.post("/bundles", content=changed(bundle, say_otherwise))).status_code == 201
+    assert (
+        await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, say_otherwise))
+    ).status_code == 201
     assert await rows.fetch("select * from targets") == stored
 
 
 async def test_an_estimate_learns_from_what_was_imported(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine
 ) -> None:
-    assert (await http.post("/bundles", content=bundle)).status_code == 201
+    assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
     info, suite = served(bundle)
     await enter(engine, info, suite)
     planned = await http.post(

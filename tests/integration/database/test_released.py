@@ -15,6 +15,8 @@ import pytest
 from coordinator.app import create_app
 from coordinator.migration import upgrade
 from coordinator.settings import Settings
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.database_roles import application
 from tests.faults.numbers.reading import read_everything
 from tests.integration.database.release_dump import dump, fill, restore
 from tests.integration.database.test_migration import alembic
@@ -69,10 +71,12 @@ async def test_the_upgraded_schema_is_the_code_s_and_every_figure_can_be_read(re
     await upgrade(released)
     checked = alembic(released, "check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    app = create_app(Settings(database_url=released))
+    app = create_app(Settings(database_url=application(released), admin_token=ADMIN_TOKEN))
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator", timeout=120) as client,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost", headers=AS_ADMIN, timeout=120
+        ) as client,
     ):
         await read_everything(client, 1, "torch")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,9 +14,11 @@ import asyncpg
 import pytest
 
 from protocol.enums import Cause, Placement, Verdict
+from runners.isolation.timing import quantile
 
 FUNCTIONS = 9
 CASES_EACH = 5
+COUNTS = ("passed", "failed", "skipped", "incomplete", "flaky", "fell_back", "refused")
 RUNS = 3
 
 
@@ -39,6 +40,12 @@ class Planned:
     steady_ms: float | None
     iqr_ms: float | None
     samples: list[float] | None
+    refuses: bool
+    position: int | None
+
+    @property
+    def low_ms(self) -> float | None:
+        return quantile(self.samples, 0.05) if self.samples else self.steady_ms
 
     @property
     def fell_back(self) -> bool:
@@ -73,7 +80,9 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
                         cold_ms=draw.uniform(1, 9) if measured else None,
                         steady_ms=draw.uniform(0, 1) if measured and draw.random() < 0.8 else None,
                         iqr_ms=draw.uniform(0, 1) if measured else None,
-                        samples=[0.5] * draw.randrange(4) if measured else None,
+                        refuses=case % 4 == 0,
+                        samples=[draw.uniform(0.4, 0.9) for _ in range(draw.randrange(12))] if measured else None,
+                        position=draw.choice([0, 1, 2, None]),
                     )
 
 
@@ -101,10 +110,13 @@ async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], cam
     await connection.copy_records_to_table(
         "cases",
         records=[
-            (number, 1, f"{each.function}/{number}", each.function, "why" if each.host_only else None, number)
-            for number, each in sorted(cases.items())
+            (
+                *(number, 1, f"{outcome.function}/{number}", outcome.function),
+                *("why" if outcome.host_only else None, number, json.dumps(["value", *["refuses"] * outcome.refuses])),
+            )
+            for number, outcome in sorted(cases.items())
         ],
-        columns=["id", "suite_id", "name", "function", "host_only", "position"],
+        columns=["id", "suite_id", "name", "function", "host_only", "position", "tags"],
     )
     await connection.copy_records_to_table(
         "jobs",
@@ -112,21 +124,37 @@ async def store(connection: asyncpg.Connection, outcomes: Iterable[Planned], cam
         columns=["id", "campaign_id", "target_id", "case_id", "run", "priority", "state", "attempt"],
     )
     columns = "job_id attempt campaign_id target_id case_id run fingerprint_id verdict ending cause placement"
-    columns += " cold_ms steady_ms iqr_ms samples_ms duration_s evidence proof"
+    columns += " cold_ms steady_ms iqr_ms samples_ms position duration_s evidence proof"
     await connection.copy_records_to_table(
         "outcomes",
         records=[
             (
                 *(o.job, 1, o.campaign, o.target, o.case, o.run, "f", o.verdict, "returned", o.cause, o.placement),
-                *(o.cold_ms, o.steady_ms, o.iqr_ms, o.samples, 0.1),
+                *(o.cold_ms, o.steady_ms, o.iqr_ms, o.samples, o.position, 0.1),
                 json.dumps({"exception": "E", "message": "m", "exit_code": 3, "signal": None}) if o.cause else None,
-                json.dumps({"devices": ["xla:0"], "fallbacks": {"aten::nonzero": 2}}),
+                json.dumps({"devices": ["xla:0"], "fallbacks": {"aten::nonzero": 2}, "executed": o.job}),
             )
             for o in outcomes
         ],
         columns=columns.split(),
     )
     await connection.execute("analyze")
+
+
+def values_by_case(cases: Iterable[list[Planned]], name: str) -> list[list[float]]:
+    found = [[value for run in runs if (value := getattr(run, name)) is not None] for runs in cases]
+    return [values for values in found if values]
+
+
+def middle_of(values: Iterable[float]) -> Any:
+    found = list(values)
+    return pytest.approx(median(found)) if found else None
+
+
+def is_noisy(runs: list[Planned]) -> bool:
+    """The median of a case parts from its level."""
+    medians, levels = values_by_case([runs], "steady_ms"), values_by_case([runs], "low_ms")
+    return bool(medians) and median(medians[0]) > 1.2 * min(levels[0])
 
 
 def most_frequent(causes: Iterable[str | None]) -> str | None:
@@ -163,6 +191,9 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
             found["incomplete" if any(each.verdict == "incomplete" for each in runs) else "skipped"] += 1
             if named := [each.cause for each in runs if each.cause]:
                 others.append(most_frequent(named))
+        elif runs[0].refuses and not any(run.verdict == "failed" for run in runs):
+            found["refused"] += 1
+            continue
         elif on_device and unproven(runs):
             found["unknown_placement"] += 1
         elif any(map(failed, counted)):
@@ -179,7 +210,7 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
         found["flaky"] += len({each.verdict for each in counted}) > 1
         found["fell_back"] += any(each.fell_back for each in counted)
     return {
-        **{name: found[name] for name in ("passed", "failed", "skipped", "incomplete", "flaky", "fell_back")},
+        **{name: found[name] for name in COUNTS},
         "verdict": added_up(found["passed"], found["failed"]),
         "cause": most_frequent(causes),
         "not_counted_cause": most_frequent(others),
@@ -221,6 +252,7 @@ async def test_function_verdicts(database: str, seed: int) -> None:
     assert {row["verdict"] for row in rows.values()} == {"success", "partial", "complete", "unknown"}
     assert any(row["verdict_on_device"] not in (row["verdict"], None) for row in rows.values())
     assert any(row["flaky"] for row in rows.values())
+    assert any(row["refused"] for row in rows.values())
     assert any(row["unknown_placement"] for row in rows.values())
     assert any(row["verdict"] == "success" and row["verdict_on_device"] == "unknown" for row in rows.values())
 
@@ -249,15 +281,15 @@ async def test_function_latencies(database: str, seed: int) -> None:
         assert row["runs"] == sum(map(len, cases))
         assert row["samples"] == sum(len(each.samples or []) for runs in cases for each in runs)
         for name in ("cold_ms", "steady_ms", "iqr_ms"):
-            medians = [
-                median(values)
-                for runs in cases
-                if (values := [getattr(each, name) for each in runs if getattr(each, name) is not None])
-            ]
-            if not medians:
-                assert row[name] is None
-            else:
-                assert math.isclose(row[name], median(medians))
+            assert row[name] == middle_of(map(median, values_by_case(cases, name)))
+        assert row["low_ms"] == middle_of(map(min, values_by_case(cases, "low_ms")))
+        first = [[run for run in runs if run.position == 0] for runs in cases]
+        later = [[run for run in runs if run.position] for runs in cases]
+        assert row["first_cold_ms"] == middle_of(map(median, values_by_case(first, "cold_ms")))
+        assert row["later_cold_ms"] == middle_of(map(median, values_by_case(later, "cold_ms")))
+        assert row["noisy"] == sum(map(is_noisy, cases))
+    assert any(row["noisy"] for row in rows.values())
+    assert any(row["first_cold_ms"] != row["cold_ms"] for row in rows.values())
 
 
 async def test_outcome_rows(database: str) -> None:
@@ -282,6 +314,7 @@ async def test_outcome_rows(database: str) -> None:
         assert row["samples"] == len(outcome.samples or [])
         assert (row["exception"], row["exit_code"], row["signal"]) == (("E", 3, None) if outcome.cause else (None,) * 3)
         assert (json.loads(row["devices"]), json.loads(row["fallbacks"])) == (["xla:0"], {"aten::nonzero": 2})
+        assert (row["executed"], row["refuses"]) == (outcome.job, outcome.refuses)
         assert row["host"] == "harbour"
     await connection.close()
 

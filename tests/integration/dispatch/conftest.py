@@ -26,13 +26,14 @@ URL, SECRET = "http://runner", "secret"
 
 @dataclass(frozen=True)
 class Place:
-    """One runner, one suite, and the engine to reach them."""
+    """One runner, one suite, the coordinator's engine to reach them, and one that may do everything."""
 
     engine: AsyncEngine
     runner_id: int
     target_id: int
     suite_id: int
     case_ids: tuple[int, ...]
+    owner: AsyncEngine
 
     async def campaign(self, *, runs: int = 1, cases: int | None = None) -> int:
         target = TargetName(self.target_id, "torch", "2.9.0", "cpu")
@@ -76,7 +77,7 @@ async def add_runner(connection: AsyncConnection, info: RunnerInfo, suite_id: in
 
 
 @pytest.fixture
-async def place(engine: AsyncEngine) -> Place:
+async def place(engine: AsyncEngine, owner: AsyncEngine) -> Place:
     cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(400)]
     async with engine.begin() as connection:
         suite_id = await suites.store_suite(
@@ -88,4 +89,4 @@ async def place(engine: AsyncEngine) -> Place:
             connection, "paper", [TargetName(owned.target_id if owned else 0, "torch", "2.9.0", "cpu")]
         )
     assert owned is not None
-    return Place(engine, runner_id, owned.target_id, suite_id, tuple(case.id for case in plan[0].cases))
+    return Place(engine, runner_id, owned.target_id, suite_id, tuple(case.id for case in plan[0].cases), owner)

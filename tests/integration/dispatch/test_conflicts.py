@@ -10,6 +10,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.access.caller import Caller
+from coordinator.access.roles import Role
 from coordinator.campaigns import service as campaigns
 from coordinator.database import connection as connections
 from coordinator.registry import ownership, store
@@ -27,7 +29,7 @@ CATALOGUE = Catalogue(suites=[])
 async def finishing(place: Place) -> AsyncIterator[AsyncConnection]:
     """A transaction that holds the last of the runner's jobs, and is never the one that a deadlock ends."""
     await place.claim(5)
-    async with place.engine.begin() as connection:
+    async with place.owner.begin() as connection:
         await connection.execute(text("SET LOCAL deadlock_timeout = '1min'"))
         await connection.execute(text(LOCK.format(order="DESC")))
         yield connection
@@ -62,7 +64,7 @@ async def test_a_runner_is_removed_while_a_finish_is_about_to_move_its_cursor(pl
 
 
 async def cancelled(place: Place, campaign: int) -> None:
-    await campaigns.cancel(place.engine, campaign)
+    await campaigns.cancel(place.engine, campaign, Caller("admin", Role.admin, "token"))
 
 
 async def removed(place: Place, _: int) -> None:
@@ -107,7 +109,9 @@ async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) ->
     registration = RunnerRegistration(url="http://new", secret=SECRET)
     async with asyncio.timeout(60):
         async with place.engine.begin() as connection:
-            first = await store.store_runner(connection, None, runner_info(), url=registration.url, secret="another")
+            first = await store.store_runner(
+                connection, None, runner_info("boot-3"), url=registration.url, secret="another"
+            )
             second = asyncio.create_task(registry.enter(place.engine, registration, runner_info("boot-2"), CATALOGUE))
             await waits(place)
         assert await second == first
@@ -125,7 +129,7 @@ async def test_two_that_list_the_same_new_suites_in_other_orders_both_register(
 
     def enter(number: int, suites: list[CatalogueSuite]) -> asyncio.Task[int]:
         """Of targets of their own, which they would otherwise wait for."""
-        info = runner_info(f"boot-{number}")
+        info = runner_info(f"boot-of-{number}")
         info = info.model_copy(update={"version": f"2.{number}"})
         registration = RunnerRegistration(url=f"http://runner-{number}", secret=SECRET)
         return asyncio.create_task(registry.enter(place.engine, registration, info, Catalogue(suites=suites)))

@@ -123,7 +123,7 @@ async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
     running = asyncio.create_task(writer.run())
     await writer.write([report(place, job.key, 7)])
     await until_stored(place, 7)
-    async with place.engine.begin() as connection:
+    async with place.owner.begin() as connection:
         await connection.execute(text("DELETE FROM outcomes"))
         await connection.execute(text("UPDATE jobs SET state = 'running', lease_until = now()"))
         await connection.execute(text("UPDATE runners SET cursor = 0"))

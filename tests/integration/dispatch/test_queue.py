@@ -74,7 +74,7 @@ async def test_run_one_of_all_cases_goes_before_run_two_of_any(place: Place) -> 
 async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_runner(place: Place) -> None:
     campaign = await place.campaign(runs=2, cases=3)
     async with place.engine.begin() as connection:
-        other = runner_info().model_copy(update={"device": "xla"})
+        other = runner_info("boot-2").model_copy(update={"device": "xla"})
         slow = await add_runner(connection, other, place.suite_id, url="http://other", secret="")
         target = await registry.store_target(connection, other)
         await connection.execute(

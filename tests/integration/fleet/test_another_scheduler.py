@@ -16,6 +16,7 @@ from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.cli.rollout import Rollout
 from coordinator.fleet.scheduler import Container, Image, Limits, RunnerSpec, Scheduler
+from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.runner_process import LIMIT_S, environment
 
@@ -102,7 +103,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 @pytest.fixture
 def fleet(processes: Processes, database: str, tmp_path: Path) -> Iterator[Fleet]:
     coordinator = CoordinatorProcess(database)
-    with Client(coordinator.url) as client:
+    with Client(coordinator.url, ADMIN_TOKEN) as client:
         yield Fleet(processes, client, tmp_path)
     coordinator.stop()
 

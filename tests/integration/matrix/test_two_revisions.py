@@ -1,4 +1,4 @@
-"""One changed case costs the cells of its function, and not the comparison: what has the same cases is compared."""
+"""One changed case costs itself, and not the comparison: the cases that are the same are compared."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.results import service
 from coordinator.results.comparison import service as comparison
+from coordinator.results.comparison.cases import ANOTHER_CASE
 from coordinator.results.comparison.pairs import SideSelector
-from tests.integration.matrix.test_kept_matrix import FUNCTIONS, campaign
+from tests.integration.matrix.test_kept_matrix import CASES, FUNCTIONS, campaign
 
 CHANGED = "torch.cat"
 A, B = SideSelector(1), SideSelector(2)
@@ -30,21 +31,55 @@ async def two_revisions(connection: asyncpg.Connection[Any]) -> asyncpg.Connecti
     return connection
 
 
-async def test_functions_with_the_same_cases_are_compared(
+async def test_the_cases_that_are_the_same_are_compared(
     engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
 ) -> None:
     found = await comparison.compare(engine, A, B, "anywhere")
     assert not found.left_out
     assert found.pairs
     for pair in found.pairs:
-        assert pair.changed_functions == [CHANGED]
-        assert any("(r1 and r2): 1 function with other cases left out" in note for note in pair.notes)
+        assert pair.other_cases == [f"{CHANGED}/0"]
+        assert any("(r1 and r2): 1 case of the functions charted cannot be compared" in note for note in pair.notes)
         changes = {change.function: change for change in pair.verdicts.changes}
-        assert changes[CHANGED].kind == "insufficient data"
-        assert changes[CHANGED].why == "its cases are other ones in the two revisions of the suite"
-        assert sum(dict(pair.verdicts.counts).values()) >= len(FUNCTIONS)
-        assert any(kind != "insufficient data" for kind in (c.kind for name, c in changes.items() if name != CHANGED))
-        assert CHANGED not in {change.function for change in pair.latencies.changes}
+        for function, change in changes.items():
+            left_out = [case.case for case in change.cases if case.why == ANOTHER_CASE]
+            assert left_out == ([f"{CHANGED}/0"] if function == CHANGED else [])
+        counts = pair.verdicts.counts
+        assert len(FUNCTIONS) == sum(
+            (counts.regressions, counts.fixes, counts.mixed, counts.changes, counts.same, counts.insufficient)
+        )
+        assert sum(dict(pair.verdicts.cases).values()) == len(FUNCTIONS) * CASES
+        assert pair.verdicts.changed
+
+
+async def test_only_the_functions_charted_are_counted(
+    engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
+) -> None:
+    await two_revisions.execute(
+        "delete from outcomes o using cases c where c.id = o.case_id and c.function = $1", CHANGED
+    )
+    found = await comparison.compare(engine, A, B, "anywhere")
+    for pair in found.pairs:
+        assert pair.other_cases == []
+        assert CHANGED not in {change.function for change in pair.verdicts.changes}
+
+
+async def test_counted_by_device_host_functions_stay_out(
+    engine: AsyncEngine, two_revisions: asyncpg.Connection[Any]
+) -> None:
+    found = await comparison.compare(engine, A, B, "on_device")
+    for pair in found.pairs:
+        assert "lone" not in {change.function for change in pair.verdicts.changes}
+        assert sum(dict(pair.verdicts.cases).values()) == (len(FUNCTIONS) - 1) * CASES
+        views = await two_revisions.fetch(
+            "select function, sum(total_on_device) as total from function_verdicts"
+            " where campaign_id = 1 and target_id = $1 group by function",
+            pair.a.id,
+        )
+        totals = {row["function"]: row["total"] for row in views}
+        for change in pair.verdicts.changes:
+            assert change.a is not None
+            assert change.a.total == totals[change.function]
 
 
 async def test_without_digests_two_revisions_are_not_compared(
@@ -54,7 +89,7 @@ async def test_without_digests_two_revisions_are_not_compared(
     found = await comparison.compare(engine, A, B, "anywhere")
     assert not found.pairs
     assert {omission.side for omission in found.left_out} == {"both"}
-    assert all("no function is known to have the same cases" in omission.why for omission in found.left_out)
+    assert all("no case is known to be the same" in omission.why for omission in found.left_out)
 
 
 async def test_a_history_goes_on_over_revisions_as_long_as_the_cases_are_the_same(

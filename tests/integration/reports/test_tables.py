@@ -77,8 +77,8 @@ async def campaign(
             )
             await connection.execute(
                 "insert into outcomes (job_id, attempt, campaign_id, target_id, case_id, run, verdict, ending, cause,"
-                " placement, steady_ms, cold_ms, duration_s)"
-                " values ($1, 1, $2, $3, $4, $5, $6, 'returned', $7, $8, $9, $10, 1)",
+                " placement, steady_ms, cold_ms, duration_s, position)"
+                " values ($1, 1, $2, $3, $4, $5, $6, 'returned', $7, $8, $9, $10, 1, 0)",
                 *(job, number, targets[device], case_id, run, verdict),
                 *({"failed": "type", "incomplete": "environment"}.get(verdict), placement, steady, cold),
             )
@@ -112,8 +112,8 @@ async def test_latencies_of_the_cases_that_both_measured(
     found = await tables(engine, await campaign(connection))
     (one,) = rows(found["latencies"], function="torch.cat")
     assert (one["base"], one["other"]) == ("torch@2.9.0/cpu", "torch@2.9.0/xla")
-    assert (one["base_ms"], one["other_ms"]) == (2, 4)
-    assert one["ratio"] == Estimate(pytest.approx(2), None, 1)
+    assert (one["base_ms"], one["other_ms"]) == (1, 4), "the best run of each"
+    assert one["ratio"] == Estimate(pytest.approx(4), None, 1)
     assert (one["study_gpu_ms"], one["study_tpu_ms"]) == (0.1, 64.652)
     (fallen,) = rows(found["latencies"], function="torch.nonzero")
     assert (fallen["ratio"], fallen["study_ratio"]) == (Missing.not_measured, Missing.not_published)
@@ -131,6 +131,23 @@ async def test_the_studys_rule_is_the_mean_of_first_calls(
         (one,) = rows(found["intolerable_functions"], function="torch.cat", source=f"campaign {number}")
         assert (one["base_ms"], one["other_ms"]) == (15, 500)
         assert "the study's rule" in found["latencies"].counting_rule
+
+
+async def test_failures_of_another_device_are_counted_and_rated_nowhere(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection)
+    before = await service.read(engine, number, ReportOptions())
+    failed = {(row.target_id, row.function) for row in before.verdicts if row.verdict == "complete"}
+    assert failed
+    await connection.execute("update outcomes set rule = 'needs-another-device' where verdict = 'failed'")
+    after = await service.read(engine, number, ReportOptions())
+    assert {
+        (row.target_id, row.function) for row in after.verdicts if row.of_another_device == row.failed > 0
+    } >= failed
+    unrated = {(row.target_id, row.function) for row in after.verdicts if not row.is_rated and row.verdict != "unknown"}
+    assert unrated == failed
+    assert not [row for row in before.verdicts if row.of_another_device]
 
 
 async def test_the_query_beside_a_table_gives_the_rows_that_it_was_made_of(
@@ -229,7 +246,7 @@ async def test_another_device_to_set_the_others_against(
 ) -> None:
     found = await tables(engine, await campaign(connection), reference_device="xla", reference="none")
     ((one),) = rows(found["latencies"], function="torch.cat")
-    assert one["ratio"] == Estimate(pytest.approx(0.5), None, 1)
+    assert one["ratio"] == Estimate(pytest.approx(0.25), None, 1)
 
 
 @pytest.mark.parametrize(

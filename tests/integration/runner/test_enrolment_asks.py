@@ -16,9 +16,10 @@ import pytest
 
 from runners.http import enrolment
 from runners.http.access import Access
-from tests.enrolling_runner import EnrollingRunner
+from tests.enrolling_runner import EnrollingRunner, token_of
 from tests.runner_process import LIMIT_S, RunnerProcess, until
 
+FIRST, SECOND = "a-first-key-of-thirty-two-letters", "a-second-key-of-thirty-two-letters"
 HERE = ("127.0.0.1", 8790)
 
 
@@ -61,7 +62,14 @@ def asked() -> Iterator[Asked]:
 @pytest.fixture
 def secret_file(tmp_path: Path) -> Path:
     file = tmp_path / "enrolment"
-    file.write_text("first")
+    file.write_text(token_of(FIRST, "alpha"))
+    return file
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    file = tmp_path / "key"
+    file.write_text(FIRST)
     return file
 
 
@@ -70,7 +78,7 @@ async def until_asked(asked: Asked, times: int) -> None:
 
 
 def rotate(secret_file: Path) -> None:
-    secret_file.write_text("second")
+    secret_file.write_text(token_of(SECOND, "alpha"))
 
 
 async def test_it_asks_again_until_somebody_comes_with_its_own_secret(
@@ -83,7 +91,9 @@ async def test_it_asks_again_until_somebody_comes_with_its_own_secret(
     await until_asked(asked, 1)
     rotate(secret_file)
     await until_asked(asked, len(asked.bodies) + 3)
-    assert [asked.bearers[0], asked.bearers[-1]] == ["Bearer first", "Bearer second"], "the file is read again"
+    assert [asked.bearers[0], asked.bearers[-1]] == [f"Bearer {token_of(key, 'alpha')}" for key in (FIRST, SECOND)], (
+        "the file is read again"
+    )
     assert len({each["secret"] for each in asked.bodies}) == len(asked.bodies), "each try has a provisional secret"
     assert {(each["name"], each["url"]) for each in asked.bodies} == {("alpha", "http://127.0.0.1:8790")}
     assert access.opens(b"Bearer own")
@@ -103,9 +113,9 @@ async def test_it_does_not_ask_once_its_secret_is_in_use(asked: Asked, secret_fi
     assert [each["url"] for each in asked.bodies] == ["http://elsewhere:1"]
 
 
-def test_a_coordinator_that_never_answers_does_not_hold_the_runner_up(secret_file: Path) -> None:
+def test_a_coordinator_that_never_answers_does_not_hold_the_runner_up(key_file: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        runner = EnrollingRunner(f"http://127.0.0.1:{silent.getsockname()[1]}", secret_file, "alpha")
+        runner = EnrollingRunner(f"http://127.0.0.1:{silent.getsockname()[1]}", key_file, "alpha")
         caller, _ = silent.accept()
         with caller:
             caller.recv(1)
@@ -113,7 +123,7 @@ def test_a_coordinator_that_never_answers_does_not_hold_the_runner_up(secret_fil
         assert runner.process.returncode == 0
 
 
-def test_a_runner_that_only_this_machine_reaches_does_not_enrol_elsewhere(secret_file: Path) -> None:
+def test_a_runner_that_only_this_machine_reaches_does_not_enrol_elsewhere(key_file: Path) -> None:
     """With an address of this machine that is not the loopback's, the coordinator counts as elsewhere."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
@@ -122,7 +132,7 @@ def test_a_runner_that_only_this_machine_reaches_does_not_enrol_elsewhere(secret
             pytest.skip("this machine has no address but its loopback's")
         outward = probe.getsockname()[0]
     with socket.create_server((outward, 0)) as elsewhere:
-        runner = EnrollingRunner(f"http://{outward}:{elsewhere.getsockname()[1]}", secret_file, "alpha")
+        runner = EnrollingRunner(f"http://{outward}:{elsewhere.getsockname()[1]}", key_file, "alpha")
         try:
             assert "--host 0.0.0.0" in runner.refused()
         finally:
@@ -133,10 +143,10 @@ def test_a_runner_that_only_this_machine_reaches_does_not_enrol_elsewhere(secret
     ("options", "words"),
     [
         (["--name", "alpha"], "--name goes with --enrol URL"),
-        (["--enrol", "http://127.0.0.1:1"], "--enrol needs --enrolment-secret-file"),
-        (["--enrol", "http://127.0.0.1:1", "--enrolment-secret-file", os.devnull], "must hold one word"),
+        (["--enrol", "http://127.0.0.1:1"], "--enrol needs --enrolment-token-file"),
+        (["--enrol", "http://127.0.0.1:1", "--enrolment-token-file", os.devnull], "must hold a token"),
         (
-            ["--enrol", "http://127.0.0.1:1", "--enrolment-secret-file", "x", "--secret-file", "y"],
+            ["--enrol", "http://127.0.0.1:1", "--enrolment-token-file", "x", "--secret-file", "y"],
             "the coordinator gives the secret",
         ),
     ],

@@ -36,6 +36,8 @@ def cell(verdict: str, passed: int, total: int, **more: Any) -> Cell:
         "total_on_device": total,
         "unknown_placement": 0,
         "unknown_cause": 0,
+        "lowered": 0,
+        "not_lowered": 0,
     }
     return Cell.model_validate(values | more)
 
@@ -61,8 +63,10 @@ def matrix() -> MatrixPage:
     """Two targets: everything passes on one; the other falls back, fails, and lacks a function."""
     rows = {
         "torch.cat": {
-            CPU: cell("success", 9, 9, cold_ms=0.05, steady_ms=0.01),
-            XLA: cell("partial", 7, 9, cause="type", unknown_cause=1, cold_ms=20.0, steady_ms=0.05, ratio_to_cpu=5.0),
+            CPU: cell("success", 9, 9, first_cold_ms=0.05, low_ms=0.01),
+            XLA: cell(
+                "partial", 7, 9, cause="type", unknown_cause=1, first_cold_ms=20.0, low_ms=0.05, ratio_to_cpu=5.0
+            ),
         },
         "torch.nonzero": {
             CPU: cell("success", 3, 3),
@@ -98,7 +102,7 @@ def shown(matrix: MatrixPage, width: int) -> str:
 
 
 def test_a_cell_says_verdict_counts_cause_and_times() -> None:
-    partial = cell("partial", 7, 9, cause="type", cold_ms=20.0, steady_ms=0.05, ratio_to_cpu=5.0)
+    partial = cell("partial", 7, 9, cause="type", first_cold_ms=20.0, low_ms=0.05, ratio_to_cpu=5.0)
     assert fields(partial, on_cpu=False) == ("partial", "7/9", "type", "20 ms", "50 µs", "×5")
     assert fields(partial, on_cpu=True) == ("partial", "7/9", "type", "20 ms", "50 µs")
 
@@ -141,7 +145,7 @@ def test_a_narrow_terminal_gets_them_one_below_the_other_and_loses_nothing(matri
 
 def test_a_name_and_a_cell_that_do_not_fit_beside_each_other_stand_below_each_other(matrix: MatrixPage) -> None:
     name = "tf.keras.preprocessing.image.ImageDataGenerator"
-    long = cell("partial", 100, 128, cause="not_implemented", cold_ms=123.4, steady_ms=1.234, ratio_to_cpu=12.3)
+    long = cell("partial", 100, 128, cause="not_implemented", first_cold_ms=123.4, low_ms=1.234, ratio_to_cpu=12.3)
     wide = matrix.model_copy(
         update={
             "rows": [

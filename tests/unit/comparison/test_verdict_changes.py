@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 
 from coordinator.errors import RequestError, UnknownNameError
-from coordinator.results.comparison.models import SideVerdict
+from coordinator.results.comparison.cases import case_change
+from coordinator.results.comparison.models import SideCase, SideVerdict, VerdictChange
 from coordinator.results.comparison.pairs import (
+    CaseDigest,
     SideSelector,
-    changed_functions,
     chosen_targets,
     match_targets,
     no_common_case,
+    other_cases,
 )
-from coordinator.results.comparison.verdicts import compare_verdicts, counts, verdict_change
-from coordinator.results.models import Cell
+from coordinator.results.comparison.verdicts import compare_verdicts, comparison
+from coordinator.results.models import Cell, WhichVerdict
 from coordinator.targets.models import Target
 
 
@@ -44,7 +46,11 @@ def half(passed: int, total: int, flaky: int = 0) -> SideVerdict:
 def cell(function: str, passed: int, total: int, **given: object) -> Cell:
     values: dict[str, object] = dict.fromkeys(Cell.model_fields)
     values |= dict.fromkeys(
-        ("campaign_id", "target_id", "skipped", "incomplete", "flaky", "fell_back", "unknown_cause"), 0
+        (
+            *("campaign_id", "target_id", "skipped", "incomplete", "flaky", "fell_back", "unknown_cause"),
+            *("lowered", "not_lowered"),
+        ),
+        0,
     )
     values |= {
         "framework": "torch",
@@ -62,54 +68,113 @@ def cell(function: str, passed: int, total: int, **given: object) -> Cell:
     return Cell.model_validate({**values, **given})
 
 
+def case(verdict: str, causes: tuple[str, ...] = (), placements: tuple[str, ...] = ()) -> SideCase:
+    if not causes and verdict in ("failed", "flaky"):
+        causes = ("type",)
+    if not placements and verdict in ("passed", "flaky"):
+        placements = ("on_device",)
+    return SideCase.model_validate(
+        {"verdict": verdict, "causes": list(causes), "placements": list(placements), "runs": 3}
+    )
+
+
+PASSED, FAILED, FLAKY, SKIPPED, UNPROVEN = map(case, ("passed", "failed", "flaky", "skipped", "unproven"))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "kind"),
     [
-        (half(5, 5), half(5, 5), "same"),
-        (half(5, 5), half(0, 5), "regression"),
-        (half(0, 5), half(5, 5), "fix"),
-        (half(3, 5), half(2, 5), "regression"),
-        (half(5, 5), half(4, 4), "same"),
-        # The one case that failed was not counted on B: that mends nothing.
-        (half(4, 5), half(4, 4), "insufficient data"),
-        (half(5, 5), half(3, 4), "regression"),
-        # Runs of the one case that changed disagree.
-        (half(5, 5), half(4, 5, flaky=1), "insufficient data"),
-        (half(5, 5), half(3, 5, flaky=1), "regression"),
-        (half(4, 5, flaky=1), half(5, 5), "insufficient data"),
-        (half(5, 5), half(0, 0), "insufficient data"),
-        (half(5, 5), None, "insufficient data"),
+        (PASSED, PASSED, "same"),
+        (PASSED, FAILED, "worse"),
+        (FAILED, PASSED, "better"),
+        (FAILED, case("failed", causes=("memory",)), "cause"),
+        (case("failed", causes=("memory", "type")), case("failed", causes=("type", "memory")), "same"),
+        (case("failed", causes=("memory", "type")), FAILED, "insufficient data"),
+        (PASSED, case("passed", placements=("fell_back",)), "placement"),
+        (PASSED, case("passed", placements=("fell_back", "on_device")), "insufficient data"),
+        (FAILED, case("failed", placements=("fell_back",)), "same"),
+        (PASSED, FLAKY, "insufficient data"),
+        (FLAKY, FAILED, "insufficient data"),
+        (FLAKY, FLAKY, "same"),
+        (FLAKY, case("flaky", causes=("memory",)), "cause"),
+        (FAILED, SKIPPED, "insufficient data"),
+        (PASSED, UNPROVEN, "insufficient data"),
+        (UNPROVEN, SKIPPED, "not compared"),
+        (PASSED, None, "insufficient data"),
     ],
 )
-def test_a_change_counts_only_if_no_uncertain_case_could_undo_it(
-    a: SideVerdict, b: SideVerdict | None, kind: str
-) -> None:
-    found = verdict_change("torch.cat", a, b)
+def test_a_case_changed_only_if_its_runs_agree(a: SideCase, b: SideCase | None, kind: str) -> None:
+    found = case_change("torch.cat/0", a, b)
+    assert found.kind == kind
+    assert (found.why is not None) == (kind in ("insufficient data", "not compared"))
+    back = case_change("torch.cat/0", b, a).kind
+    assert back == {"worse": "better", "better": "worse"}.get(kind, kind)
+
+
+def test_a_case_of_another_digest_is_not_compared() -> None:
+    assert case_change("torch.cat/0", PASSED, FAILED, comparable=False).kind == "not compared"
+
+
+def changed(a: dict[str, SideCase], b: dict[str, SideCase], which: WhichVerdict = "anywhere") -> VerdictChange:
+    before, after = (
+        [cell("torch.cat", sum(one.verdict == "passed" for one in side.values()), len(side))] for side in (a, b)
+    )
+    (found,) = compare_verdicts(before, after, ({"torch.cat": a}, {"torch.cat": b}), which)
+    return found
+
+
+def test_one_case_mended_and_one_broken_is_not_the_same() -> None:
+    found = changed({"float64": FAILED, "uint8": PASSED}, {"float64": PASSED, "uint8": FAILED})
+    assert found.a == found.b
+    assert (found.kind, found.counts.worse, found.counts.better) == ("mixed", 1, 1)
+    assert found.moves == "1 worse (uint8), 1 better (float64)"
+    told = comparison([found])
+    assert (told.counts.mixed, told.counts.same, told.cases.worse, told.changed) == (1, 0, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ([PASSED, PASSED], [PASSED, FAILED], "regression"),
+        ([PASSED, FAILED], [PASSED, PASSED], "fix"),
+        ([PASSED, FAILED], [PASSED, case("failed", causes=("memory",))], "change"),
+        ([PASSED, PASSED], [PASSED, case("passed", placements=("fell_back",))], "change"),
+        ([PASSED, PASSED], [FAILED, FLAKY], "regression"),
+        ([PASSED, PASSED], [PASSED, FLAKY], "insufficient data"),
+        ([PASSED, SKIPPED], [PASSED, SKIPPED], "same"),
+        ([SKIPPED, SKIPPED], [SKIPPED, SKIPPED], "insufficient data"),
+    ],
+)
+def test_a_function_changed_if_one_of_its_cases_did(before: list[SideCase], after: list[SideCase], kind: str) -> None:
+    a, b = ({str(number): one for number, one in enumerate(side)} for side in (before, after))
+    found = changed(a, b)
     assert found.kind == kind
     assert (found.why is not None) == (kind == "insufficient data")
+    assert comparison([found]).changed == (kind in ("regression", "fix", "change"))
 
 
-def test_what_is_a_regression_one_way_is_a_fix_the_other_way() -> None:
-    halves = [half(passed, total, flaky) for total in range(4) for passed in range(total + 1) for flaky in range(2)]
-    other = {"regression": "fix", "fix": "regression"}
-    for a in halves:
-        for b in halves:
-            there, back = verdict_change("f", a, b).kind, verdict_change("f", b, a).kind
-            assert back == other.get(there, there)
+def test_a_line_names_the_first_few_cases() -> None:
+    found = changed({str(n): PASSED for n in range(5)}, {str(n): FAILED for n in range(5)})
+    assert found.moves == "5 worse (0, 1, 2, …)"
+    assert [one.case for one in found.cases] == list("01234")
 
 
-def test_counted_by_device_a_new_fallback_is_a_regression_and_host_functions_stay_out() -> None:
-    before = [cell("torch.cat", 2, 2), cell("torch.seed", 1, 1, verdict_on_device=None)]
-    after = [
-        cell("torch.cat", 2, 2, passed_on_device=0, verdict_on_device="complete", cause_on_device="placement"),
-        cell("torch.seed", 1, 1, verdict_on_device=None),
-    ]
-    assert counts(compare_verdicts(before, after, "anywhere")).same == 2
-    (only,) = compare_verdicts(before, after, "on_device")
-    assert (only.function, only.kind) == ("torch.cat", "regression")
-    assert only.b is not None
-    assert only.b.cause == "placement"
-    told = counts([only])
+def test_reasons_are_counted_where_they_differ() -> None:
+    whole = changed({"0": PASSED, "1": PASSED}, {})
+    assert whole.why == "no outcome on B"
+    part = changed({"0": PASSED, "1": PASSED, "2": PASSED}, {"0": FLAKY, "1": PASSED})
+    assert part.why == "1 case: its runs disagree on B; 1 case: no outcome on B"
+
+
+def test_the_line_of_a_function_has_the_verdict_that_counts() -> None:
+    before = [cell("torch.cat", 2, 2)]
+    after = [cell("torch.cat", 2, 2, passed_on_device=0, verdict_on_device="complete", cause_on_device="placement")]
+    fell_back = {"torch.cat": {"torch.cat/0": case("failed", causes=("placement",))}}
+    (found,) = compare_verdicts(before, after, ({"torch.cat": {"torch.cat/0": PASSED}}, fell_back), "on_device")
+    assert found.kind == "regression"
+    assert found.b is not None
+    assert (found.b.verdict, found.b.cause) == ("complete", "placement")
+    told = comparison([found]).counts
     assert (told.regressions, told.passes_on_a_fails_on_b, told.same) == (1, 1, 0)
 
 
@@ -139,12 +204,16 @@ def test_other_suites_are_refused_although_they_are_of_the_same_revision() -> No
     ]
 
 
-def test_a_function_is_compared_over_two_revisions_where_its_cases_are_the_same() -> None:
-    a = {"same": "d1", "changed": "d2", "gone": "d3", "unknown": None}
-    b = {"same": "d1", "changed": "d4", "new": "d5", "unknown": None}
-    assert changed_functions(a, b) == ["changed", "gone", "new", "unknown"]
-    assert changed_functions({"f": "d1"}, {"f": "d2"}) is None
-    assert changed_functions({"f": None}, {"f": None}) is None
+def test_a_case_is_compared_over_two_revisions_where_its_digest_is_the_same() -> None:
+    def side(**digests: str | None) -> dict[str, CaseDigest]:
+        return {f"f/{name}": CaseDigest("f", digest, charted=True) for name, digest in digests.items()}
+
+    a, b = side(same="d1", changed="d2", gone="d3", unknown=None), side(same="d1", changed="d4", new="d5", unknown=None)
+    assert other_cases(a, b) == ["f/changed", "f/gone", "f/new", "f/unknown"]
+    elsewhere = {"g/0": CaseDigest("g", "d6", charted=False)}
+    assert other_cases(a | elsewhere, b) == ["f/changed", "f/gone", "f/new", "f/unknown"]
+    assert other_cases(side(f="d1"), side(f="d2")) is None
+    assert other_cases(side(f=None), side(f=None)) is None
     assert "revision r1 and r2" in no_common_case(column(1), column(2, suite_revision="r2")).why
 
 

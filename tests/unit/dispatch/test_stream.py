@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.stream import EventNumbers, StreamEvent, UnreadableEvent, read_event
 from coordinator.errors import GapError
+from runners.isolation.events import EventLog
 
 ID = "0123456789abcdef.5"
 
@@ -117,3 +118,30 @@ def test_the_number_of_a_line_that_cannot_be_read_skips_nothing() -> None:
     assert unreadable(admitted[1]).n is None
     assert unreadable(admitted[1]).key is not None
     assert numbers.last == 3
+
+
+STEPS = ("event", "read", "read", "store", "acknowledge", "reconnect")
+
+
+@given(st.lists(st.sampled_from(STEPS), max_size=120), st.integers(1, 5))
+def test_a_runner_s_own_log_never_shows_a_gap(steps: list[str], batch: int) -> None:
+    """Whenever its stream breaks, and whatever was stored or acknowledged by then: no event is missing, none twice."""
+    log, numbers, read = EventLog(), EventNumbers(0), list[int]()
+    position = stored = 0
+    for step in steps:
+        if step == "event":
+            for _ in range(batch):
+                log.started(ID, 1)
+        elif step == "read" and position >= log.acknowledged:
+            position, lines = log.after(position)
+            read += [event.n or 0 for event in numbers.admit(map(read_event, lines.splitlines()))]
+            assert read[-1:] == [position][: len(read)]
+        elif step == "store":
+            stored = position
+        elif step == "acknowledge":
+            log.acknowledge(stored)
+        elif step == "reconnect":
+            position = stored
+            numbers.restart(stored)
+            del read[stored:]
+    assert read == list(range(1, len(read) + 1))

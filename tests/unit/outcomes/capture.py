@@ -20,7 +20,8 @@ from typing import Any
 
 from protocol.enums import TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from runners.isolation.harness import _ROOT, _Alone, run_case
+from runners.isolation.explanation import explained
+from runners.isolation.harness import _ROOT, Alone, run_case
 from runners.isolation.observations import as_message
 from runners.suite.cases import Context, Function
 
@@ -53,6 +54,7 @@ def tensorflow_names() -> dict[str, Any]:
 
 def jax_names() -> dict[str, Any]:
     import jax
+    import jax.extend.core
     import jax.numpy as jnp
     import numpy as np
     from jax.experimental import pallas, sparse
@@ -87,8 +89,11 @@ def run(framework: str, device_name: str, chosen: list[str]) -> None:
             return lambda: eval(code, {**names, "on": context})
 
         function = Function("snippet")
-        function.behaviour(snippet["name"], lambda inputs: [], lambda observed: None, prepare=prepare)
-        outcome = run_case(device, function.cases[0], TimingPolicy.off, _Alone(), position=0, init_ms=0.0)
+        dtype = snippet.get("dtype", "float32")
+        function.behaviour(snippet["name"], lambda inputs: [], lambda observed: None, dtype=dtype, prepare=prepare)
+        outcome = run_case(device, function.cases[0], TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+        if snippet.get("explained"):
+            outcome = explained(device, function.cases[0], outcome)
         if outcome.verdict is Verdict.passed:
             print(f"{snippet['name']}: it did not fail")
             continue

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from coordinator.causes.patterns import Eraser, PatternSet, require_linear
-from coordinator.causes.rules import RULES, Rule, classify, load, readable
+from coordinator.causes.rules import EVERY_LOWERED, RULES, Rule, classify, load, readable
 from coordinator.errors import PatternError, RulesError
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
@@ -90,9 +90,10 @@ def test_every_rule_takes_linear_time() -> None:
     def classify_all() -> None:
         for rule in RULES:
             pattern = min(rule.message | rule.log | rule.mismatch | rule.frames | rule.exception, default="x")
+            device = "tpu-lowered" if EVERY_LOWERED in rule.device else "cuda"
             for text in near_matches(pattern):
                 for framework in ("torch", "tensorflow", "jax"):
-                    assert classify(outcome(rule, text), framework=framework, device="cuda").rule
+                    assert classify(outcome(rule, text), framework=framework, device=device).rule
 
     assert within_limit(classify_all)
 

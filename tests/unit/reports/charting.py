@@ -49,6 +49,9 @@ def verdict(
     unknown_placement: int = 0,
     unknown_cause: int = 0,
     not_counted_cause: str | None = None,
+    host_work: int = 0,
+    without_host_work: str | None = None,
+    of_another_device: int = 0,
 ) -> FunctionVerdict:
     on_device = word if on_device == "as the verdict" else on_device
     fell_back = int(cause_on_device == "placement")
@@ -64,6 +67,13 @@ def verdict(
         failed=int(word in ("partial", "complete")),
         unknown_cause=unknown_cause,
         not_counted_cause=not_counted_cause,
+        host_work=host_work,
+        verdict_without_host_work=without_host_work or word,
+        of_another_device=of_another_device,
+        lowered=0,
+        not_lowered=0,
+        lowering=None,
+        missing_lowering=None,
     )
 
 

@@ -56,7 +56,7 @@ def fleet(reference: Reference | None = None, *more: Any) -> ReportData:
         PlacementCount(XLA.id, "on_device", 6),
         PlacementCount(XLA.id, "fell_back", 1),
     )
-    calls = tuple(FirstCall(XLA.id, name, 100.0, 2.0) for name in functions)
+    calls = tuple(FirstCall(XLA.id, name, 100.0, 30.0, 2.0) for name in functions)
     return ReportData(**{**vars_of(found), "placements": placed, "first_calls": calls})
 
 
@@ -264,7 +264,7 @@ def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
 
 
 def test_every_figure_and_table_has_its_chapter() -> None:
-    of = fleet(STUDY)
+    of = fleet(STUDY, target(9, "tpu-lowered", "other"))
     made = contents_of(of, ReportOptions())
     assert sorted(id for each in CHAPTERS for id in each.figure_ids) == sorted(drawn(of))
     assert {id for each in CHAPTERS for id in each.table_ids} == {each.id for each in made.tables}

@@ -11,6 +11,7 @@ from coordinator.reports import portability
 from coordinator.reports.contents import contents_of
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Missing, Table
+from coordinator.results import summary
 from coordinator.results.statistics import Rate
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, target, verdict
 
@@ -41,6 +42,66 @@ def test_a_fallback_passes_in_one_count_and_fails_in_the_other() -> None:
     plain, strict = row(table, counted_by="verdict"), row(table, counted_by="verdict_on_device")
     assert (plain["success"], plain["partial"], plain["complete"]) == (Rate(3, 5), Rate(1, 5), Rate(1, 5))
     assert (strict["success"], strict["partial"], strict["complete"]) == (Rate(1, 4), Rate(1, 4), Rate(2, 4))
+
+
+def test_work_of_the_host_is_left_out_in_a_line_of_its_own() -> None:
+    data = charted(
+        [CPU, XLA],
+        [
+            verdict(CPU, "tf.abs", "success"),
+            verdict(XLA, "tf.abs", "success"),
+            verdict(XLA, "tf.constant", "partial", host_work=2, without_host_work="success"),
+            verdict(XLA, "tf.data.range", "complete", host_work=3, without_host_work="unknown"),
+        ],
+    )
+    table = portability.portability(data)
+    assert [found["counted_by"] for found in rows(table, target="torch@2.9.0/cpu")] == ["verdict", "verdict_on_device"]
+    plain, without = (
+        row(table, target="torch@2.9.0/xla", counted_by=way) for way in ("verdict", "verdict_without_host_work")
+    )
+    assert plain["success"] == Rate(1, 3)
+    assert (without["success"], without["partial"], without["unknown"]) == (Rate(2, 2), Rate(0, 2), 1)
+
+
+def test_a_function_of_another_device_is_in_no_rate_and_named() -> None:
+    """As ``torch.cuda`` on a CPU; one with a case that failed otherwise is rated."""
+    verdicts = [
+        verdict(CPU, "torch.cat", "success"),
+        verdict(CPU, "torch.cuda", "complete", cause="not_implemented", of_another_device=1),
+        verdict(CPU, "torch.sum", "complete", cause="type"),
+    ]
+    data = charted([CPU], verdicts)
+    for way in ("verdict", "verdict_on_device"):
+        assert row(portability.portability(data), counted_by=way)["success"] == Rate(1, 2)
+        assert row(portability.counts(data), counted_by=way)["total"] == 2
+    sentences = " ".join(summary._of_target(data, CPU, [], 10.0))
+    assert "1 of 2 functions port without a failure" in sentences
+    assert "1 function is about a device that this target is not, and in no rate: torch.cuda." in sentences
+
+
+def test_every_table_of_rates_has_the_line_without_work_of_the_host() -> None:
+    """The study's top 20 and deciles as well as all functions, where a target has such failures, and nowhere else."""
+    verdicts = [
+        verdict(CPU, "torch.cat", "success"),
+        verdict(XLA, "torch.cat", "partial", host_work=2, without_host_work="success"),
+        verdict(XLA, "torch.saddmm", "partial", host_work=2, without_host_work="success"),
+        verdict(XLA, "torch.sum", "complete"),
+    ]
+    data = charted([CPU, XLA], verdicts, reference=STUDY)
+    top = portability.top20(data, STUDY)
+    (plain,), (apart,) = (
+        rows(top, target="torch@2.9.0/xla", counted_by=way) for way in ("verdict", "verdict_without_host_work")
+    )
+    assert (plain["top20_failed"], plain["all_failed"]) == (Rate(2, 2), Rate(3, 3))
+    assert (apart["top20_failed"], apart["all_failed"]) == (Rate(1, 2), Rate(1, 3))
+    decile = {"target": "torch@2.9.0/xla", "decile": "decile20"}
+    by_decile = portability.failures_by_decile(data, STUDY)
+    assert row(by_decile, counted_by="verdict", **decile)["partial"] == Rate(1, 1)
+    assert row(by_decile, counted_by="verdict_without_host_work", **decile)["partial"] == Rate(0, 1)
+    tables = (portability.portability(data), portability.counts(data), portability.failures_in_top20(data, STUDY))
+    for table in (*tables, top, by_decile):
+        lines = rows(table, counted_by="verdict_without_host_work")
+        assert {line["target"] for line in lines} == {"torch@2.9.0/xla"}, table.id
 
 
 def test_a_function_without_a_counted_case_is_in_no_rate() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from coordinator.results.comparison.latencies import _T_99, decide
-from coordinator.results.statistics import Rate, deciles, density, geometric_mean, median, middle
+from coordinator.results.comparison.latencies import Spread, greatest_excess
+from coordinator.results.statistics import Rate, deciles, density, geometric_mean, low, median, middle
 
 positive = st.floats(1e-3, 1e3)
 some = st.lists(positive, min_size=1, max_size=30)
@@ -46,19 +46,17 @@ def test_densities_are_those_of_gaussian_kernels_by_scotts_rule(values: list[flo
     assert found.heights == pytest.approx(expected.tolist(), rel=1e-6, abs=1e-12)
 
 
-def test_students_t_is_the_table() -> None:
-    assert pytest.approx([stats.t.ppf(0.995, freedom) for freedom in range(1, len(_T_99) + 1)], abs=6e-4) == _T_99
-
-
-runs = st.lists(st.integers(-60, 60).map(lambda tenths: tenths / 10), min_size=2, max_size=8)
+@given(st.integers(1, 40), st.integers(1, 30), st.floats(1e-4, 0.2))
+def test_the_greatest_excess_is_fishers(half: int, runs: int, alpha: float) -> None:
+    expected = stats.f.ppf(1 - alpha, 2, 2 * half) * 0.1 / runs
+    assert greatest_excess(Spread(0.1, 2 * half), runs, alpha) == pytest.approx(expected, rel=1e-6)
 
 
 @settings(deadline=None)
-@given(runs, runs)
-def test_the_interval_of_a_change_is_that_of_students_test(before: list[float], after: list[float]) -> None:
-    # SciPy warns of runs that are all alike.
-    if min(np.ptp(before), np.ptp(after)) == 0:
-        return
-    _, difference, half = decide(before, after)
-    expected = stats.ttest_ind(after, before).confidence_interval(0.99)
-    assert (difference - half, difference + half) == pytest.approx((expected.low, expected.high), rel=1e-3, abs=1e-3)
+@given(st.lists(positive, min_size=1, max_size=200))
+def test_the_level_of_a_run_is_its_low_quantile(samples: list[float]) -> None:
+    found = low(samples)
+    assert found.value == pytest.approx(float(np.quantile(samples, 0.05)))
+    assert (found.interval is None) == (len(samples) < 5)
+    if found.interval is not None:
+        assert min(samples) <= found.interval[0] <= found.interval[1] <= max(samples)

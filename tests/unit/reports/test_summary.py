@@ -29,6 +29,7 @@ def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, *
         created_at=datetime(2026, 11, 21, tzinfo=UTC),
         finished_at=None,
         imported_at=None,
+        created_by=None,
         counters=Counters(total=total, done=total if done is None else done, **(zero | counts)),
         estimate=TimeEstimate(seconds=None, measured_jobs=0),
         by_target=[],
@@ -70,6 +71,25 @@ def test_a_target_says_what_ports_what_does_not_and_why() -> None:
     assert "The main causes of failure are not_implemented (1) and type (1)." in xla
     assert "No rule knows the cause of 1 of 2 failed cases." in xla
     assert "1 function is unknown: every case was skipped or incomplete (removed (1)), such as of torch.e." in xla
+
+
+def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> None:
+    fleet = charted(
+        [XLA],
+        [
+            verdict(XLA, "tf.abs", "success"),
+            verdict(XLA, "tf.constant", "partial", cause="host_work", host_work=2, without_host_work="success"),
+            verdict(XLA, "tf.data.range", "complete", cause="host_work", host_work=3, without_host_work="unknown"),
+            verdict(XLA, "tf.sort", "partial", cause="host_work", host_work=1, without_host_work="partial"),
+        ],
+    )
+    xla = told(fleet)["torch@2.9.0/xla"]
+    assert "1 of 4 functions port without a failure (25 %" in xla
+    assert (
+        "Without 6 failed cases of data sets, strings, tables, files and prints, which are work of the host, "
+        "2 of 3 functions do (67 %)." in xla
+    )
+    assert "work of the host" not in told(FLEET)["torch@2.9.0/xla"]
 
 
 def test_a_target_says_what_fell_back() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.suite.checks import TOLERANCES, Expected, Leaf, Mismatch, compare, leaves
+from runners.suite.precision import terms
+from runners.suite.rounding import to_bfloat16
 
 FLOATS = st.floats(min_value=-1e6, max_value=1e6)
 
@@ -91,22 +94,71 @@ def test_real_and_complex_results_have_the_precision_of_the_case(
     check(leaf([1 + 1j], of_complex), np.array([1 + 1j]), dtype)
 
 
+VALUES = np.random.default_rng(7).standard_normal((8, 64))
+
+
+@pytest.mark.parametrize(("dtype", "narrower"), [("float64", "float32"), ("complex128", "complex64")])
+def test_values_as_a_narrower_type_rounds_them_are_a_matter_of_precision(dtype: str, narrower: str) -> None:
+    wide = VALUES.astype(dtype) * (1 + 1j if dtype == "complex128" else 1)
+    computed = np.exp(wide.astype(narrower)).astype(dtype)
+    assert right_at_of(leaf(computed, dtype), np.exp(wide), dtype) == narrower
+
+
+def test_bfloat16_under_the_name_of_float32_is_a_matter_of_precision() -> None:
+    assert right_at_of(leaf(to_bfloat16(VALUES)), VALUES, "float32") == "bfloat16"
+
+
+@pytest.mark.parametrize(("dtype", "off"), [("float32", 1e-3), ("float64", 1e-6), ("float16", 6e-3), ("bfloat16", 0.1)])
+def test_to_be_right_at_a_wider_tolerance_is_no_matter_of_precision(dtype: str, off: float) -> None:
+    assert right_at_of(leaf(VALUES * (1 + off), dtype), VALUES, dtype) is None
+
+
+def test_whole_numbers_lie_on_every_grid_and_prove_nothing() -> None:
+    wanted = np.arange(1.0, 9.0)
+    assert right_at_of(leaf(wanted + 0.001 * (wanted == 1), "float32"), wanted, "float32") is None
+    assert right_at_of(leaf(np.where(wanted == 4, 4.03125, wanted)), wanted, "float32") is None
+
+
+@pytest.mark.parametrize(("dtype", "count"), [("bfloat16", 64), ("float16", 2048)])
+def test_errors_of_adding_up_in_the_type_itself_are_a_matter_of_precision(dtype: str, count: int) -> None:
+    given = np.random.default_rng(count).uniform(size=(8, count))
+    added = np.zeros(8)
+    for column in given.T:
+        added = (
+            to_bfloat16(added + column) if dtype == "bfloat16" else np.asarray(added + column, np.float16).astype(float)
+        )
+    assert right_at_of(leaf(added, dtype), given.sum(1), dtype, [given]) == dtype
+    assert right_at_of(leaf(added, dtype), given.sum(1), dtype) is None, "nothing is known of any sum"
+
+
+@pytest.mark.parametrize("samples", [24, 96])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_variance_divided_by_one_too_many_is_never_a_matter_of_precision(dtype: str, samples: int) -> None:
+    given = np.random.default_rng(samples).standard_normal((samples, 3))
+    right, biased = (0.9 + 0.1 * given.var(0, ddof=degrees) for degrees in (1, 0))
+    assert right_at_of(leaf(biased.astype(dtype), dtype), right, dtype, [given]) is None
+
+
 @pytest.mark.parametrize(
-    ("dtype", "off", "right_at"),
+    ("shapes", "result", "expected"),
     [
-        ("float32", 1e-3, "bfloat16"),
-        ("float32", 0.5, None),
-        ("float64", 1e-6, "float32"),
-        ("float64", 1e-3, None),
-        ("float16", 6e-3, "bfloat16"),
-        ("bfloat16", 0.5, None),
+        ([(4, 64)], (4,), 64),
+        ([(4, 64), (64, 8)], (4, 8), 64),
+        ([(2, 4, 64), (2, 64, 4)], (2, 4, 4), 64),
+        ([(4, 64), (4, 64)], (4, 64), 1),
+        ([], (3,), 1),
     ],
 )
-def test_values_right_at_the_next_narrower_type_say_so(dtype: str, off: float, right_at: str | None) -> None:
-    expected = np.array([1.0, 10.0])
+def test_shapes_tell_how_many_terms_a_value_may_be_the_sum_of(
+    shapes: list[tuple[int, ...]], result: tuple[int, ...], expected: int
+) -> None:
+    assert terms([np.zeros(shape) for shape in shapes], np.zeros(result)) == expected
+
+
+def right_at_of(observed: Leaf, expected: Any, dtype: str, inputs: Sequence[Any] = ()) -> str | None:
     with pytest.raises(Mismatch) as caught:
-        check(leaf(expected * (1 + off), dtype), expected, dtype)
-    assert caught.value.right_at == right_at
+        compare(observed, expected, dtype, TOLERANCES[dtype], inputs)
+    return caught.value.right_at
 
 
 def test_a_wrong_shape_is_never_a_matter_of_precision() -> None:

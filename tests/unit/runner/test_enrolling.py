@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from protocol.enrolment import NAME
+from protocol.enrolment_tokens import EnrolmentToken
 from runners.errors import RefusedError, UnansweredError
 from runners.http.access import Access
 from runners.http.enrolment import MAX_NAME, _answer, default_name, enrolment_options, reached_at
+
+TOKEN = str(EnrolmentToken.make("k" * 32, "alpha", "hazards/cpu"))
 
 
 def opens(access: Access, secret: str) -> bool:
@@ -65,15 +68,15 @@ def test_the_name_of_a_runner_that_has_none_fits(host: str) -> None:
         ({"name": "x" * 65}, "--name"),
         ({"name": "a\nname"}, "--name"),
         ({"advertise": "here"}, "--advertise"),
-        ({"content": "two words"}, "--enrolment-secret-file"),
-        ({"content": ""}, "--enrolment-secret-file"),
-        ({"content": None}, "--enrolment-secret-file"),
+        ({"content": "two words"}, "--enrolment-token-file"),
+        ({"content": ""}, "--enrolment-token-file"),
+        ({"content": None}, "--enrolment-token-file"),
     ],
 )
 def test_what_makes_no_sense_is_told_before_anything_starts(
     tmp_path: Path, change: dict[str, str | None], words: str
 ) -> None:
-    values = {"coordinator": "http://box:8642", "name": "alpha", "advertise": "auto", "content": "s"} | change
+    values = {"coordinator": "http://box:8642", "name": "alpha", "advertise": "auto", "content": TOKEN} | change
     file = tmp_path / "secret"
     if values["content"] is not None:
         file.write_text(values["content"])

@@ -134,9 +134,10 @@ def test_a_declaration_names_what_is_there(framework: Framework) -> None:
 
 @pytest.mark.parametrize("name", frameworks.OURS)
 def test_every_framework_has_the_same_names(name: str) -> None:
-    """But for the locks of devices and versions."""
+    """But for the locks of devices and versions, and for what only JAX can do: lower for a device that is not here."""
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
-        *("__init__.py", "devices.py", "placement.py", "suites"),
+        *("__init__.py", "devices.py", "evidence.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
+        *(("lowering.py",) if name == "jax" else ()),
     }

@@ -69,7 +69,7 @@ def test_every_text_of_an_outcome_is_cleaned(text: str) -> None:
         Ending.raised,
         0.0,
         evidence=make_evidence(exception=text, message=text, frames=[text], mismatch=text, reason=text),
-        proof=make_proof([text], {text: 1}),
+        proof=make_proof([text], {text: 1}, 0),
     )
     outcome = Outcome.model_validate_json(encode(as_message(observation)))
     body = with_log(outcome, text.encode("utf-8", "surrogatepass"), 1).model_dump_json()
@@ -88,7 +88,7 @@ def test_evidence_of_any_size_is_cut_to_the_limits_of_the_protocol() -> None:
     )
     read = outcomes.Evidence.model_validate(as_message(evidence))
     assert vars(evidence) == read.model_dump()
-    proof = make_proof([long], {long: 1})
+    proof = make_proof([long], {long: 1}, 2**40)
     assert vars(proof) == outcomes.PlacementProof.model_validate(as_message(proof)).model_dump()
 
 

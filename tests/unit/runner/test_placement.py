@@ -1,4 +1,4 @@
-"""Where a case ran is claimed from arrays and a count of fallbacks together; without a count it is unknown."""
+"""Where a case ran is claimed from arrays, fallbacks and executions together; what nobody counted proves nothing."""
 
 from __future__ import annotations
 
@@ -15,18 +15,31 @@ from runners.suite.device import Device, Proof
 
 
 class Accelerator:
-    """The one thing that a placement asks of a device."""
+    """The two things that a placement asks of a device."""
+
+    is_host = False
 
     def on_device(self, device: str) -> bool:
         return device == "npu:0"
 
 
+class Host(Accelerator):
+    is_host = True
+
+
 DEVICE = cast(Device, Accelerator())
+HOST = cast(Device, Host())
 
 
 def case(**options: Any) -> Case:
     function = Function("npu.add", reference=np.add, **options)
     function.value("plain", lambda inputs: (inputs.normal(4),))
+    return function.cases[-1]
+
+
+def refusing() -> Case:
+    function = Function("npu.add")
+    function.behaviour("refused", lambda inputs: (), lambda observed: None, refuses=True)
     return function.cases[-1]
 
 
@@ -37,17 +50,46 @@ def arrays(*devices: str) -> list[Leaf]:
 @pytest.mark.parametrize(
     ("proof", "out", "expected"),
     [
-        (Proof({"npu:0"}, counted=True), ["npu:0"], Placement.on_device),
-        (Proof({"npu:0"}), ["npu:0"], Placement.unknown),
-        (Proof(counted=True), [], Placement.unknown),
-        (Proof({"npu:0", "cpu"}, counted=True), ["npu:0"], Placement.unknown),
+        (Proof({"npu:0"}, counted=True, executed=1), ["npu:0"], Placement.on_device),
+        (Proof({"npu:0"}, counted=True, executed=0), ["npu:0"], Placement.unknown),
+        (Proof({"npu:0"}, counted=True), ["npu:0"], Placement.unknown),
+        (Proof({"npu:0"}, executed=1), ["npu:0"], Placement.unknown),
+        (Proof(counted=True, executed=1), [], Placement.unknown),
+        (Proof({"npu:0", "cpu"}, counted=True, executed=1), ["npu:0"], Placement.unknown),
         (Proof({"npu:0"}, {"npu::sort": 1}), ["npu:0"], Placement.fell_back),
-        (Proof({"npu:0"}, {"npu::sort": 1}, counted=True), ["npu:0"], Placement.fell_back),
+        (Proof({"npu:0"}, {"npu::sort": 1}, counted=True, executed=7), ["npu:0"], Placement.fell_back),
         (Proof({"npu:0", "cpu"}), ["cpu"], Placement.fell_back),
     ],
 )
 def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], expected: Placement) -> None:
     assert placement(DEVICE, case(), proof, arrays(*out)) is expected
+
+
+@pytest.mark.parametrize(
+    ("proof", "expected"),
+    [
+        (Proof({"cpu"}, counted=True), Placement.on_device),
+        (Proof({"cpu"}, {"npu::sort": 1}, counted=True), Placement.on_device),
+        (Proof(counted=True), Placement.unknown),
+    ],
+)
+def test_on_the_host_nothing_falls_back_to_it(proof: Proof, expected: Placement) -> None:
+    assert placement(HOST, case(), proof, arrays("host")) is expected
+
+
+@pytest.mark.parametrize("device", [DEVICE, HOST])
+def test_a_refusal_shows_nothing_of_a_device(device: Device) -> None:
+    assert placement(device, refusing(), Proof({"npu:0"}, counted=True, executed=1), []) is Placement.unknown
+
+
+def test_executions_add_up_and_a_count_of_none_is_no_absence_of_a_count() -> None:
+    proof = Proof()
+    assert proof.executed is None
+    proof.executions(0)
+    assert proof.executed == 0
+    proof.executions(2)
+    proof.executions(1)
+    assert proof.executed == 3
 
 
 def test_nothing_is_counted_unless_somebody_says_so() -> None:

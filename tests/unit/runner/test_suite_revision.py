@@ -174,6 +174,20 @@ CHANGES = {
         "rng.normal(size=shape)",
         ALL,
     ),
+    "an input that may change": (
+        SUMS + "cases.py",
+        'add.value("plain", drawn)',
+        'add.value("plain", drawn, in_place=(0,))',
+        {"plain"},
+    ),
+    "a case that cannot be repeated": (
+        SUMS + "cases.py",
+        'add.value("plain", drawn)',
+        'add.value("plain", drawn, unrepeatable="it goes on")',
+        {"plain"},
+    ),
+    "the judgement of inputs": ("runners/suite/judgement.py", "changed = ~(", "changed = (", ALL),
+    "the judgement of a later result": ("runners/suite/judgement.py", "error.right_at) from", "None) from", ALL),
     "the shared checks": ("runners/suite/checks.py", "equal_nan=True", "equal_nan=False", ALL),
 }
 

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.results.comparison.models import SideVerdict, VerdictChange
+from coordinator.results.comparison.cases import case_counts
+from coordinator.results.comparison.models import Kind, SideVerdict, VerdictChange
 from coordinator.results.models import Cell, FunctionKey, HistoryCell
 from coordinator.results.service import mark_changes, modules
 from coordinator.web.comparison_page import by_heading
@@ -42,12 +43,18 @@ CELL: dict[str, Any] = {
     "cause_on_device": None,
     "not_counted_cause": None,
     "cold_ms": None,
+    "first_cold_ms": None,
+    "later_cold_ms": None,
+    "low_ms": None,
     "steady_ms": None,
+    "noisy": None,
     "iqr_ms": None,
     "ratio_to_cpu": None,
     "ratio_cases": None,
     "samples": None,
     "unknown_cause": 0,
+    "lowered": 0,
+    "not_lowered": 0,
     "cpu_target_id": None,
 }
 FELL_BACK = {"verdict_on_device": "partial", "passed_on_device": 1, "fell_back": 2, "cause_on_device": "placement"}
@@ -119,20 +126,28 @@ def half(passed: int, total: int = 3) -> SideVerdict:
 def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
     found = by_heading(
         [
-            VerdictChange(function="unsure", kind="insufficient data", a=None, b=half(3), why="no outcome on A"),
-            VerdictChange(function="fixed", kind="fix", a=half(0), b=half(3), why=None),
-            VerdictChange(function="better", kind="fix", a=half(0), b=half(2), why=None),
-            VerdictChange(function="worse", kind="regression", a=half(2), b=half(1), why=None),
-            VerdictChange(function="broken", kind="regression", a=half(3), b=half(2), why=None),
+            change("unsure", "insufficient data", None, half(3)),
+            change("fixed", "fix", half(0), half(3)),
+            change("better", "fix", half(0), half(2)),
+            change("elsewhere", "change", half(3), half(3)),
+            change("swapped", "mixed", half(2), half(2)),
+            change("worse", "regression", half(2), half(1)),
+            change("broken", "regression", half(3), half(2)),
         ]
     )
-    assert [[change.function for change in changes] for changes in found.values()] == [
+    assert [[one.function for one in changes] for changes in found.values()] == [
         ["broken"],
         ["worse"],
+        ["swapped"],
+        ["elsewhere"],
         ["fixed"],
         ["better"],
         ["unsure"],
     ]
+
+
+def change(function: str, kind: Kind, a: SideVerdict | None, b: SideVerdict | None) -> VerdictChange:
+    return VerdictChange(function=function, kind=kind, a=a, b=b, counts=case_counts([]), cases=[], why=None)
 
 
 def past(verdict: str, revision: str, suite: str = "paper", digest: str | None = None) -> HistoryCell:

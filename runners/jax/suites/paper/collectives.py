@@ -40,7 +40,8 @@ def sharded_over(count: int) -> Prepare:
     """Over that many devices, with what is on each a part of the first axis."""
 
     def prepare(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
-        mesh = Mesh(np.array(jax.devices()[:count]), (AXIS,))
+        others = [device for device in jax.devices() if device != context.device]
+        mesh = Mesh(np.array([context.device, *others][:count]), (AXIS,))
         mapped = jax.jit(
             jax.shard_map(
                 lambda part: context.function(part, AXIS, **options),
@@ -120,6 +121,7 @@ all_gather.value(
     prepare=gradient_along_vmap,
     reference=lambda x, upstream: [gathered(x), upstream.sum(0)],
 )
+all_gather.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]])])
 all_gather.value(
     "two-devices",
     lambda inputs: [inputs.normal(8, 16)],
@@ -152,6 +154,13 @@ pmax.value(
 pmax.value("jitted", lambda inputs: [inputs.normal(8, 64, 16)], prepare=along_jitted_vmap)
 pmax.value("pmap", lambda inputs: [inputs.normal(1, 64, 128)], prepare=along_pmap)
 pmax.value("one-device", lambda inputs: [inputs.normal(64, 128)], prepare=sharded_over(1), reference=lambda x: x)
+pmax.value(
+    "one-group",
+    lambda inputs: [inputs.normal(1, 64)],
+    prepare=along_pmap,
+    reference=lambda x, axis_index_groups: x,
+    axis_index_groups=[[0]],
+)
 pmax.value(
     "two-devices",
     lambda inputs: [inputs.normal(8, 16)],

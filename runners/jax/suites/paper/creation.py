@@ -126,6 +126,17 @@ array.value("more-axes", lambda inputs: [inputs.normal(6)], ndmin=3)
 array.value("list-of-arrays", lambda inputs: [[inputs.normal(6), inputs.normal(6)]], prepare=of_members)
 array.value("empty", lambda inputs: [inputs.normal(0, 3)], prepare=from_host())
 array.value("copy", lambda inputs: [inputs.normal(64)], prepare=copied, reference=lambda x: x + 1)
+array.value(
+    "no-copy-needed",
+    lambda inputs: [inputs.normal(31, 9)],
+    prepare=using(copy=False),
+    reference=lambda x: np.array(x),
+)
+array.value(
+    "nan-and-infinities-from-host",
+    lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]])],
+    prepare=from_host(),
+)
 
 
 def encoded(x: Any, num_classes: int, axis: int = -1) -> Any:
@@ -158,5 +169,6 @@ one_hot.value("scalar", lambda inputs: [np.array(2, "int32"), 5])
 one_hot.value("empty", classes(5, 0))
 one_hot.value("jitted", classes(64, 128), prepare=jitted)
 one_hot.value("vmap", classes(7, 4, 9), prepare=in_vmap)
+one_hot.value("of-nan-and-infinities", lambda inputs: [np.array([0.0, np.nan, 2.0, np.inf, -np.inf]), 3])
 
 FUNCTIONS: list[Function] = [arange, array, one_hot]

@@ -249,5 +249,6 @@ stop_gradient.value(
     reference=lambda x, upstream: x * x * upstream,
 )
 stop_gradient.value("jitted", lambda inputs: [inputs.normal(64, 128)], prepare=jitted)
+stop_gradient.value("edges", lambda inputs: [edges(inputs)])
 
 FUNCTIONS: list[Function] = [add, cos, exp, erf, integer_pow, at_least, bits_in_both, stop_gradient]

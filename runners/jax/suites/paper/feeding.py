@@ -91,5 +91,6 @@ io_callback.value(
     reference=lambda x: np.cumsum(x + 1, 0) - x,
 )
 io_callback.value("in-turn", lambda inputs: [inputs.normal(6, 20)], prepare=in_turn, reference=rows_and_total)
+io_callback.value("nan-and-infinities", lambda inputs: [np.array([np.nan, 1.0, np.inf, -np.inf])])
 
 FUNCTIONS: list[Function] = [infeed, io_callback]

@@ -37,6 +37,7 @@ flip.value(
     prepare=gradient,
     reference=lambda x, upstream: [np.flip(x), np.flip(upstream)],
 )
+flip.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]])], axis=1)
 
 fliplr = Function("jax.numpy.fliplr", lambda x: x[:, ::-1].copy())
 fliplr.value("float32-256x256", lambda inputs: [inputs.normal(256, 256)])
@@ -53,6 +54,7 @@ fliplr.value(
     prepare=gradient,
     reference=lambda x, upstream: [x[:, ::-1], upstream[:, ::-1]],
 )
+fliplr.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]])])
 
 
 def compressed(condition: Any, a: Any, axis: Any = None, size: Any = None, fill_value: Any = 0) -> Any:
@@ -100,6 +102,12 @@ compress.value(
     axis=0,
     size=3,
 )
+compress.value(
+    "nan-and-infinities",
+    lambda inputs: [np.array([True, False, True]), np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]])],
+    axis=1,
+)
+compress.value("filled-with-nan", lambda inputs: [mask(inputs, 9), inputs.normal(9)], axis=0, size=9, fill_value=np.nan)
 
 
 def deleted(a: Any, obj: Any, axis: Any = None, assume_unique_indices: bool = False) -> Any:
@@ -143,6 +151,9 @@ delete.value(
     prepare=gradient,
     reference=lambda a, obj, upstream, axis: [np.delete(a, obj, axis), np.insert(upstream, obj, 0.0, axis)],
     axis=0,
+)
+delete.value(
+    "nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]]), 1], axis=1
 )
 
 select = Function("jax.lax.select", lambda which, yes, no: np.where(which, yes, no))
@@ -216,6 +227,9 @@ slice_in_dim.value(
     reference=scattered,
     axis=1,
     stride=3,
+)
+slice_in_dim.value(
+    "nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]]), 1, 3], axis=1
 )
 
 

@@ -106,7 +106,9 @@ eig.behaviour("empty-batch", lambda inputs: [inputs.normal(0, 3, 3)], assert_eig
 eig.behaviour("jitted", lambda inputs: [inputs.normal(16, 16)], assert_eigen, prepare=jitted)
 eig.behaviour("vmap", lambda inputs: [inputs.normal(4, 6, 6)], assert_eigen, prepare=in_vmap)
 # Their derivative depends on a choice that JAX leaves to its lax.linalg.eig.
-eig.behaviour("gradient-is-refused", lambda inputs: [inputs.normal(5, 5)], assert_refused, prepare=refused_gradient)
+eig.behaviour(
+    "gradient-is-refused", lambda inputs: [inputs.normal(5, 5)], assert_refused, prepare=refused_gradient, refuses=True
+)
 
 
 def singular_values(x: Any, **options: Any) -> Any:
@@ -283,6 +285,11 @@ def slid_gradients(x: Any, y: Any, upstream: Any) -> Any:
     return [slid(x, y), *along]
 
 
+def with_edges(x: Any) -> Any:
+    x[1, 2], x[5, 7] = np.nan, np.inf
+    return x
+
+
 convolve2d = Function("jax.scipy.signal.convolve2d", slid)
 convolve2d.value(
     "float32-64x64-by-5x5", lambda inputs: [inputs.normal(64, 64), inputs.uniform(5, 5)], tolerance=FACTORED
@@ -305,6 +312,17 @@ convolve2d.value(
     lambda inputs: [inputs.normal(9, 8), inputs.normal(3, 2), inputs.normal(11, 9)],
     prepare=gradient,
     reference=slid_gradients,
+)
+convolve2d.value(
+    "highest-precision",
+    lambda inputs: [inputs.normal(12, 15), inputs.normal(3, 5)],
+    reference=lambda x, y, precision: slid(x, y),
+    precision="highest",
+)
+convolve2d.value(
+    "nan-and-infinity-reach-their-windows",
+    lambda inputs: [with_edges(inputs.normal(7, 9)), inputs.uniform(3, 2, low=1, high=2)],
+    mode="valid",
 )
 
 FUNCTIONS: list[Function] = [eig, svd, lu, convolve2d]

@@ -199,7 +199,7 @@ typeof.behaviour(
     equal_to(lambda x: [[20], "float32", False]),
     prepare=seen_by(jax.vmap),
 )
-typeof.behaviour("no-array", lambda inputs: ["text"], equal_to(lambda x: "refused"), prepare=refused)
+typeof.behaviour("no-array", lambda inputs: ["text"], equal_to(lambda x: "refused"), prepare=refused, refuses=True)
 
 
 def wrapped(function: Callable[..., Any], *arguments: Any) -> Any:

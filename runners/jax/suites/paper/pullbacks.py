@@ -331,13 +331,18 @@ def assert_refused(error: Any, x: Any, upstream: Any) -> None:
 
 
 vjp.behaviour(
-    "other-shape-is-refused", lambda inputs: [inputs.normal(9), inputs.normal(4)], assert_refused, prepare=refusal
+    "other-shape-is-refused",
+    lambda inputs: [inputs.normal(9), inputs.normal(4)],
+    assert_refused,
+    prepare=refusal,
+    refuses=True,
 )
 vjp.behaviour(
     "whole-numbers-for-floating-ones-are-refused",
     lambda inputs: [inputs.normal(9), inputs.integers(9, dtype="int32")],
     assert_refused,
     prepare=refusal,
+    refuses=True,
 )
 
 FUNCTIONS: list[Function] = [vjp]

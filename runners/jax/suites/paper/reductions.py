@@ -9,7 +9,7 @@ import numpy as np
 
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted, using
 from runners.suite.cases import Context, Function, Inputs
-from runners.suite.checks import Expected
+from runners.suite.checks import TOLERANCES, Expected
 
 EDGES = np.array([[1.0, np.nan, 2.0], [np.inf, 1.0, -2.0], [np.inf, -np.inf, 0.0], [-np.inf, 3.0, 4.0]])
 
@@ -94,6 +94,13 @@ total.value(
     prepare=gradient,
     reference=lambda x, axis, upstream: [x.sum(axis), spread(upstream, x, axis)],
 )
+total.value(
+    "uint8-not-widened",
+    lambda inputs: [inputs.integers(40, 9, low=0, high=256, dtype="uint8")],
+    reference=lambda x, axis, promote_integers: np.sum(x, axis=axis, dtype="uint8"),
+    axis=0,
+    promote_integers=False,
+)
 
 
 def multiplied(x: Any, axis: Any = None, keepdims: bool = False, where: Any = True, initial: Any = 1) -> Any:
@@ -167,6 +174,20 @@ product.value(
     lambda inputs: [np.array([[2.0, 0.0, -3.0], [0.0, 5.0, 0.0], [1.5, 2.0, -4.0]]), 1, inputs.normal(3)],
     prepare=gradient,
     reference=lambda x, axis, upstream: [x.prod(axis), others(x, axis) * spread(upstream, x, axis)],
+)
+product.value(
+    "uint8-not-widened",
+    lambda inputs: [inputs.integers(5, 9, low=1, high=256, dtype="uint8")],
+    reference=lambda x, axis, promote_integers: np.prod(x, axis=axis, dtype="uint8"),
+    axis=0,
+    promote_integers=False,
+)
+product.value(
+    "bfloat16-to-float32",
+    lambda inputs: [near_one(inputs, 60)],
+    dtype="bfloat16",
+    prepare=using(dtype="float32"),
+    reference=lambda x: Expected(np.prod(x), "float32"),
 )
 
 
@@ -279,6 +300,11 @@ def variance(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, wh
     return squares if keepdims else np.asarray(np.squeeze(squares, axis))
 
 
+def mean_given(context: Context, x: Any, mean: Any, **options: Any) -> Callable[[], Any]:
+    """Distances from a mean that is not the array's own."""
+    return context.compiled(lambda: context.function(x, mean=mean, **options))
+
+
 var = Function("jax.numpy.var", variance)
 var.value("float32-256x256", lambda inputs: [inputs.normal(256, 256)])
 var.value("float32-rows", lambda inputs: [inputs.normal(64, 128)], axis=1)
@@ -323,6 +349,22 @@ var.value(
     lambda inputs: [inputs.normal(8, 5), 0, inputs.normal(5)],
     prepare=gradient,
     reference=lambda x, axis, upstream: [x.var(axis), 2 * (x - x.mean(axis)) / 8 * spread(upstream, x, axis)],
+)
+var.value(
+    "mean-given",
+    lambda inputs: [inputs.normal(12, 9), inputs.normal(1, 9)],
+    prepare=mean_given,
+    reference=lambda x, mean, axis: np.mean((x - mean) ** 2, axis=axis),
+    axis=0,
+)
+var.value(
+    "bfloat16-to-float32",
+    lambda inputs: [inputs.normal(60)],
+    dtype="bfloat16",
+    # It is computed in float32, of inputs that are exact there.
+    tolerance=TOLERANCES["float32"],
+    prepare=using(dtype="float32"),
+    reference=lambda x: Expected(variance(x), "float32"),
 )
 
 FUNCTIONS: list[Function] = [total, product, maximum, mean, var]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.jax.suites.paper.calls import gradient, in_vmap, jitted
+from runners.jax.suites.paper.calls import gradient, in_vmap, jitted, using
 from runners.suite.cases import Context, Function, Prepare, just_call
 from runners.suite.sequences import aligned
 
@@ -19,6 +19,18 @@ def reshaped(x: Any, shape: Any, order: Any = "C") -> Any:
 
 def transposed_first(context: Context, x: Any, shape: Any, **options: Any) -> Callable[[], Any]:
     return context.compiled(lambda: context.function(x.T, shape, **options))
+
+
+def copied(context: Context, x: Any, shape: Any, **options: Any) -> Callable[[], Any]:
+    """A copy outlives the array that it is of."""
+
+    def call() -> Any:
+        original = x + 1
+        copy = context.function(original, shape, **options)
+        original.delete()
+        return copy
+
+    return call
 
 
 reshape = Function("jax.numpy.reshape", reshaped)
@@ -74,8 +86,20 @@ def assert_refused(error: Any, *arguments: Any, **options: Any) -> None:
 
 
 reshape.behaviour(
-    "other-size-is-refused", lambda inputs: [inputs.normal(6, 10), (7, 9)], assert_refused, prepare=raised_by
+    "other-size-is-refused",
+    lambda inputs: [inputs.normal(6, 10), (7, 9)],
+    assert_refused,
+    prepare=raised_by,
+    refuses=True,
 )
+reshape.value(
+    "copy",
+    lambda inputs: [inputs.normal(12, 5), (4, 15)],
+    prepare=copied,
+    reference=lambda x, shape, copy: np.reshape(x + 1, shape),
+    copy=True,
+)
+reshape.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]]), (3, 2)])
 
 
 def pieces(x: Any, where: Any, axis: int = 0) -> Any:
@@ -111,8 +135,13 @@ split.value(
     reference=split_gradient,
 )
 split.behaviour(
-    "unequal-parts-are-refused", lambda inputs: [inputs.normal(10, 3), 4], assert_refused, prepare=raised_by
+    "unequal-parts-are-refused",
+    lambda inputs: [inputs.normal(10, 3), 4],
+    assert_refused,
+    prepare=raised_by,
+    refuses=True,
 )
+split.value("nan-and-infinities", lambda inputs: [np.array([np.nan, 1.0, np.inf, -np.inf, 0.0, np.nan]), 3])
 
 
 def of_list(prepare: Prepare) -> Prepare:
@@ -171,6 +200,19 @@ stack.behaviour(
     lambda inputs: [inputs.normal(4, 3), inputs.normal(3, 4)],
     assert_refused,
     prepare=of_list(raised_by),
+    refuses=True,
+)
+stack.value(
+    "to-float64",
+    lambda inputs: [inputs.integers(9, dtype="int32"), inputs.integers(9, dtype="int32")],
+    dtype="float64",
+    prepare=of_list(using(dtype="float64")),
+    reference=lambda *arrays: stacked(*arrays).astype("float64"),
+)
+stack.value(
+    "nan-and-infinities",
+    lambda inputs: [np.array([np.nan, 1.0, np.inf]), np.array([-np.inf, 0.0, np.nan])],
+    axis=1,
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from runners.jax.suites.paper.calls import gradient, in_vmap, jitted
 from runners.suite.cases import Context, Function, Inputs
+from runners.suite.checks import Expected
 from runners.suite.sequences import pairs
 
 
@@ -131,6 +132,9 @@ average.value(
     prepare=gradient,
     reference=average_gradients,
 )
+average.value(
+    "kept-axis", lambda inputs: [np.array([[1.0, np.inf], [2.0, 5.0], [np.inf, -np.inf]])], axis=1, keepdims=True
+)
 
 
 def convolved(a: Any, v: Any, mode: Any = "full") -> Any:
@@ -169,6 +173,24 @@ convolve.value(
     lambda inputs: [inputs.normal(40), inputs.normal(6), inputs.normal(45)],
     prepare=gradient,
     reference=convolve_gradients,
+)
+convolve.value(
+    "float16-added-up-in-float32",
+    lambda inputs: [inputs.uniform(60), inputs.uniform(6)],
+    dtype="float16",
+    reference=lambda a, v, preferred_element_type: Expected(np.convolve(a, v), preferred_element_type),
+    preferred_element_type="float32",
+)
+convolve.value(
+    "highest-precision",
+    lambda inputs: [inputs.normal(200), inputs.normal(9)],
+    reference=lambda a, v, precision: convolved(a, v),
+    precision="highest",
+)
+convolve.value(
+    "nan-and-infinity-reach-their-windows",
+    lambda inputs: [np.array([1.0, np.nan, 2.0, 0.5, -1.0, 3.0, np.inf, 1.0, -2.0]), np.array([1.0, -0.5, 2.0])],
+    mode="valid",
 )
 
 

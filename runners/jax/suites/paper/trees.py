@@ -109,6 +109,7 @@ tree_map.behaviour(
     lambda inputs: [{"a": inputs.normal(2), "b": 1.0}, {"a": inputs.normal(2)}],
     assert_refused,
     prepare=refusal,
+    refuses=True,
 )
 
 
@@ -187,7 +188,7 @@ def with_leaves(context: Context, *leaves: Any) -> Callable[[], Any]:
     return call
 
 
-tree_unflatten.behaviour("too-many-leaves-are-refused", three, assert_refused, prepare=with_leaves)
+tree_unflatten.behaviour("too-many-leaves-are-refused", three, assert_refused, prepare=with_leaves, refuses=True)
 
 
 def affine(scale: Any, offset: Any, x: Any) -> Any:

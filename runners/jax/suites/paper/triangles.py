@@ -45,6 +45,10 @@ tril.value(
     prepare=gradient,
     reference=lambda x, k, upstream: [lower(x, k), lower(upstream, k)],
 )
+tril.value(
+    "nan-on-both-sides",
+    lambda inputs: [np.array([[1.0, np.nan, np.inf], [np.nan, 2.0, np.nan], [-np.inf, 0.5, np.nan]])],
+)
 
 
 def places(shape: Any, wanted: Callable[[int, int], bool], dtype: str = "int32") -> Any:

@@ -68,10 +68,10 @@ def one_not_less(*shape: int) -> Callable[[Inputs], Any]:
 less = Function("tf.debugging.assert_less", prepare=judged)
 for name, traced in (("", False), ("-in-a-function", True)):
     less.behaviour(f"float32-less-256x128{name}", apart(256, 128), holds, traced=traced)
-    less.behaviour(f"float32-one-equal-256x128{name}", one_not_less(256, 128), refused, traced=traced)
+    less.behaviour(f"float32-one-equal-256x128{name}", one_not_less(256, 128), refused, traced=traced, refuses=True)
 for dtype in ("float64", "float16", "bfloat16"):
     less.behaviour(f"{dtype}-less", apart(6, 7), holds, dtype=dtype)
-    less.behaviour(f"{dtype}-one-equal", one_not_less(6, 7), refused, dtype=dtype)
+    less.behaviour(f"{dtype}-one-equal", one_not_less(6, 7), refused, dtype=dtype, refuses=True)
 for dtype in ("int32", "int64", "uint8"):
     less.behaviour(
         f"{dtype}-less",
@@ -84,18 +84,27 @@ for dtype in ("int32", "int64", "uint8"):
         lambda inputs, dtype=dtype: [np.arange(9, dtype=dtype), np.full(9, 8, dtype)],  # type: ignore[misc]
         refused,
         dtype=dtype,
+        refuses=True,
     )
 less.behaviour("broadcast", lambda inputs: [inputs.uniform(5, 1), inputs.uniform(4, low=1.0, high=2.0)], holds)
-less.behaviour("broadcast-not-less", lambda inputs: [np.array([[0.5], [1.5]]), np.array([1.0, 2.0])], refused)
+less.behaviour(
+    "broadcast-not-less", lambda inputs: [np.array([[0.5], [1.5]]), np.array([1.0, 2.0])], refused, refuses=True
+)
 less.behaviour("against-a-number", lambda inputs: [inputs.uniform(12), 1.0], holds)
 less.behaviour("scalars", lambda inputs: [np.asarray(1.0), np.asarray(1.5)], holds)
 less.behaviour("nothing-is-less-than-nothing", lambda inputs: [inputs.normal(0, 3), inputs.normal(0, 3)], holds)
 less.behaviour("infinities", lambda inputs: [np.array([-INF, -INF, 1.0]), np.array([0.0, INF, INF])], holds)
-less.behaviour("nan-is-not-less", lambda inputs: [np.array([0.0, NAN]), np.array([1.0, 1.0])], refused)
-less.behaviour("nothing-is-less-than-nan", lambda inputs: [np.array([0.0, 1.0]), np.array([1.0, NAN])], refused)
-less.behaviour("message", one_not_less(4), refused, message="the keel is aground")
-less.behaviour("message-in-a-function", one_not_less(4), refused, message="the keel is aground", traced=True)
-less.behaviour("shows-all-of-it", lambda inputs: [np.arange(9.0), np.full(9, 8.0)], refused, summarize=9, message="")
+less.behaviour("nan-is-not-less", lambda inputs: [np.array([0.0, NAN]), np.array([1.0, 1.0])], refused, refuses=True)
+less.behaviour(
+    "nothing-is-less-than-nan", lambda inputs: [np.array([0.0, 1.0]), np.array([1.0, NAN])], refused, refuses=True
+)
+less.behaviour("message", one_not_less(4), refused, message="the keel is aground", refuses=True)
+less.behaviour(
+    "message-in-a-function", one_not_less(4), refused, message="the keel is aground", traced=True, refuses=True
+)
+less.behaviour(
+    "shows-all-of-it", lambda inputs: [np.arange(9.0), np.full(9, 8.0)], refused, summarize=9, message="", refuses=True
+)
 
 
 def guarding(context: Context, low: Any, high: Any) -> Callable[[], Any]:

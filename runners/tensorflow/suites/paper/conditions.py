@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Prepare
-from runners.tensorflow.placement import fetched
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import compiled, matching, own_graph, refusal, session_of, stand_ins, v1
 
 Array = np.ndarray[Any, Any]
@@ -203,6 +203,7 @@ assert_equal.behaviour(
     lambda inputs: [inputs.normal(3)],
     raising("ValueError", "AssertionError"),
     prepare=asserting(lambda x: (x, x), lambda x: (x.shape, [4])),
+    refuses=True,
 )
 
 FUNCTIONS: list[Function] = [smart_cond, assert_equal]

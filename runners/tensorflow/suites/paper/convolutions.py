@@ -100,13 +100,44 @@ def laid(x: Array, kernel: Array, strides: Sequence[int], padding: str, dilation
 
 
 def convolved(
-    x: Array, kernel: Array, *, strides: Sequence[int], padding: str, dilations: Sequence[int] | None = None
+    x: Array,
+    kernel: Array,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    dilations: Sequence[int] | None = None,
+    data_format: str = "NDHWC",
 ) -> Array:
+    if data_format == "NCDHW":
+        last = channels_last(x), kernel, channel_last(strides), padding, dilations and channel_last(dilations)
+        return channels_first(correlated(*last[:2], laid(*last)))
     return correlated(x, kernel, laid(x, kernel, strides, padding, dilations))
 
 
-def convolved_backward(x: Array, kernel: Array, upstream: Array, *, strides: Sequence[int], padding: str) -> Any:
-    geometry = laid(x, kernel, strides, padding, None)
+def channels_last(x: Array) -> Array:
+    return np.moveaxis(x, 1, -1)
+
+
+def channels_first(x: Array) -> Array:
+    return np.moveaxis(x, -1, 1)
+
+
+def channel_last(numbers: Sequence[int]) -> tuple[int, ...]:
+    """One number an axis: that of the channels goes to the end."""
+    batch, channels, *space = numbers
+    return (batch, *space, channels)
+
+
+def convolved_backward(
+    x: Array,
+    kernel: Array,
+    upstream: Array,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    dilations: Sequence[int] | None = None,
+) -> Any:
+    geometry = laid(x, kernel, strides, padding, dilations)
     return [
         correlated(x, kernel, geometry),
         spread(upstream, kernel, geometry),
@@ -195,7 +226,41 @@ for name, kernel in {"channels-that-differ": (2, 2, 2, 2, 4), "a-kernel-of-four-
         lambda inputs, kernel=kernel: [inputs.normal(1, 4, 4, 4, 3), inputs.normal(*kernel)],  # type: ignore[misc]
         refused,
         prepare=refusing(ValueError, tf.errors.InvalidArgumentError, strides=(1,) * 5, padding="SAME"),
+        refuses=True,
     )
+
+
+for name, padding in {"dilations": "SAME", "dilations-valid": "VALID"}.items():
+    volume(name, (2, 7, 8, 9, 3), (2, 3, 2, 3, 4), padding=padding, dilations=(1, 2, 1, 3, 1))
+conv3d.value(
+    "gradient-dilations",
+    lambda inputs: [inputs.normal(2, 5, 6, 7, 3), inputs.normal(2, 3, 2, 3, 4) / 6, inputs.normal(2, 3, 4, 5, 4)],
+    tolerance=SUMMED,
+    reference=convolved_backward,
+    prepare=gradient,
+    strides=(1, 1, 1, 1, 1),
+    padding="VALID",
+    dilations=(1, 2, 1, 2, 1),
+)
+LAID_OUT: dict[str, dict[str, Any]] = {
+    "channels-first": {"strides": (1, 1, 1, 1, 1), "padding": "SAME"},
+    "channels-first-strided-valid": {"strides": (1, 1, 2, 1, 3), "padding": "VALID"},
+    "channels-first-dilations": {"strides": (1,) * 5, "padding": "SAME", "dilations": (1, 1, 1, 2, 3)},
+}
+for name, options in LAID_OUT.items():
+    conv3d.value(
+        name,
+        lambda inputs: [inputs.normal(2, 3, 5, 6, 9), inputs.normal(2, 3, 2, 3, 4) / 6],
+        tolerance=SUMMED,
+        data_format="NCDHW",
+        **options,
+    )
+conv3d.value(
+    "nan-and-infinity-reach-their-windows",
+    lambda inputs: [with_edges(inputs.normal(1, 4, 5, 6, 1)), inputs.uniform(2, 2, 2, 1, 2, low=0.5)],
+    strides=(1, 1, 1, 1, 1),
+    padding="VALID",
+)
 
 
 def sides(strides: Any) -> tuple[int, ...]:
@@ -204,9 +269,27 @@ def sides(strides: Any) -> tuple[int, ...]:
     return pair if len(pair) == 4 else (1, *pair, 1)
 
 
-def enlarged(x: Array, kernel: Array, output_shape: Any, strides: Any, padding: str = "SAME") -> Array:
-    geometry = laid(np.empty([int(size) for size in output_shape]), kernel, sides(strides), padding, None)
-    return spread(x, kernel, geometry)
+def enlarged(
+    x: Array,
+    kernel: Array,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str = "NHWC",
+    dilations: Any = 1,
+) -> Array:
+    if data_format == "NCHW":
+        shape = channel_last(output_shape)
+        return channels_first(enlarged(channels_last(x), kernel, shape, strides, padding, dilations=dilations))
+    whole = np.empty([int(size) for size in output_shape])
+    return spread(x, kernel, laid(whole, kernel, sides(strides), padding, sides(dilations)))
+
+
+def with_edges(x: Array) -> Array:
+    """With a NaN and an infinity, far from each other."""
+    flat = x.reshape(-1)
+    flat[len(flat) // 4], flat[-len(flat) // 4] = np.nan, np.inf
+    return x
 
 
 def enlarged_backward(
@@ -270,11 +353,33 @@ for dtype in ("float32", "float64"):
         prepare=gradient,
         strides=2,
     )
+for name, (dilations, padding, size) in {
+    "dilations": (2, "SAME", [2, 4, 5, 2]),
+    "dilations-valid": ([1, 2, 3, 1], "VALID", [2, 8, 11, 2]),
+}.items():
+    image(name, (2, 4, 5, 3), (3, 3, 2, 3), size, strides=1, padding=padding, dilations=dilations)
+image("channels-first", (2, 3, 4, 5), (3, 3, 2, 3), [2, 2, 8, 10], strides=2, data_format="NCHW")
+image(
+    "channels-first-valid",
+    (2, 3, 4, 5),
+    (3, 3, 2, 3),
+    [2, 2, 9, 11],
+    strides=[2, 2],
+    padding="VALID",
+    data_format="NCHW",
+)
+conv2d_transpose.value(
+    "nan-and-infinity-reach-their-windows",
+    lambda inputs: [with_edges(inputs.normal(1, 5, 6, 1)), inputs.uniform(3, 3, 2, 1, low=0.5), [1, 7, 8, 2]],
+    strides=1,
+    padding="VALID",
+)
 conv2d_transpose.behaviour(
     "refuses-a-size-that-does-not-fit",
     lambda inputs: [inputs.normal(1, 4, 4, 3), inputs.normal(3, 3, 2, 3), [1, 11, 8, 2]],
     refused,
     prepare=refusing(ValueError, tf.errors.OpError, strides=2),
+    refuses=True,
 )
 
 FUNCTIONS: list[Function] = [conv3d, conv2d_transpose]

@@ -221,13 +221,18 @@ def on_host_traced(context: Context, x: Any) -> Callable[[], Any]:
 
 
 constant.behaviour(
-    "refuses-rows-of-unequal-length", lambda inputs: [[[1, 2], [3]]], refused, prepare=refusing(ValueError)
+    "refuses-rows-of-unequal-length",
+    lambda inputs: [[[1, 2], [3]]],
+    refused,
+    prepare=refusing(ValueError),
+    refuses=True,
 )
 constant.behaviour(
     "refuses-too-many-values-for-a-shape",
     lambda inputs: [[1.0, 2.0, 3.0]],
     refused,
     prepare=refusing(TypeError, ValueError, shape=(2, 2)),
+    refuses=True,
 )
 
 convert = Function("tf.convert_to_tensor", lambda x: np.asarray(x), from_host)
@@ -289,7 +294,9 @@ convert.behaviour(
     lambda inputs: [inputs.normal(3)],
     refused,
     prepare=refusing(ValueError, dtype=tf.int32),
+    refuses=True,
 )
+convert.value("nan-and-infinities", lambda inputs: [np.array([[NAN, INF], [-INF, -0.5]])])
 
 
 def filled(shape: Any, value: Any) -> Any:
@@ -322,6 +329,7 @@ fill.value(
     prepare=gradient,
     reference=lambda shape, x, upstream: [np.full(shape, x), np.asarray(upstream.sum())],
 )
+fill.value("nan", lambda inputs: [[4, 5], np.asarray(NAN)])
 
 steps = Function("tf.range", lambda *limits, **_: np.arange(*limits))
 
@@ -362,6 +370,7 @@ steps.behaviour(
     lambda inputs: [0, 5, 0],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
+    refuses=True,
 )
 
 

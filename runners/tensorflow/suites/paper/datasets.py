@@ -170,6 +170,14 @@ shard.behaviour(
         lambda context: context.function(tf.data.Dataset.range(4), 0, 0),
         lambda context: context.function(tf.data.Dataset.range(4), 2, -1),
     ),
+    refuses=True,
+)
+shard.value(
+    "nan-and-infinities",
+    lambda inputs: [np.array([[np.nan, 1.0], [2.0, 3.0], [np.inf, -np.inf], [0.5, np.nan]])],
+    elements=2,
+    num_shards=2,
+    index=0,
 )
 
 
@@ -229,6 +237,7 @@ from_list.behaviour(
         lambda context: context.function((1.0, 2.0)),
         lambda context: context.function([(1.0, 2.0), (1.0, 2.0, 3.0)]),
     ),
+    refuses=True,
 )
 
 

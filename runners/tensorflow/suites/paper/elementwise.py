@@ -156,7 +156,12 @@ clip.value(
     tolerance=EXACT,
 )
 clip.behaviour(
-    "refuses-no-limits", lambda inputs: [inputs.normal(3), None, None], refused, prepare=refusing(ValueError)
+    "refuses-no-limits",
+    lambda inputs: [inputs.normal(3), None, None],
+    refused,
+    prepare=refusing(ValueError),
+    refuses=True,
 )
+clip.value("nan-stays", lambda inputs: [np.array([NAN, -INF, INF, 0.25]), -1.0, 1.0], tolerance=EXACT)
 
 FUNCTIONS: list[Function] = [igammac, gone, clip]

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.suite.checks import Expected
-from runners.tensorflow.placement import fetched
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import compiled, own_graph, refusal, same, session_of, stand_ins
 from runners.tensorflow.suites.paper.sessions import SUMMED
 
@@ -80,6 +80,12 @@ def check_default(observed: Any, x: Any) -> None:
 
 evaluate.behaviour(
     "default-session", lambda inputs: [inputs.normal(8, 4)], check_default, prepare=in_the_default_session
+)
+evaluate.value(
+    "nan-and-infinities",
+    lambda inputs: [np.array([np.nan, np.inf, -np.inf, 1.5])],
+    reference=abs,
+    prepare=evaluating(tf.abs),
 )
 
 
@@ -170,6 +176,12 @@ def check_outside(observed: Any, x: Any) -> None:
 
 placeholder.behaviour(
     "errors-and-static-shape", lambda inputs: [inputs.normal(4, 3)], check_outside, prepare=outside_a_graph
+)
+placeholder.value(
+    "nan-and-infinities",
+    lambda inputs: [np.array([np.nan, np.inf, -np.inf, 1.5])],
+    reference=lambda x: -x,
+    prepare=held(lambda x: -x),
 )
 
 FUNCTIONS: list[Function] = [evaluate, placeholder]

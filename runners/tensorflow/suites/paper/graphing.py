@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Check, Context, Prepare
 from runners.suite.checks import TOLERANCES, Tolerance, compare
-from runners.tensorflow.placement import fetched, unsoftened
+from runners.tensorflow.placement.sessions import fetched, unsoftened
 
 v1 = tf.compat.v1
 

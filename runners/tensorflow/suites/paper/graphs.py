@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.suite.cases import Context, Function
-from runners.tensorflow.placement import fetched
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import initialised, own_graph, refusal, same, session_of, stand_ins, v1
 
 Array = np.ndarray[Any, Any]

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.suite.cases import Context, Function
-from runners.tensorflow.placement import unsoftened
+from runners.tensorflow.placement.sessions import unsoftened
 from runners.tensorflow.suites.paper.graphing import (
     initialised,
     matching,

@@ -163,6 +163,12 @@ def check_raising(observed: Any, *_: Any) -> None:
 
 
 numpy_function.behaviour("an-error-of-its-body", lambda inputs: [inputs.normal(3, 2)], check_raising, prepare=raising)
+numpy_function.value(
+    "nan-and-infinities",
+    lambda inputs: [np.array([np.nan, np.inf, -np.inf, 1.5])],
+    reference=lambda x: x * x,
+    prepare=within(np.square, tf.float32, traced=True),
+)
 
 
 def no_inputs(_: Any) -> Any:

@@ -52,6 +52,9 @@ brightness.value(
     reference=lambda image, delta, upstream: [image + delta, upstream, np.asarray(upstream.sum())],
     prepare=gradient,
 )
+brightness.value(
+    "nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]])[..., None], 0.25]
+)
 
 DEFAULT_COLORS = [[1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0, 0.5, 1]]
 
@@ -134,6 +137,16 @@ draw.behaviour(
     lambda inputs: [inputs.uniform(1, 9, 8, 3), inputs.uniform(1, 2, 3), inputs.uniform(1, 3)],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
+    refuses=True,
+)
+draw.value(
+    "nan-outside-the-lines",
+    lambda inputs: [
+        np.where(np.indices((1, 12, 14, 3)).sum(0) % 5 == 0, np.nan, 0.5),
+        np.array([[[0.22, 0.25, 0.7, 0.8]]]),
+        inputs.uniform(1, 3),
+    ],
+    tolerance=EXACT,
 )
 
 FUNCTIONS: list[Function] = [brightness, draw]

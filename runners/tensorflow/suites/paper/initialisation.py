@@ -15,7 +15,7 @@ from runners.suite.cases import Check, Context, Function, Prepare
 from runners.suite.checks import Expected
 from runners.suite.optional import optional
 from runners.suite.sequences import aligned
-from runners.tensorflow.placement import fetched
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import (
     matching,
     new_variable,

@@ -91,6 +91,14 @@ set_diag.behaviour(
     matrix_and((6,), 5, 5),
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
+    refuses=True,
+)
+set_diag.value(
+    "nan-is-overwritten-or-stays",
+    lambda inputs: [
+        np.array([[np.nan, np.inf, 1.0], [2.0, np.nan, np.nan], [-np.inf, 0.5, 3.0]]),
+        np.array([4.0, 5.0, np.nan]),
+    ],
 )
 
 FACTORED = Tolerance(2e-4, 2e-4)

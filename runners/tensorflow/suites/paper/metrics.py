@@ -12,7 +12,7 @@ import numpy as np
 
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import TOLERANCES, Expected
-from runners.tensorflow.placement import fetched
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import own_graph, refusal, same, session_of, stand_ins, v1
 
 Array = np.ndarray[Any, Any]
@@ -121,6 +121,10 @@ def check_collected(observed: Any, labels: Array, predictions: Array) -> None:
 
 accuracy.behaviour(
     "collections-and-errors", lambda inputs: [*classes(10)(inputs)], check_collected, prepare=collected, dtype="int64"
+)
+accuracy.value(
+    "nan-equals-nothing",
+    lambda inputs: [np.array([np.nan, 1.0, np.nan, 2.0, np.inf]), np.array([np.nan, 1.0, 3.0, np.nan, np.inf])],
 )
 
 FUNCTIONS: list[Function] = [accuracy]

@@ -18,6 +18,7 @@ from runners.suite.sequences import aligned
 from runners.tensorflow.suites.paper.calls import refused, refusing
 
 Array = np.ndarray[Any, Any]
+GOES_ON = "the variables and the optimizer's state go on from the last step"
 # Keras is imported at its first use, in seconds: once here, where children are forked from.
 Variable = tf.keras.Variable
 
@@ -68,11 +69,18 @@ def adadelta_reference(
     clipnorm: float | None = None,
     clipvalue: float | None = None,
     global_clipnorm: float | None = None,
+    ema_momentum: float = 0.0,
+    ema_overwrite_frequency: int | None = None,
+    **_: Any,
 ) -> list[Array]:
-    """Zeiler's algorithm 1, its step times a learning rate; weights decay before, apart from the gradient."""
+    """Zeiler's algorithm 1, its step times a learning rate; weights decay before, apart from the gradient.
+
+    Every so many steps the moving average, which began with the values after the first, takes the values' place.
+    """
     values = [value.copy() for value in values]
     squares, steps = ([np.zeros(value.shape) for value in values] for _ in range(2))
-    for of_step in gradients:
+    average: list[Array] = []
+    for number, of_step in enumerate(gradients, 1):
         for place, gradient in enumerate(trimmed(of_step, clipnorm, clipvalue, global_clipnorm)):
             if weight_decay is not None:
                 values[place] -= values[place] * weight_decay * learning_rate
@@ -80,17 +88,39 @@ def adadelta_reference(
             step = -np.sqrt(steps[place] + epsilon) / np.sqrt(squares[place] + epsilon) * gradient
             steps[place] = rho * steps[place] + (1 - rho) * step**2
             values[place] += learning_rate * step
+        before = average or [value.copy() for value in values]
+        average = [ema_momentum * old + (1 - ema_momentum) * value for old, value in aligned(before, values)]
+        if ema_overwrite_frequency and number % ema_overwrite_frequency == 0:
+            values = [value.copy() for value in average]
     return values
+
+
+def accumulated(
+    values: Sequence[Array], gradients: Sequence[Sequence[Array]], *, gradient_accumulation_steps: int, **options: Any
+) -> list[Array]:
+    """A step for every so many gradients, by their mean."""
+    count = gradient_accumulation_steps
+    bundles = [gradients[start : start + count] for start in range(0, len(gradients) - count + 1, count)]
+    return adadelta_reference(
+        values, [[sum(of_one) / count for of_one in aligned(*bundle)] for bundle in bundles], **options
+    )
+
+
+def scaled_down(
+    values: Sequence[Array], gradients: Sequence[Sequence[Array]], *, loss_scale_factor: float, **options: Any
+) -> list[Array]:
+    smaller = [[gradient / loss_scale_factor for gradient in of_step] for of_step in gradients]
+    return adadelta_reference(values, smaller, **options)
 
 
 # A large rate and epsilon, so that the steps are as large as the values: by the defaults a step is 1e-6.
 LARGE: dict[str, Any] = {"learning_rate": 1.0, "epsilon": 1e-2}
 
-gone = Function("tf.keras.optimizers.experimental.Adadelta", adadelta_reference, stepped)
+gone = Function("tf.keras.optimizers.experimental.Adadelta", adadelta_reference, stepped, unrepeatable=GOES_ON)
 gone.value("large-layer", training((256, 128), (256,)), **LARGE)
 gone.value("five-steps", training((6, 5), (5,), count=5), **LARGE)
 
-adadelta = Function("tf.keras.optimizers.Adadelta", adadelta_reference, stepped)
+adadelta = Function("tf.keras.optimizers.Adadelta", adadelta_reference, stepped, unrepeatable=GOES_ON)
 adadelta.value("large-layer", training((256, 128), (256,)), **LARGE)
 adadelta.value("five-steps", training((6, 5), (5,), count=5), **LARGE)
 adadelta.value("default-rate-float64", training((5, 4), count=3), dtype="float64", tolerance=Tolerance(1e-10, 1e-10))
@@ -180,6 +210,30 @@ adadelta.behaviour(
     lambda inputs: [],
     refused,
     prepare=refusing(ValueError, clipnorm=1.0, clipvalue=1.0),
+    refuses=True,
+)
+adadelta.value(
+    "averages-take-the-values-place",
+    training((6, 5), (4,), count=5),
+    use_ema=True,
+    ema_momentum=0.5,
+    ema_overwrite_frequency=2,
+    **LARGE,
+)
+adadelta.value(
+    "gradients-accumulated",
+    training((6, 5), (4,), count=5),
+    reference=accumulated,
+    gradient_accumulation_steps=2,
+    **LARGE,
+)
+adadelta.value(
+    "loss-was-scaled", training((6, 5), (4,), count=2), reference=scaled_down, loss_scale_factor=8.0, **LARGE
+)
+adadelta.value(
+    "nan-stays-in-its-element",
+    lambda inputs: ([inputs.normal(5)], [[np.array([1.0, np.nan, -2.0, 0.5, 0.25])], [inputs.normal(5)]]),
+    **LARGE,
 )
 
 FUNCTIONS: list[Function] = [gone, adadelta]

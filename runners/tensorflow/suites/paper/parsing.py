@@ -208,6 +208,7 @@ parse.behaviour(
     check_failing,
     prepare=failing,
     context_features={"depth": tf.io.FixedLenFeature([], FLOATS)},
+    refuses=True,
 )
 
 FUNCTIONS: list[Function] = [parse]

@@ -192,6 +192,6 @@ def check_misused(observed: Any) -> None:
     assert "no writer" in observed, f"a text for a writer: {observed}"
 
 
-flush.behaviour("refuses-what-is-no-writer", lambda inputs: [], check_misused, prepare=misused)
+flush.behaviour("refuses-what-is-no-writer", lambda inputs: [], check_misused, prepare=misused, refuses=True)
 
 FUNCTIONS: list[Function] = [show, flush]

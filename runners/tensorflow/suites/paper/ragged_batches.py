@@ -195,6 +195,13 @@ ragged_batch.behaviour(
     lambda inputs: [],
     expect("InvalidArgumentError"),
     prepare=refused(lambda context: tf.data.Dataset.range(4).apply(context.function(0))),
+    refuses=True,
+)
+ragged_batch.value(
+    "nan-and-infinities",
+    cut(lambda inputs: np.array([[np.nan, 1.0, np.inf], [-np.inf, np.nan, 0.5]]), [3, 2]),
+    elements=1,
+    batch_size=2,
 )
 
 

@@ -184,6 +184,7 @@ gamma.behaviour(
     lambda inputs: [[3], 2],
     refused,
     prepare=refusing(TypeError, ValueError, tf.errors.OpError, dtype=tf.int32),
+    refuses=True,
 )
 
 

@@ -127,6 +127,7 @@ mean.behaviour(
     lambda inputs: [inputs.normal(3, 4)],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError, axis=2),
+    refuses=True,
 )
 
 

@@ -143,12 +143,14 @@ update.behaviour(
     lambda inputs: [inputs.normal(5), np.array([[5]], "int32"), inputs.normal(1)],
     refused,
     prepare=refusing(tf.errors.InvalidArgumentError),
+    refuses=True,
 )
 update.behaviour(
     "refuses-updates-of-another-shape",
     lambda inputs: [inputs.normal(5, 4), np.array([[1]], "int32"), inputs.normal(1, 3)],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
+    refuses=True,
 )
 
 
@@ -225,6 +227,7 @@ intersection.behaviour(
     lambda inputs: [np.array([[1, 2], [3, 4]]), np.array([[1, 2]])],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
+    refuses=True,
 )
 
 FUNCTIONS: list[Function] = [update, intersection]

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.suite.checks import Expected
-from runners.tensorflow.placement import fetched
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import (
     initialised,
     matching,
@@ -99,6 +99,23 @@ def with_a_getter(variable_scope: Any, x: Any) -> Any:
     return [v1.global_variables()[0].op.name], [weights + x]
 
 
+def cut_in_two(variable_scope: Any, x: Any) -> Any:
+    """A partitioner cuts a variable along its first axis; together its parts are what was asked for."""
+    with variable_scope("layer", partitioner=v1.fixed_size_partitioner(2)):
+        weights = v1.get_variable("weights", [4], initializer=tf.constant_initializer(1.5))
+    names = [variable.op.name for variable in v1.global_variables()]
+    return [names], [tf.concat(list(weights), 0) + x]
+
+
+def constrained(variable_scope: Any, x: Any) -> Any:
+    """A constraint is what an optimizer does to the variable after each of its steps."""
+    with variable_scope("layer", constraint=lambda weights: tf.clip_by_value(weights, -0.5, 0.5)):
+        weights = new_variable("weights", tf.zeros_initializer(), 4)
+    update = v1.train.GradientDescentOptimizer(1.0).minimize(tf.reduce_sum(weights * x))
+    with tf.control_dependencies([update]):
+        return [weights.op.name], [weights.read_value()]
+
+
 def values(*shape: int) -> Callable[[Inputs], Any]:
     return lambda inputs: [inputs.normal(*shape)]
 
@@ -132,8 +149,16 @@ for name, build, shape, reference in (
         (3,),
         lambda x: ([["layer/bias", "layer_1/bias", "given/bias"], "given"], [x + 3]),
     ),
+    (
+        "partitioner",
+        cut_in_two,
+        (4,),
+        lambda x: ([["layer/weights/part_0", "layer/weights/part_1"]], [x + 1.5]),
+    ),
+    ("constraint", constrained, (4,), lambda x: (["layer/weights"], [np.clip(-x, -0.5, 0.5)])),
     ("getter-of-ones-own", with_a_getter, (3,), lambda x: (["layer/weights"], [x + 3])),
 ):
-    scope.behaviour(name, values(*shape), matching(reference), prepare=scoping(build))
+    goes_on = "the optimizer goes on from the variable that its last step left" if name == "constraint" else None
+    scope.behaviour(name, values(*shape), matching(reference), prepare=scoping(build), unrepeatable=goes_on)
 
 FUNCTIONS: list[Function] = [scope]

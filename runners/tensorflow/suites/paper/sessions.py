@@ -15,7 +15,7 @@ import tensorflow as tf
 from runners.suite.cases import Context, Function, Inputs, Prepare
 from runners.suite.checks import Tolerance
 from runners.suite.optional import optional
-from runners.tensorflow.placement import fetched
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import compiled, own_graph, refusal, same, session_of, stand_ins, v1
 
 special = optional("scipy.special")

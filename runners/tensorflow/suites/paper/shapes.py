@@ -84,6 +84,7 @@ for name, shape in {
         lambda inputs, shape=shape: [inputs.normal(6, 4), shape],  # type: ignore[misc]
         refused,
         prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
+        refuses=True,
     )
 
 
@@ -144,6 +145,7 @@ batching(
     np.array([2, 3], "int32"),
     np.array([[0, 0], [1, 0]], "int32"),
 )
+batching("nan-and-infinities", lambda inputs: np.array([[[NAN, 1.0, INF], [-INF, 0.5, NAN]]])[..., None], [2, 3], NONE)
 space_to_batch.value(
     "gradient",
     lambda inputs: [inputs.normal(2, 4, 5, 3), [2, 3], [[0, 0], [1, 0]], inputs.normal(12, 2, 2, 3)],
@@ -159,12 +161,14 @@ space_to_batch.behaviour(
     lambda inputs: [inputs.normal(1, 5, 4, 1), [2, 2], NONE],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
+    refuses=True,
 )
 space_to_batch.behaviour(
     "refuses-a-negative-padding",
     lambda inputs: [inputs.normal(1, 4, 4, 1), [2, 2], [[0, -2], [0, 0]]],
     refused,
     prepare=refusing(ValueError, tf.errors.InvalidArgumentError),
+    refuses=True,
 )
 
 diagflat = Function("tf.experimental.numpy.diagflat", np.diagflat)
@@ -190,5 +194,6 @@ diagflat.value(
     tolerance=EXACT,
     k=2,
 )
+diagflat.value("nan-and-infinities", lambda inputs: [np.array([[NAN, 1.0, INF], [-INF, 0.0, NAN]])], k=1)
 
 FUNCTIONS: list[Function] = [reshape, space_to_batch, diagflat]

@@ -128,6 +128,7 @@ shuffle_and_repeat.behaviour(
     nothing,
     expect("InvalidArgumentError"),
     prepare=refused(lambda context: tf.data.Dataset.range(4).apply(context.function(0))),
+    refuses=True,
 )
 
 FUNCTIONS: list[Function] = [shuffle_and_repeat]

@@ -126,12 +126,21 @@ for name, options in REFUSED.items():
         lambda inputs: [inputs.normal(4, 8)],
         refused,
         prepare=refusing(ValueError, NotImplementedError, **options),
+        refuses=True,
     )
 idct.behaviour(
     "refuses-type1-of-one-element",
     lambda inputs: [inputs.normal(3, 1)],
     refused,
     prepare=refusing(ValueError, type=1),
+    refuses=True,
+)
+idct.value(
+    "nan-takes-its-row",
+    lambda inputs: [np.vstack([inputs.normal(1, 8), [[np.nan] * 3 + [1.0] * 5], inputs.normal(1, 8)])],
+    prepare=typed(using()),
+    reference=lambda x: np.stack([inverse(x[0]), np.full(8, np.nan), inverse(x[2])]),
+    tolerance=tolerance("float32", 8),
 )
 
 FUNCTIONS: list[Function] = [idct]

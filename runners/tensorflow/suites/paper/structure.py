@@ -120,6 +120,12 @@ concat.value(
     reference=lambda x, upstream: [flattened(x * x), 2 * x * upstream.reshape(x.shape)],
     prepare=with_gradient,
 )
+concat.value(
+    "nan-and-infinities",
+    lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]])],
+    reference=flattened,
+    prepare=joining(unstacked),
+)
 
 Point = namedtuple("Point", "x y")
 

@@ -198,7 +198,9 @@ def check_refused(observed: Any, *_: Any) -> None:
     assert uneven == "InvalidArgumentError", f"more keys than values: {uneven}"
 
 
-table.behaviour("refuses-conflicts", lambda inputs: [np.arange(4), inputs.normal(4)], check_refused, prepare=refused)
+table.behaviour(
+    "refuses-conflicts", lambda inputs: [np.arange(4), inputs.normal(4)], check_refused, prepare=refused, refuses=True
+)
 
 
 def typed(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
@@ -214,5 +216,10 @@ def check_typed(observed: Any, *_: Any) -> None:
 
 
 table.behaviour("knows-its-dtypes", lambda inputs: [np.arange(4), inputs.normal(4)], check_typed, prepare=typed)
+table.value(
+    "to-nan-and-infinities",
+    lambda inputs: [np.array([3, 5, 8]), np.array([np.nan, np.inf, -np.inf]), np.array([8, 3, 4, 5])],
+    default=9.0,
+)
 
 FUNCTIONS: list[Function] = [table]

@@ -1,4 +1,4 @@
-"""Tools that accompany training: moving averages, the global step, and the check of a gradient by differences."""
+"""Tools that accompany training: moving averages and the global step."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.suite.cases import Context, Function, Inputs, Prepare
-from runners.tensorflow.placement import fetched
+from runners.suite.cases import Context, Function, Inputs
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import (
     matching,
     new_variable,
@@ -120,6 +120,7 @@ average.value(
     series(4, 16, 8),
     reference=lambda *values, decay: averages(*values, decay=decay)[0],
     prepare=in_a_graph,
+    unrepeatable="the session keeps the average that the last call left",
     decay=0.75,
 )
 average.value(
@@ -127,6 +128,7 @@ average.value(
     series(4, 5, 3),
     reference=lambda *values, decay, **_: averages(*values, decay=decay)[0],
     prepare=in_a_graph,
+    unrepeatable="the session keeps the average that the last call left",
     decay=0.75,
     zero_debias=True,
 )
@@ -201,6 +203,13 @@ average.behaviour(
         )
     ),
     prepare=named,
+)
+average.value(
+    "nan-stays-in-its-element",
+    lambda inputs: [inputs.normal(4), np.array([np.nan, 1.0, np.nan, 2.0]), inputs.normal(4)],
+    reference=averages,
+    prepare=averaging,
+    decay=0.5,
 )
 
 
@@ -304,73 +313,4 @@ global_step.behaviour(
 )
 
 
-gradient_error = Function("tf.compat.v1.test.compute_gradient_error")
-
-
-def differing(build: Callable[[Any], Any]) -> Prepare:
-    """The largest difference between the gradient of ``build`` and what differences of its values say."""
-
-    def prepare(context: Context, x: Any) -> Callable[[], Any]:
-        with own_graph(context) as graph:
-            start = v1.placeholder(x.dtype, x.shape)
-            end = build(start)
-        session, values = session_of(graph), x.numpy()
-
-        def call() -> Any:
-            # It adds operations to the default graph.
-            with graph.as_default(), tf.device(context.device), session.as_default():
-                return float(
-                    context.function(start, x.shape.as_list(), end, end.shape.as_list(), x_init_value=values)
-                ), x
-
-        return call
-
-    return prepare
-
-
-def cube_with_half_its_slope(x: Any) -> Any:
-    return tf.custom_gradient(lambda x: (x**3, lambda upstream: upstream * 1.5 * x**2))(x)
-
-
-def within(low: float, high: float) -> Callable[..., None]:
-    def check(observed: Any, x: Array) -> None:
-        error, _ = observed
-        assert low <= error <= high, f"the error is {error}, not from {low} to {high}"
-
-    return check
-
-
-def halved_slope(observed: Any, x: Array) -> None:
-    """Off by half the slope where that is largest."""
-    error, _ = observed
-    wanted = 1.5 * (x**2).max()
-    assert abs(error - wanted) < 1e-3 * wanted, f"the error is {error}, expected {wanted}"
-
-
-def small(*shape: int) -> Callable[[Inputs], Any]:
-    return lambda inputs: [inputs.uniform(*shape, low=0.5, high=2.0)]
-
-
-gradient_error.behaviour("right-float32", small(3, 4), within(1e-9, 5e-3), prepare=differing(lambda x: tf.tanh(x) * x))
-gradient_error.behaviour(
-    "right-float64", small(3, 4), within(1e-15, 1e-6), dtype="float64", prepare=differing(lambda x: tf.tanh(x) * x)
-)
-gradient_error.behaviour(
-    "right-matmul-float64",
-    small(3, 3),
-    within(1e-15, 1e-6),
-    dtype="float64",
-    prepare=differing(lambda x: tf.matmul(x, x)),
-)
-gradient_error.behaviour(
-    "wrong-gradient-float64", small(2, 3), halved_slope, dtype="float64", prepare=differing(cube_with_half_its_slope)
-)
-gradient_error.behaviour(
-    "no-gradient-where-there-should-be-one",
-    small(4),
-    within(0.5, 4.5),
-    dtype="float64",
-    prepare=differing(lambda x: tf.stop_gradient(x * x) + 0 * x),
-)
-
-FUNCTIONS: list[Function] = [average, global_step, gradient_error]
+FUNCTIONS: list[Function] = [average, global_step]

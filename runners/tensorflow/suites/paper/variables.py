@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Inputs, Prepare
-from runners.tensorflow.placement import fetched
+from runners.tensorflow.placement.sessions import fetched
 from runners.tensorflow.suites.paper.graphing import (
     compiled,
     initialised,
@@ -25,6 +25,7 @@ from runners.tensorflow.suites.paper.graphing import (
 Array = np.ndarray[Any, Any]
 
 variable = Function("tf.Variable")
+GOES_ON = "the variable holds what the last call assigned"
 
 
 def created(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
@@ -81,8 +82,9 @@ def steps(
     arguments: Callable[[Inputs], Any],
     reference: Callable[..., Any],
     dtype: str = "float32",
+    unrepeatable: str | None = None,
 ) -> None:
-    variable.value(name, arguments, reference=reference, prepare=stepping(step), dtype=dtype)
+    variable.value(name, arguments, reference=reference, prepare=stepping(step), dtype=dtype, unrepeatable=unrepeatable)
 
 
 def pair(*shape: int) -> Callable[[Inputs], Any]:
@@ -125,10 +127,21 @@ def slopes(held: Any, y: Any) -> Any:
     return tape.gradient(loss, held)
 
 
-steps("added-256x256", lambda held, y: held.assign_add(y).read_value(), pair(256, 256), lambda x, y: [x + y] * 2)
-steps("assigned", read_twice, pair(8, 5), lambda x, y: [[x, y], y])
 steps(
-    "subtracted-float64", lambda held, y: held.assign_sub(y).read_value(), pair(7), lambda x, y: [x - y] * 2, "float64"
+    "added-256x256",
+    lambda held, y: held.assign_add(y).read_value(),
+    pair(256, 256),
+    lambda x, y: [x + y] * 2,
+    unrepeatable=GOES_ON,
+)
+steps("assigned", read_twice, pair(8, 5), lambda x, y: [[x, y], y], unrepeatable=GOES_ON)
+steps(
+    "subtracted-float64",
+    lambda held, y: held.assign_sub(y).read_value(),
+    pair(7),
+    lambda x, y: [x - y] * 2,
+    "float64",
+    unrepeatable=GOES_ON,
 )
 steps("matmul-with-it", lambda held, y: tf.matmul(held, y), pair(9, 9), lambda x, y: [x @ y, x])
 steps(
@@ -138,7 +151,13 @@ steps(
     lambda x, y: [[x + y, y - x, -x, x > y, x[2]], x],
 )
 steps("part-assigned", parts_assigned, lambda inputs: [inputs.normal(5, 6), inputs.normal(2, 3)], parts_reference)
-steps("rows-added", rows_added, lambda inputs: [inputs.normal(6, 4), inputs.normal(3, 4)], rows_reference)
+steps(
+    "rows-added",
+    rows_added,
+    lambda inputs: [inputs.normal(6, 4), inputs.normal(3, 4)],
+    rows_reference,
+    unrepeatable=GOES_ON,
+)
 steps(
     "rows-gathered",
     lambda held: tf.gather(held, [3, 0, 3]),
@@ -152,6 +171,7 @@ steps(
     lambda inputs: [inputs.integers(5)],
     lambda x: [x + 1] * 2,
     "int64",
+    unrepeatable=GOES_ON,
 )
 
 
@@ -232,6 +252,13 @@ variable.behaviour(
         )
     ),
     prepare=described,
+)
+steps(
+    "nan-read-and-assigned",
+    read_twice,
+    lambda inputs: [np.array([np.nan, np.inf, -np.inf, 1.0]), np.array([1.0, np.nan, 2.0, -np.inf])],
+    lambda x, y: [[x, y], y],
+    unrepeatable=GOES_ON,
 )
 
 FUNCTIONS: list[Function] = [variable]

@@ -169,6 +169,13 @@ jvp.behaviour(
     lambda inputs: [inputs.normal(3), inputs.normal(3)],
     refused,
     prepare=refusing,
+    refuses=True,
+)
+jvp.value(
+    "nan-and-infinities-exp",
+    lambda inputs: [np.array([np.nan, np.inf, -np.inf, 1.0, 0.5]), np.array([1.0, 2.0, 3.0, np.nan, -np.inf])],
+    prepare=of(torch.exp),
+    reference=lambda x, v: (np.exp(x), np.exp(x) * v),
 )
 
 
@@ -218,6 +225,7 @@ variable.value(
     "shares-its-memory",
     lambda inputs: [inputs.normal(4)],
     prepare=lambda context, x: lambda: [context.function(x).fill_(2.5), x],
+    in_place=True,
     reference=lambda x: [np.full(4, 2.5)] * 2,
 )
 variable.behaviour(
@@ -226,5 +234,6 @@ variable.behaviour(
     is_a_variable,
     prepare=lambda context, x: lambda: [isinstance(x, context.function), isinstance(1.0, context.function)],
 )
+variable.value("nan-and-infinities", lambda inputs: [np.array([np.nan, np.inf, -np.inf, 0.5])], tolerance=EXACT)
 
 FUNCTIONS: list[Function] = [jvp, variable]

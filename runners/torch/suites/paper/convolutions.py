@@ -14,7 +14,7 @@ import numpy as np
 from runners.suite.cases import Function, Inputs
 from runners.torch.suites.paper import construction, library_modules
 from runners.torch.suites.paper.gradients import DIFFERENCES, backward
-from runners.torch.suites.paper.windows import convolve
+from runners.torch.suites.paper.windows import convolve, with_edges
 
 Array = np.ndarray[Any, Any]
 Weights = dict[str, Array]
@@ -111,6 +111,20 @@ convolution_case(conv3d, "groups", 2, 4, 4, 4, 4, channels=6, kernel=3, groups=2
 convolution_case(conv3d, "replicated-edges", 1, 2, 4, 4, 4, channels=2, kernel=3, padding=1, padding_mode="replicate")
 convolution_case(conv3d, "unbatched", 2, 5, 5, 5, channels=2, kernel=3)
 convolution_gradient(conv3d, "gradient", 1, 2, 3, 3, 3, out=(1, 2, 2, 2, 2), kernel_size=2)
+
+for function, shape in ((conv2d, (1, 1, 6, 7)), (conv3d, (1, 1, 4, 5, 6))):
+    axes = len(shape) - 2
+    function.value(
+        "nan-and-infinity-reach-their-windows",
+        lambda inputs, shape=shape, axes=axes: (  # type: ignore[misc]
+            {"weight": inputs.uniform(2, 1, *(2,) * axes, low=0.5)},
+            with_edges(inputs.normal(*shape)),
+        ),
+        in_channels=1,
+        out_channels=2,
+        kernel_size=2,
+        bias=False,
+    )
 
 library_modules.add_cases(
     conv2d, lambda inputs, sample: (convolution_weights(inputs, 2, **sample.options), *sample.arguments(inputs))

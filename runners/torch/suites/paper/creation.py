@@ -85,7 +85,12 @@ for dtype in ("float64", "float16", "bfloat16", "int32", "uint8"):
     )
 tensor.value("float64-from-numpy", lambda inputs: [inputs.normal(5, 6)], dtype="float64", prepare=from_numpy)
 tensor.value("int32-from-numpy", lambda inputs: [inputs.integers(7, dtype="int32")], prepare=from_numpy)
-tensor.value("float32-is-a-copy", lambda inputs: [inputs.normal(8)], prepare=twice_read)
+tensor.value(
+    "float32-is-a-copy",
+    lambda inputs: [inputs.normal(8)],
+    prepare=twice_read,
+    unrepeatable="the array that was copied is written over",
+)
 tensor.value(
     "requires-grad",
     lambda inputs: [[0.5, -1.25, 4.0]],

@@ -184,7 +184,7 @@ def check_unfinished(observed: Any) -> None:
     assert observed == "NotImplementedError", f"reading a data set without __getitem__ gave {observed}"
 
 
-dataset.behaviour("without-getitem", lambda inputs: (), check_unfinished, prepare=unfinished)
+dataset.behaviour("without-getitem", lambda inputs: (), check_unfinished, prepare=unfinished, refuses=True)
 
 
 def chosen_rows(context: Context, column: Any, *, indices: Sequence[int]) -> Callable[[], Any]:
@@ -315,7 +315,11 @@ def check_refused(observed: Any, *_: Array) -> None:
 
 
 concatenation.behaviour(
-    "refuses-nothing-and-too-far", lambda inputs: (inputs.normal(3, 2),), check_refused, prepare=refused
+    "refuses-nothing-and-too-far",
+    lambda inputs: (inputs.normal(3, 2),),
+    check_refused,
+    prepare=refused,
+    refuses=True,
 )
 
 FUNCTIONS: list[Function] = [dataset, subset, concatenation]

@@ -116,6 +116,9 @@ dropout.value("not-training-changes-nothing", positive(32, 16), p=0.5, training=
 dropout.value("p-zero-drops-nothing", positive(32, 16), p=0.0)
 dropout.value("p-one-drops-everything", positive(32, 16), reference=all_zero, p=1.0)
 dropout.value("empty", lambda inputs: (inputs.normal(0, 4),), p=0.5)
+dropout.value(
+    "nan-and-infinities-not-training", lambda inputs: (np.array([[np.nan, 1.0], [np.inf, -np.inf]]),), training=False
+)
 
 
 def layer(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
@@ -138,6 +141,23 @@ def check_channels(observed: Any, values: Array, *, p: float = 0.5) -> None:
     assert_dropped(np.where(flat.all(-1), 0, 1), p, "channels dropped")
 
 
+def layer_in_place(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
+    """The result, and the argument after the call."""
+    module = context.function(**options)
+
+    def call() -> Any:
+        argument = values.clone()
+        return [module(argument), argument]
+
+    return call
+
+
+def check_channels_in_place(observed: Any, values: Array, *, p: float, **_: Any) -> None:
+    result, argument = observed
+    assert np.array_equal(result.values, argument.values), "the argument was not changed in place"
+    check_channels(result, values, p=p)
+
+
 dropout3d = Function("torch.nn.Dropout3d", reference=unchanged, prepare=layer)
 
 dropout3d.statistics("volumes", positive(32, 64, 4, 4, 4), check_channels)
@@ -148,5 +168,21 @@ dropout3d.value("evaluating-changes-nothing", positive(2, 3, 2, 2, 2), prepare=l
 dropout3d.value("p-zero-drops-nothing", positive(2, 3, 2, 2, 2), p=0.0)
 dropout3d.value("p-one-drops-everything", positive(2, 3, 2, 2, 2), reference=all_zero, p=1.0)
 dropout3d.value("bfloat16-evaluating", positive(2, 3, 2, 2, 2), dtype="bfloat16", prepare=layer_evaluating)
+dropout3d.statistics(
+    "in-place", positive(32, 32, 2, 2, 2), check_channels_in_place, prepare=layer_in_place, p=0.25, inplace=True
+)
+dropout3d.value(
+    "in-place-p-one-drops-everything",
+    positive(2, 3, 2, 2, 2),
+    reference=lambda values, **_: [np.zeros(values.shape)] * 2,
+    prepare=layer_in_place,
+    p=1.0,
+    inplace=True,
+)
+dropout3d.value(
+    "nan-and-infinities-evaluating",
+    lambda inputs: (np.array([np.nan, 1.0, np.inf, -np.inf]).reshape(1, 1, 2, 2, 1),),
+    prepare=layer_evaluating,
+)
 
 FUNCTIONS: list[Function] = [dropout, dropout3d]

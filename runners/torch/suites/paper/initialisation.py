@@ -59,7 +59,7 @@ def unwritten(*shape: int) -> Callable[[Inputs], Any]:
     return lambda inputs: (np.full(shape, 7.0),)
 
 
-xavier_uniform = Function("torch.nn.init.xavier_uniform_", prepare=filled)
+xavier_uniform = Function("torch.nn.init.xavier_uniform_", prepare=filled, in_place=True)
 
 xavier_uniform.statistics("matrix", unwritten(256, 128), check_uniform)
 xavier_uniform.statistics("wide-matrix", unwritten(8, 1024), check_uniform)
@@ -107,6 +107,8 @@ def check_refused(observed: Any, vector: Array) -> None:
     assert np.array_equal(argument.values, vector), "the refused array was changed"
 
 
-xavier_uniform.behaviour("vector-is-refused", unwritten(5), check_refused, prepare=refused)
+xavier_uniform.behaviour(
+    "vector-is-refused", unwritten(5), check_refused, prepare=refused, refuses=True, in_place=False
+)
 
 FUNCTIONS: list[Function] = [xavier_uniform]

@@ -20,7 +20,7 @@ from runners.suite.optional import optional
 from runners.suite.sequences import aligned
 from runners.torch.suites.paper import construction, library_modules
 from runners.torch.suites.paper.gradients import DIFFERENCES, backward
-from runners.torch.suites.paper.windows import adaptive_averages
+from runners.torch.suites.paper.windows import adaptive_averages, with_edges
 
 special = optional("scipy.special")
 
@@ -208,6 +208,17 @@ lstm_cell.value(
 library_modules.add_cases(
     lstm_cell, lambda inputs, sample: (lstm_weights(inputs, **sample.options), *sample.arguments(inputs))
 )
+lstm_cell.value(
+    "nan-stays-in-its-row",
+    lambda inputs: (
+        lstm_weights(inputs, 4, 3),
+        np.vstack([inputs.normal(2, 4), np.full((1, 4), np.nan)]),
+        np.vstack([np.full((1, 3), np.nan), inputs.normal(2, 3)]),
+        np.vstack([inputs.normal(1, 3), [[np.inf, -np.inf, np.nan]], inputs.normal(1, 3)]),
+    ),
+    input_size=4,
+    hidden_size=3,
+)
 
 
 def gelu_reference(_: Weights, values: Array, *, approximate: str = "none") -> Array:
@@ -276,5 +287,10 @@ pooling.value(
     output_size=(2, 3, 2),
 )
 library_modules.add_cases(pooling, lambda inputs, sample: ({}, *sample.arguments(inputs)))
+pooling.value(
+    "nan-and-infinity-reach-their-windows",
+    lambda inputs: ({}, with_edges(inputs.normal(1, 2, 4, 6, 4))),
+    output_size=(2, 3, 2),
+)
 
 FUNCTIONS: list[Function] = [linear, lstm_cell, gelu, pooling]

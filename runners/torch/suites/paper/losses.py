@@ -236,10 +236,26 @@ divergence.value(
 )
 
 library_modules.add_cases(bce, lambda inputs, sample: (sample.constants(inputs), *sample.arguments(inputs)))
+bce.value(
+    "nan",
+    lambda inputs: ({}, np.array([np.nan, 1.0, 2.0, -0.5]), np.array([0.5, np.nan, 1.0, 0.25])),
+    reduction="none",
+)
 library_modules.add_cases(smooth_l1, lambda inputs, sample: ({}, *sample.arguments(inputs)))
 # The library's target is any number; a probability must not be negative.
 library_modules.add_cases(
     divergence, lambda inputs, sample: ({}, *(np.abs(argument) for argument in sample.arguments(inputs)))
+)
+divergence.value(
+    "nan-and-infinities",
+    lambda inputs: ({}, np.array([np.nan, -1.0, -np.inf, -2.0]), np.array([0.5, np.nan, 0.25, np.inf])),
+    reduction="none",
+)
+divergence.value(
+    "nan-and-infinities-log-target",
+    lambda inputs: ({}, np.array([np.nan, -1.0, -np.inf, -2.0]), np.array([-0.5, np.nan, -1.0, 0.0])),
+    reduction="none",
+    log_target=True,
 )
 
 FUNCTIONS: list[Function] = [bce, smooth_l1, divergence]

@@ -161,6 +161,17 @@ lbfgs.value(
 )
 
 
+lbfgs.value(
+    "stops-where-the-change-is-small",
+    quadratic(8),
+    dtype="float64",
+    reference=lambda matrix, linear, start, *, lr, **_: iterates(matrix, linear, start, lr=lr, max_iter=1),
+    lr=0.5,
+    max_iter=6,
+    tolerance_change=0.5,
+)
+
+
 def least_squares(features: Array, targets: Array, **_: Any) -> tuple[Array, Array]:
     extended = np.hstack([features, np.ones((len(features), 1))])
     solved = np.linalg.lstsq(extended, targets, rcond=None)[0]

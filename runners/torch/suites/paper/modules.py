@@ -6,6 +6,7 @@ layer computes is in ``layers.py``. Methods are called as plain functions of a m
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -136,6 +137,10 @@ sequential.value(
     reference=lambda values: values,
     prepare=lambda context, values: lambda: context.function()(values),
 )
+sequential.value(
+    "nan-stays-in-its-row",
+    lambda inputs: (*two_layers(3, 4, 6, 3)(inputs)[:4], np.vstack([inputs.normal(2, 4), np.full((1, 4), np.nan)])),
+)
 
 
 class Normaliser(torch.nn.Module):  # type: ignore[misc]
@@ -203,6 +208,20 @@ def check_loaded(observed: Any, weight: Array, mean: Array, count: Array) -> Non
     compare(observed, (mean, mean, count, weight), "float32", EXACT)
 
 
+def state_added(context: Context, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
+    """The state is added to a dictionary that is there, and which is returned."""
+    module = Normaliser(context, weight, mean, count)
+
+    def call() -> Any:
+        destination: OrderedDict[str, Any] = OrderedDict(before="kept")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            returned = context.function(module, destination=destination)
+        return [returned is destination, dict(destination)]
+
+    return call
+
+
 def gradient_wanted(context: Context, weight: Any, mean: Any, count: Any, **options: Any) -> Callable[[], Any]:
     module = Normaliser(context, weight, mean, count)
     return lambda: [parameter.requires_grad for parameter in context.function(module, **options).values()]
@@ -231,6 +250,18 @@ state_dict.behaviour("loaded-into-another", normaliser(4, 3), check_loaded, prep
 state_dict.behaviour("detached", normaliser(4, 3), check_gradient_wanted, prepare=gradient_wanted)
 state_dict.behaviour(
     "parameters-themselves", normaliser(4, 3), check_gradient_wanted, prepare=gradient_wanted, keep_vars=True
+)
+state_dict.value(
+    "nan-and-infinities",
+    lambda inputs: (inputs.normal(4, 3), np.array([np.nan, np.inf, -np.inf]), inputs.integers(3)),
+    tolerance=EXACT,
+)
+state_dict.value(
+    "destination",
+    normaliser(4, 3),
+    reference=lambda *arrays: [True, {"before": "kept", **state_reference(*arrays)}],
+    prepare=state_added,
+    tolerance=EXACT,
 )
 
 
@@ -284,6 +315,12 @@ zero_grad.value(
     two_layers(8, 4, 6, 3),
     reference=lambda *arrays, **_: gradient_reference(*arrays),
     prepare=accumulated_anew,
+    set_to_none=False,
+)
+zero_grad.value(
+    "nan-to-zero",
+    lambda inputs: (*two_layers(3, 4, 6, 3)(inputs)[:4], np.full((3, 4), np.nan)),
+    reference=lambda w1, b1, w2, b2, values, **_: [np.zeros(weight.shape) for weight in (w1, b1, w2, b2)],
     set_to_none=False,
 )
 

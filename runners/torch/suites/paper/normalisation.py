@@ -7,7 +7,7 @@ the running statistics that they keep.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from runners.suite.cases import Context, Function, Inputs
 from runners.suite.checks import Expected, Tolerance
 from runners.torch.suites.paper.gradients import DIFFERENCES, pull_back
+from runners.torch.suites.paper.windows import with_edges
 
 Array = np.ndarray[Any, Any]
 
@@ -79,18 +80,34 @@ def channels(*shape: int, affine: bool = True) -> Callable[[Inputs], Any]:
     return arguments
 
 
-batch_norm = Function("torch.nn.functional.batch_norm", reference=batch_norm_reference, prepare=batch_norm_call)
+def with_nan(arguments: Callable[[Inputs], Any]) -> Callable[[Inputs], Any]:
+    """The same with one value of the first array not a number."""
 
-batch_norm.value("training", channels(16, 32, 16, 16), tolerance=CENTRED, training=True)
+    def changed(inputs: Inputs) -> Any:
+        values, *others = arguments(inputs)
+        values.reshape(-1)[values.size // 3] = np.nan
+        return values, *others
+
+    return changed
+
+
+batch_norm = Function("torch.nn.functional.batch_norm", reference=batch_norm_reference, prepare=batch_norm_call)
+REMEMBERS: Mapping[str, Any] = {
+    "training": True,
+    "in_place": (1, 2),
+    "unrepeatable": "the running statistics go on from those that the last call left",
+}
+
+batch_norm.value("training", channels(16, 32, 16, 16), tolerance=CENTRED, **REMEMBERS)
 batch_norm.value("evaluating", channels(16, 32, 16, 16), tolerance=CENTRED)
-batch_norm.value("float64", channels(6, 4, 5), dtype="float64", training=True)
+batch_norm.value("float64", channels(6, 4, 5), dtype="float64", **REMEMBERS)
 batch_norm.value("bfloat16", channels(6, 4, 8), dtype="bfloat16")
-batch_norm.value("two-dimensions", channels(12, 5), tolerance=CENTRED, training=True)
-batch_norm.value("five-dimensions", channels(2, 3, 2, 3, 4), tolerance=CENTRED, training=True)
-batch_norm.value("without-weights", channels(6, 4, 5, affine=False), tolerance=CENTRED, training=True)
-batch_norm.value("other-momentum", channels(6, 4, 5), tolerance=CENTRED, training=True, momentum=0.75)
+batch_norm.value("two-dimensions", channels(12, 5), tolerance=CENTRED, **REMEMBERS)
+batch_norm.value("five-dimensions", channels(2, 3, 2, 3, 4), tolerance=CENTRED, **REMEMBERS)
+batch_norm.value("without-weights", channels(6, 4, 5, affine=False), tolerance=CENTRED, **REMEMBERS)
+batch_norm.value("other-momentum", channels(6, 4, 5), tolerance=CENTRED, momentum=0.75, **REMEMBERS)
 batch_norm.value("momentum-zero-remembers-nothing", channels(6, 4), tolerance=CENTRED, training=True, momentum=0.0)
-batch_norm.value("large-epsilon", channels(6, 4, 5), tolerance=CENTRED, training=True, eps=2.0)
+batch_norm.value("large-epsilon", channels(6, 4, 5), tolerance=CENTRED, eps=2.0, **REMEMBERS)
 batch_norm.value(
     "without-running-statistics",
     lambda inputs: (inputs.normal(6, 4, 5), None, None, inputs.normal(4), inputs.normal(4)),
@@ -102,7 +119,7 @@ batch_norm.value(
     lambda inputs: (np.full((5, 3), 2.5), np.zeros(3), np.ones(3), np.ones(3), inputs.normal(3)),
     # What rounding leaves of the difference is divided by the root of epsilon.
     tolerance=Tolerance(1e-4, 1e-3),
-    training=True,
+    **REMEMBERS,
 )
 
 
@@ -148,6 +165,8 @@ batch_norm.value(
     tolerance=DIFFERENCES,
     training=True,
 )
+batch_norm.value("nan-stays-where-it-is-evaluating", with_nan(channels(4, 3, 5)), tolerance=CENTRED)
+batch_norm.value("nan-takes-its-channel-training", with_nan(channels(4, 3, 5)), tolerance=CENTRED, **REMEMBERS)
 
 
 def group_norm_call(
@@ -198,6 +217,7 @@ group_norm.value(
     tolerance=DIFFERENCES,
     num_groups=2,
 )
+group_norm.value("nan-takes-its-group", with_nan(grouped(3, 6, 4)), tolerance=CENTRED, num_groups=3)
 
 
 def reset(context: Context, batches: Any, *, kind: str, **options: Any) -> Callable[[], Any]:
@@ -247,6 +267,11 @@ reset_statistics.behaviour(
     prepare=reset,
     kind="BatchNorm1d",
     track_running_stats=False,
+)
+reset_statistics.value(
+    "nan-is-forgotten",
+    lambda inputs: (with_edges(inputs.normal(2, 6, 4)),),
+    kind="BatchNorm1d",
 )
 
 FUNCTIONS: list[Function] = [batch_norm, group_norm, reset_statistics]

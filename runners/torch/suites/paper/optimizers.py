@@ -22,6 +22,7 @@ from runners.suite.sequences import aligned
 from runners.torch.suites.paper import library_modules
 
 Array = np.ndarray[Any, Any]
+GOES_ON = "the parameters and the optimizer's state go on from the last step"
 
 
 def owned(parameters: Sequence[Any]) -> list[torch.nn.Parameter]:
@@ -83,6 +84,37 @@ def steps_resumed(
     return call
 
 
+def steps_by_closure(
+    context: Context, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
+) -> Callable[[], Any]:
+    """One step, whose closure computes the sum of every parameter times what becomes its gradient."""
+    trained = owned(parameters)
+    optimizer = context.function(trained, **options)
+    (of_step,) = gradients
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = sum((parameter * gradient).sum() for parameter, gradient in aligned(trained, of_step))
+        loss.backward()
+        return loss
+
+    def call() -> Any:
+        loss = optimizer.step(closure)
+        return [*(parameter.detach() for parameter in trained), loss.detach()]
+
+    return call
+
+
+def with_loss(reference: Callable[..., list[Array]]) -> Callable[..., list[Array]]:
+    """The parameters after the step, and the loss before it."""
+
+    def both(parameters: Sequence[Array], gradients: Sequence[Sequence[Array]], **options: Any) -> list[Array]:
+        losses = [(parameter * gradient).sum() for parameter, gradient in aligned(parameters, gradients[0])]
+        return [*reference(parameters, gradients, **options), np.asarray(sum(losses))]
+
+    return both
+
+
 def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Inputs], Any]:
     """Parameters of these shapes, and ``count`` steps of gradients."""
     return lambda inputs: (
@@ -115,7 +147,7 @@ def adamax_reference(
     return results
 
 
-adamax = Function("torch.optim.Adamax", reference=adamax_reference, prepare=steps)
+adamax = Function("torch.optim.Adamax", reference=adamax_reference, prepare=steps, unrepeatable=GOES_ON)
 
 adamax.value("large-layer", training((256, 128), (256,)), lr=0.1)
 adamax.value("default-rate", training((5, 4)))
@@ -154,6 +186,18 @@ adamax.value(
 )
 for sample in library_modules.optimizer_samples("torch.optim.Adamax"):
     adamax.value(sample.name, training((10, 5), (10,), count=2), **sample.options)
+adamax.value(
+    "closure",
+    training((6, 5), (4,)),
+    reference=with_loss(adamax_reference),
+    prepare=steps_by_closure,
+    lr=0.05,
+)
+adamax.value(
+    "nan-and-infinities",
+    lambda inputs: ([inputs.normal(5)], [[np.array([np.nan, 1.0, -np.inf, 0.5, 2.0])], [inputs.normal(5)]]),
+    lr=0.1,
+)
 
 
 def rprop_reference(
@@ -181,7 +225,7 @@ def rprop_reference(
     return results
 
 
-rprop = Function("torch.optim.Rprop", reference=rprop_reference, prepare=steps)
+rprop = Function("torch.optim.Rprop", reference=rprop_reference, prepare=steps, unrepeatable=GOES_ON)
 
 rprop.value("large-layer", training((256, 128), (256,)), lr=0.1)
 rprop.value("turning-gradients", training((12, 5), count=6), lr=0.05)
@@ -207,5 +251,12 @@ rprop.value(
 )
 for sample in library_modules.optimizer_samples("torch.optim.Rprop"):
     rprop.value(sample.name, training((10, 5), (10,), count=3), **sample.options)
+rprop.value(
+    "closure",
+    training((6, 5), (4,)),
+    reference=with_loss(rprop_reference),
+    prepare=steps_by_closure,
+    lr=0.05,
+)
 
 FUNCTIONS: list[Function] = [adamax, rprop]

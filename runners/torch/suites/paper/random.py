@@ -16,7 +16,7 @@ from runners.suite.cases import Context, Function
 from runners.suite.checks import Leaf, Mismatch
 from runners.suite.optional import optional
 from runners.suite.sequences import aligned
-from runners.torch.suites.paper.calls import created
+from runners.torch.suites.paper.calls import both, created, into
 
 special = optional("scipy.special")
 
@@ -126,6 +126,12 @@ multinomial.value(
     lambda inputs: [np.array([0.0, 0.0, 0.25, 0.0]), 9],
     reference=lambda weights, count, replacement: np.full(count, 2),
     replacement=True,
+)
+multinomial.value(
+    "out",
+    lambda inputs: [np.eye(5)[[3, 0, 4]], 1],
+    reference=both(lambda weights, count: np.array([[3], [0], [4]])),
+    prepare=into(torch.int64),
 )
 
 

@@ -95,7 +95,9 @@ def check_child_refused(observed: Any) -> None:
     assert observed == ["KeyError", "KeyError", "KeyError", "TypeError"], f"the errors were {observed}"
 
 
-add_module.behaviour("refuses-bad-names-and-children", lambda inputs: (), check_child_refused, prepare=child_refused)
+add_module.behaviour(
+    "refuses-bad-names-and-children", lambda inputs: (), check_child_refused, prepare=child_refused, refuses=True
+)
 
 
 class Scale(torch.nn.Module):  # type: ignore[misc]
@@ -172,6 +174,7 @@ register_parameter.behaviour(
     lambda inputs: (inputs.normal(4),),
     check_parameter_refused,
     prepare=parameter_refused,
+    refuses=True,
 )
 
 FUNCTIONS: list[Function] = [add_module, register_parameter]

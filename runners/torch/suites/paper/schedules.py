@@ -97,6 +97,26 @@ def descend_in_groups(
     return call
 
 
+def descend_from_an_epoch(
+    context: Context, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any
+) -> Callable[[], Any]:
+    """The schedule goes on from an epoch whose rate the optimizer has."""
+
+    def call() -> Any:
+        place = torch.nn.Parameter(start.clone())
+        optimizer = torch.optim.SGD([{"params": [place], "initial_lr": 1.0}], lr=lr)
+        scheduler = context.function(optimizer, **options)
+        rates = [scheduler.get_last_lr()]
+        for gradient in gradients:
+            place.grad = gradient
+            optimizer.step()
+            scheduler.step()
+            rates.append(scheduler.get_last_lr())
+        return place.detach(), rates
+
+    return call
+
+
 def chained(
     context: Context, start: Any, gradients: Sequence[Any], *, lr: float, gammas: Sequence[float]
 ) -> Callable[[], Any]:
@@ -182,6 +202,18 @@ exponential.value(
     ),
     prepare=descend_at_a_rate_on_the_device,
     gamma=0.75,
+)
+exponential.value(
+    "begun-at-an-epoch",
+    path(6, 5, count=3),
+    reference=lambda start, gradients, *, lr, gamma, last_epoch: (
+        decayed(start, gradients, lr, gamma),
+        [[lr * gamma**number] for number in range(len(gradients) + 1)],
+    ),
+    prepare=descend_from_an_epoch,
+    lr=0.5,
+    gamma=0.5,
+    last_epoch=4,
 )
 
 FUNCTIONS: list[Function] = [exponential]

@@ -23,6 +23,19 @@ class Rearrangement(Function):
         super().value(name, arguments, **{"tolerance": EXACT, **described})
 
 
+def written_to(context: Context, x: Any, *arguments: Any) -> Callable[[], Any]:
+    """``[views, array]`` after a write to the array, and one to the last view: both must show both."""
+
+    def call() -> list[Any]:
+        array = x.clone()
+        views = context.function(array, *arguments)
+        array.mul_(2)
+        (views[-1] if isinstance(views, tuple) else views).neg_()
+        return [views, array]
+
+    return call
+
+
 def joined(arrays: Any, dim: int = 0) -> Any:
     """A vector without elements joins anything."""
     return np.concatenate([array for array in arrays if array.shape != (0,)] or arrays, dim)
@@ -115,6 +128,19 @@ def broadcast_gradient(context: Context, column: Any, row: Any, upstream: Any, o
     return call
 
 
+def broadcast_written_to(context: Context, column: Any, row: Any) -> Callable[[], Any]:
+    """An array that was spread cannot be written to; its source can."""
+
+    def call() -> Any:
+        sources = column.clone(), row.clone()
+        spread = context.function(*sources)
+        sources[0].mul_(2)
+        sources[1].neg_()
+        return spread
+
+    return call
+
+
 broadcast_tensors = Rearrangement("torch.broadcast_tensors", broadcast)
 broadcast_tensors.value("float32-64x128", lambda inputs: [inputs.normal(64, 1), inputs.normal(128)])
 broadcast_tensors.value(
@@ -135,8 +161,17 @@ broadcast_tensors.value(
     reference=folded,
     tolerance=TOLERANCES["float32"],
 )
+broadcast_tensors.value(
+    "views-see-a-write",
+    lambda inputs: [inputs.normal(4, 1), inputs.normal(3)],
+    prepare=broadcast_written_to,
+    reference=lambda column, row: broadcast(2 * column, -row),
+)
 for sample in library.samples("broadcast_tensors"):
     broadcast_tensors.value(sample.name, sample.inputs)
+broadcast_tensors.value(
+    "nan-and-infinities", lambda inputs: [np.array([[np.nan], [-np.inf]]), np.array([1.0, np.inf, np.nan])]
+)
 
 
 def mirrored(x: Any) -> Any:
@@ -184,8 +219,15 @@ moveaxis.value(
     prepare=gradient,
     reference=lambda x, source, to, upstream: [np.moveaxis(x, source, to), np.moveaxis(upstream, to, source)],
 )
+moveaxis.value(
+    "is-a-view",
+    lambda inputs: [inputs.normal(2, 3, 4), 0, 2],
+    prepare=written_to,
+    reference=lambda x, source, to: [np.moveaxis(-2 * x, source, to), -2 * x],
+)
 for sample in library.samples("movedim"):
     moveaxis.value(sample.name, sample.inputs)
+moveaxis.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]]), 0, 1])
 
 
 def unbound(x: Any, dim: int = 0) -> Any:
@@ -221,8 +263,15 @@ unbind.value(
     prepare=unbind_gradient,
     reference=lambda x, one, other, dim: [*unbound(x, dim), np.stack([one, other], dim)],
 )
+unbind.value(
+    "are-views",
+    lambda inputs: [inputs.normal(3, 4)],
+    prepare=written_to,
+    reference=lambda x: [[2 * x[0], 2 * x[1], -2 * x[2]], np.stack([2 * x[0], 2 * x[1], -2 * x[2]])],
+)
 for sample in library.samples("unbind"):
     unbind.value(sample.name, sample.inputs)
+unbind.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]])], dim=1)
 
 
 unsqueeze = Rearrangement("torch.unsqueeze", np.expand_dims)
@@ -242,7 +291,14 @@ unsqueeze.value(
     prepare=gradient,
     reference=lambda x, dim, upstream: [np.expand_dims(x, dim), upstream[:, 0]],
 )
+unsqueeze.value(
+    "is-a-view",
+    lambda inputs: [inputs.normal(4, 5), 1],
+    prepare=written_to,
+    reference=lambda x, dim: [np.expand_dims(-2 * x, dim), -2 * x],
+)
 for sample in library.samples("unsqueeze"):
     unsqueeze.value(sample.name, sample.inputs)
+unsqueeze.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.inf], [-np.inf, 0.0, np.nan]]), 1])
 
 FUNCTIONS: list[Function] = [cat, diag, broadcast_tensors, fliplr, moveaxis, unbind, unsqueeze]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 from runners.suite.cases import Function
 from runners.torch.suites.paper import library
-from runners.torch.suites.paper.calls import strided
+from runners.torch.suites.paper.calls import both, into, strided
 
 NAN, INF = float("nan"), float("inf")
 
@@ -49,5 +50,13 @@ argsort.value("empty", lambda inputs: [inputs.normal(3, 0)], dim=1)
 argsort.value("non-contiguous", lambda inputs: [inputs.distinct(9, 17)], prepare=strided)
 for sample in library.samples("argsort"):
     argsort.value(sample.name, sample.inputs, **sample.options)
+argsort.value(
+    "out",
+    lambda inputs: [inputs.distinct(9, 17)],
+    dim=0,
+    stable=True,
+    prepare=into(torch.int64),
+    reference=both(ordered),
+)
 
 FUNCTIONS: list[Function] = [argsort]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
-from runners.suite.cases import Context, Function
+from runners.suite.cases import Context, Function, MakeArguments
 from runners.suite.checks import EXACT, Expected
 from runners.torch.suites.paper.calls import gradient, strided, using
 
@@ -68,6 +68,7 @@ data_ptr.value(
     lambda inputs: [inputs.normal(4, 5)],
     prepare=addresses(lambda x: x.add_(1)),
     reference=starting(0),
+    in_place=True,
 )
 data_ptr.value(
     "detached-shares", lambda inputs: [inputs.normal(6)], prepare=addresses(lambda x: x.detach()), reference=starting(0)
@@ -226,6 +227,51 @@ to.value(
     ),
     reference=lambda x: [True, False],
 )
+
+
+def there_and_back(context: Context, values: list[Any]) -> Callable[[], Any]:
+    """The array on the device; its copy on the host, as a user reads it; and what was copied, as it was before."""
+    host = torch.tensor(values, dtype=context.dtype)
+
+    def call() -> list[Any]:
+        there = context.function(host, context.device, copy=True)
+        back = context.function(there, "cpu", copy=True)
+        return [there, back.tolist(), str(back.device), back.dtype is host.dtype, host.tolist()]
+
+    return call
+
+
+COUNTS = [0, 1, 2, 3, 64, 127]
+SIGNED = [0, 1, -2, 3, -64, -128]
+NUMBERS = [0.0, -1.0, 2.5, -0.375, 1024.0, -0.0078125]
+PARTS = [0j, 1 + 2j, -2.5j, -0.375 + 1024j, -64 + 0j]
+"""Every floating type holds them exactly."""
+ROUND_TRIPS: Mapping[str, Sequence[Any]] = {
+    "bool": [True, False, False, True],
+    "uint8": COUNTS,
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), SIGNED),
+    **dict.fromkeys(("float16", "bfloat16", "float32", "float64"), NUMBERS),
+    **dict.fromkeys(("complex64", "complex128"), PARTS),
+}
+
+
+def unharmed(dtype: str) -> Callable[[list[Any]], list[Any]]:
+    return lambda values: [Expected(np.array(values), dtype), values, "cpu", True, values]
+
+
+def listed(numbers: Sequence[Any]) -> MakeArguments:
+    return lambda inputs: [list(numbers)]
+
+
+for dtype, numbers in ROUND_TRIPS.items():
+    to.value(
+        f"{dtype}-there-and-back",
+        listed(numbers),
+        dtype=dtype,
+        prepare=there_and_back,
+        reference=unharmed(dtype),
+        tolerance=EXACT,
+    )
 
 
 def with_strides(x: Any) -> list[Any]:

@@ -102,6 +102,13 @@ def causal(length: int) -> Array:
     return np.triu(np.ones((length, length), dtype=bool), 1)
 
 
+def one_of_nan(inputs: Inputs, *shape: int) -> Array:
+    """A batch whose first sequence has a NaN in its second step."""
+    values = inputs.normal(*shape)
+    values[0, 1, 2] = np.nan
+    return values
+
+
 LAST_PADDED = {"src_key_padding_mask": np.array([[False] * 6, [False] * 4 + [True] * 2])}
 
 encoder_case("sequence", 32, 8, 64, nhead=4, dim_feedforward=128)
@@ -131,6 +138,27 @@ encoder_case(
     batch_first=True,
     norm_first=True,
     prepare=evaluating,
+)
+encoder_case("large-epsilon", 5, 2, 8, nhead=2, dim_feedforward=12, layer_norm_eps=0.5)
+encoder_case(
+    "causal-by-word",
+    2,
+    6,
+    8,
+    nhead=2,
+    dim_feedforward=12,
+    batch_first=True,
+    masks={"src_mask": causal(6), "is_causal": True},
+)
+encoder_layer.value(
+    "nan-stays-in-its-sequence",
+    lambda inputs: (encoder_weights(inputs, d_model=8, dim_feedforward=12), one_of_nan(inputs, 2, 5, 8), {}),
+    tolerance=DEEP,
+    d_model=8,
+    nhead=2,
+    dim_feedforward=12,
+    dropout=0.0,
+    batch_first=True,
 )
 encoder_layer.value(
     "dropout-one-leaves-the-norms",
@@ -282,6 +310,33 @@ model_case(
     layers=2,
     batch_first=True,
     prepare=evaluating,
+)
+model_case("large-epsilon", (5, 2, 8), (4, 2, 8), nhead=2, dim_feedforward=12, layer_norm_eps=0.5)
+for part, mask in {"src": "src_mask", "tgt": "tgt_mask", "memory": "memory_mask"}.items():
+    model_case(
+        f"causal-by-word-{part}",
+        (6, 2, 8),
+        (6, 2, 8),
+        nhead=2,
+        dim_feedforward=12,
+        masks={mask: causal(6), f"{part}_is_causal": True},
+    )
+model.value(
+    "nan-stays-in-its-sequence",
+    lambda inputs: (
+        model_weights(inputs, d_model=8, dim_feedforward=12, num_encoder_layers=1, num_decoder_layers=1),
+        one_of_nan(inputs, 2, 5, 8),
+        inputs.normal(2, 4, 8),
+        {},
+    ),
+    tolerance=DEEP,
+    d_model=8,
+    nhead=2,
+    dim_feedforward=12,
+    num_encoder_layers=1,
+    num_decoder_layers=1,
+    dropout=0.0,
+    batch_first=True,
 )
 model.value(
     "gradient",

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, Fault, Place
 from tests.faults.matrix.suite import CAMPAIGN
@@ -148,7 +149,7 @@ class SubmittedAndCancelled(Burst):
         while campaign is not None and time.monotonic() < give_up:
             with contextlib.suppress(httpx.HTTPError):
                 url = f"{coordinator.http.base_url}campaigns/{campaign}/cancel"
-                if httpx.post(url, timeout=REQUEST_LIMIT_S).status_code < 500:
+                if httpx.post(url, headers=AS_ADMIN, timeout=REQUEST_LIMIT_S).status_code < 500:
                     return
             time.sleep(ASKS_AGAIN_S)
 
@@ -156,7 +157,9 @@ class SubmittedAndCancelled(Burst):
 def _submit(coordinator: CoordinatorProcess, **fields: Any) -> int | None:
     body = CAMPAIGN | {"functions": ["matrix.quick"]} | fields
     try:
-        answer = httpx.post(f"{coordinator.http.base_url}campaigns", json=body, timeout=REQUEST_LIMIT_S)
+        answer = httpx.post(
+            f"{coordinator.http.base_url}campaigns", json=body, headers=AS_ADMIN, timeout=REQUEST_LIMIT_S
+        )
     except httpx.HTTPError:
         return None
     return int(answer.json()["id"]) if answer.status_code == 201 else None

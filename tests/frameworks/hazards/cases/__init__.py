@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,10 @@ FUNCTIONS.append(missing)
 _function("process_id", NOTE, count=4)
 _function("nap", 0.2)
 _function("fail", "on purpose")
+fail_then = Function("hazards.fail_then")
+for worse in ("kill_itself", "hang", "close_descriptors"):
+    fail_then.behaviour(worse, partial(lambda worse, inputs: [worse], worse), _returns)
+FUNCTIONS.append(fail_then)
 _function("fail_with_odd_text")
 _function("fail_with_base_exception")
 _function("leave_by_sys_exit")

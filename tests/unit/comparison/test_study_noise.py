@@ -1,4 +1,4 @@
-"""A change of latency is found where it is, not found where it is not, and unknown where nobody can tell."""
+"""Levels that scatter evenly about their middle, as of a quiet host: slowdowns are found, and nothing else is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import math
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from coordinator.results.comparison.latencies import Measurement, compare_latencies, decide, paper_ratios
+from coordinator.results.comparison.latencies import Measurement, compare_latencies, paper_ratios
 
 
 def campaign(
@@ -80,7 +78,7 @@ def test_less_than_two_runs_are_insufficient(runs: int) -> None:
     assert one.runs == (3, runs)
 
 
-def test_only_cases_that_every_run_measured_are_compared() -> None:
+def test_only_cases_that_both_sides_measured_are_compared() -> None:
     slow_case = [Measurement("torch.cat", "torch.cat/only-after", run, 1e6) for run in (1, 2, 3)]
     (one,) = compare_latencies(campaign(1), campaign(2) + slow_case)
     assert one.change == "same"
@@ -104,23 +102,3 @@ def test_the_study_divides_means() -> None:
     before = [Measurement("f", "f/a", run, value) for run, value in enumerate([1.0, 1.0, 4.0], 1)]
     after = [Measurement("f", "f/a", run, 4.0) for run in (1, 2, 3)]
     assert paper_ratios(before, after) == {"f": 2.0}
-
-
-levels = st.lists(st.floats(-5, 5), min_size=2, max_size=12)
-
-
-@given(levels, levels)
-def test_the_other_way_round_is_the_opposite(before: list[float], after: list[float]) -> None:
-    change, difference, half = decide(before, after)
-    opposite, back, same_half = decide(after, before)
-    assert {change, opposite} in ({"slower", "faster"}, {"same"}, {"insufficient data"})
-    assert back == pytest.approx(-difference)
-    assert same_half == pytest.approx(half)
-
-
-@given(levels, levels)
-def test_insufficient_data_means_that_the_change_looked_for_could_hide(before: list[float], after: list[float]) -> None:
-    change, difference, half = decide(before, after)
-    if change == "insufficient data":
-        assert half >= math.log(1.5)
-        assert abs(difference) <= max(half, math.log(1.5) / 2)

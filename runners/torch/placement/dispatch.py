@@ -1,20 +1,22 @@
-"""Proof of placement on torch: the operations that worked on the host although a device was asked for.
+"""Proof of placement on torch: the operations that a device executed, and those that the host did in its place.
 
 The arrays of an operation tell where it seems to have run. A fallback hides behind them: a kernel
 of the device copies its arrays to the host, computes there and copies the result back. So the watch
 follows each operation into its kernel, and a copy of an array to the host in there is a fallback:
-by torch's own kernel for what a device lacks, and by any kernel that is written with torch.
+by torch's own kernel for what a device lacks, and by any kernel that is written with torch. What the
+call itself carries to the host is judged by ``transfers.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from runners.suite.device import Proof
+from runners.torch.placement.transfers import Transfers, tensors
 
 MOVES = frozenset(
     {
@@ -26,6 +28,9 @@ MOVES = frozenset(
 _WITHOUT_KERNEL = frozenset({"detach", "alias"})
 """Making another handle of the same array. With a watch at work torch makes one by this operation
 itself, so following it would never end."""
+
+_WITHOUT_WORK = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "resize_", "set_"})
+"""Room on the device, with nothing computed in it."""
 
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.Python)
 """The keys of kernels. A watch is called by the key above them."""
@@ -51,10 +56,13 @@ class Watched(Protocol):
 class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
     """Sees the arrays of every operation, and notes in a proof what should not have been on the host."""
 
-    def __init__(self, device: Watched, proof: Proof) -> None:
+    def __init__(self, device: Watched, proof: Proof, transfers: Transfers | None = None) -> None:
         super().__init__()
         self.clear = True
         """Whether every operation could be followed to where it ran."""
+        self.executed = 0
+        """Operations that reached a kernel of the device's own, and computed there."""
+        self.transfers = transfers or Transfers(device.on_device)
         self._device = device
         self._proof = proof
         self._kernel_of: str | None = None
@@ -66,15 +74,20 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         if self._kernel_of is not None:
             return self._within_kernel(func, args, kwargs)
-        arrived = list(_tensors((args, kwargs)))
-        if _name(func) in MOVES or not (arrived or self._is_made_there(kwargs)):
+        arrived = list(tensors((args, kwargs)))
+        if _name(func) in MOVES:
+            result = func(*args, **kwargs)
+            self.transfers.moved(func._schema.name, (args, kwargs), result)
+            return result
+        if not (arrived or self._is_made_there(kwargs)):
             return func(*args, **kwargs)
         result = self._followed(func, args, kwargs) if self._device.watches_kernels else func(*args, **kwargs)
+        self.transfers.computed(func._schema.name, (args, kwargs), result)
         if arrived:
-            devices = {str(tensor.device) for tensor in (*arrived, *_tensors(result)) if tensor.dim() > 0}
+            devices = {str(tensor.device) for tensor in (*arrived, *tensors(result)) if tensor.dim() > 0}
             self._proof.devices |= devices
             if not all(map(self._device.on_device, devices)):
-                self._note(f"{func._schema.name} (host arrays)")
+                self._proof.fell_back(f"{func._schema.name} (host arrays)")
         return result
 
     def _followed(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
@@ -85,7 +98,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         finally:
             operation, self._kernel_of = self._kernel_of, None
         if self._copied:
-            self._note(operation)
+            self._proof.fell_back(operation)
         return result
 
     def _within_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
@@ -99,7 +112,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
     def _goes_to_host(self, given: Any, results: Any, *, arrays: bool) -> bool:
         """Whether arrays (or single numbers) that were on the device come out on the host."""
         there, back = (
-            [self._device.on_device(str(tensor.device)) for tensor in _tensors(tree) if (tensor.dim() > 0) is arrays]
+            [self._device.on_device(str(tensor.device)) for tensor in tensors(tree) if (tensor.dim() > 0) is arrays]
             for tree in (given, results)
         )
         return any(there) and not all(back)
@@ -107,7 +120,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
     def _called(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """Followed into its kernel in turn, unless that can tell nothing new."""
         on_its_way = self._copied or _name(func) in MOVES | _WITHOUT_KERNEL
-        from_nothing = next(_tensors((args, kwargs)), None) is None and not self._is_made_there(kwargs)
+        from_nothing = next(tensors((args, kwargs)), None) is None and not self._is_made_there(kwargs)
         if on_its_way or from_nothing:
             return func(*args, **kwargs)
         return self._in_kernel(func, args, kwargs)
@@ -129,17 +142,25 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         if not self._copied and self._is_boxed(func):
             # The device's kernel for whatever has none may work on the device, or copy by ways of its own.
             self.clear = False
+        self.executed += self._computes(func)
         return result
+
+    def _computes(self, func: Any) -> bool:
+        """Whether this is a kernel of the device's own that computes: a view of an array does not, nor does room."""
+        return self._has_kernel(func, self._key()) and not func.is_view and _name(func) not in _WITHOUT_WORK
 
     def _is_boxed(self, func: Any) -> bool:
         """Whether the device's one kernel for every operation without a kernel takes this one."""
-        key = torch._C._dispatch_key_for_device(self._device.handle.type)
+        key = self._key()
         return torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, key)) and not any(
-            torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), own) for own in (key, *_COMPOSITE)
+            self._has_kernel(func, own) for own in (key, *_COMPOSITE)
         )
 
-    def _note(self, operation: str) -> None:
-        self._proof.fallbacks[operation] = self._proof.fallbacks.get(operation, 0) + 1
+    def _has_kernel(self, func: Any, key: str) -> bool:
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key))
+
+    def _key(self) -> str:
+        return str(torch._C._dispatch_key_for_device(self._device.handle.type))
 
 
 def _name(func: Any) -> str:
@@ -149,7 +170,7 @@ def _name(func: Any) -> str:
 def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
     """The dispatch keys of an operation's arrays, or of the device where it is to make one."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Undefined)
-    for tensor in _tensors((args, kwargs)):
+    for tensor in tensors((args, kwargs)):
         keys |= torch._C._dispatch_keys(tensor)
     if keys.raw_repr() == 0 and kwargs.get("device") is not None:
         key = torch._C._dispatch_key_for_device(torch.device(kwargs["device"]).type)
@@ -159,22 +180,10 @@ def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
 
 def _with_tensors(func: Any, args: Any) -> tuple[Any, ...]:
     """The arguments as a kernel takes them: where it expects a tensor, torch lets its callers give a number."""
-    tensor = next(_tensors(args), None)
+    tensor = next(tensors(args), None)
     return tuple(
         torch.tensor(argument, dtype=None if tensor is None else torch.result_type(tensor, argument))
         if isinstance(argument, bool | int | float | complex) and isinstance(expected.type, torch._C.TensorType)
         else argument
         for argument, expected in zip(args, func._schema.arguments)
     )
-
-
-def _tensors(tree: Any) -> Iterator[torch.Tensor]:
-    """Every tensor among an operation's arguments or results, which hold no other containers."""
-    if isinstance(tree, torch.Tensor):
-        yield tree
-    elif isinstance(tree, (list, tuple)):
-        for branch in tree:
-            yield from _tensors(branch)
-    elif isinstance(tree, dict):
-        for branch in tree.values():
-            yield from _tensors(branch)

@@ -1,4 +1,4 @@
-"""Proof of placement on TensorFlow: the operations that ran, eagerly or in a session, and the Python that was called.
+"""Sessions: the operations that ran in one, each with its device, and where what it fetched was made.
 
 A session returns NumPy arrays, which by themselves have no device. ``fetched`` keeps with each the device on which
 its operation stands; ``watch_sessions`` asks the session itself, at run time, for the graph as it was placed and cut
@@ -16,14 +16,11 @@ import tensorflow as tf
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.client import session as sessions
-from tensorflow.python.ops import script_ops
-from tensorflow.python.ops.script_ops import FuncRegistry
 
-from runners.suite.device import Proof
 from runners.suite.sequences import aligned
 
-Note = Callable[[str, str], None]
-"""A call for each operation that ran, with its type and its device (``CPU:0``)."""
+Note = Callable[[Any], None]
+"""A call for each operation that ran, with its node in the partition of its device."""
 
 
 class Fetched(np.ndarray[Any, Any]):
@@ -73,7 +70,7 @@ def watch_sessions(note: Note) -> Iterator[None]:
             for node in partition.node:
                 # What begins with _ carries feeds, fetches and copies between partitions.
                 if not node.op.startswith("_") or node.op.startswith("_Mkl"):
-                    note(node.op, device_of(node.device))
+                    note(node)
         return result
 
     sessions.BaseSession._call_tf_sessionrun = run
@@ -86,52 +83,3 @@ def watch_sessions(note: Note) -> Iterator[None]:
 def unsoftened() -> Any:
     """A session's config: what has no kernel on the device raises, and is not taken elsewhere."""
     return tf.compat.v1.ConfigProto(allow_soft_placement=False)
-
-
-@contextmanager
-def count_python(proof: Proof) -> Iterator[None]:
-    """Count the bodies of ``numpy_function`` and ``py_function``: Python on the host, on any device."""
-    registry, eagerly = FuncRegistry.__call__, script_ops.py_func_common
-
-    def note(name: str) -> None:
-        proof.fallbacks[name] = proof.fallbacks.get(name, 0) + 1
-
-    def called(self: Any, token: Any, device: Any, arguments: Any) -> Any:
-        note("EagerPyFunc" if isinstance(self.get(token), script_ops.EagerFunc) else "PyFunc")
-        return registry(self, token, device, arguments)
-
-    def common(*arguments: Any, **options: Any) -> Any:
-        if tf.executing_eagerly():
-            # No operation is made of it then: the body is just called.
-            note("PyFunc")
-        return eagerly(*arguments, **options)
-
-    FuncRegistry.__call__, script_ops.py_func_common = called, common
-    try:
-        yield
-        # With soft placement off, what the device lacks raises.
-        proof.counted = True
-    finally:
-        FuncRegistry.__call__, script_ops.py_func_common = registry, eagerly
-
-
-class OperationWatch:
-    """Sees every operation as it runs, eagerly or in a session, and notes those that were not on the device."""
-
-    def __init__(self, on_device: Callable[[str], bool], proof: Proof) -> None:
-        self._on_device = on_device
-        self._proof = proof
-
-    def __call__(
-        self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-    ) -> None:
-        name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
-        self.note(
-            name, *{device_of(str(output.device)) for output in outputs if graph is None and output.shape.rank != 0}
-        )
-
-    def note(self, name: str, *devices: str) -> None:
-        """An operation that ran, and the devices where it did."""
-        self._proof.devices.update(devices)
-        if not all(map(self._on_device, devices)):
-            self._proof.fallbacks[name] = self._proof.fallbacks.get(name, 0) + 1

@@ -1,0 +1,28 @@
+"""``truth``: is what Portolan claims true? Three shares, each of things whose right answer is known beforehand.
+
+Causes against failures that a person labelled, where Portolan itself is installed; in each
+framework's environment the share of slightly wrong functions that its cases notice, and the
+share of planted fallbacks that its proofs see.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+
+from bench.figure import Figure
+
+FRAMEWORKS = ("torch", "tensorflow", "jax")
+
+
+def run() -> Iterator[Figure]:
+    installed = [framework for framework in FRAMEWORKS if importlib.util.find_spec(framework)]
+    if not installed:
+        from bench.truth import causes
+
+        yield from causes.figures()
+        return
+    from bench.truth import mutants, plants
+
+    yield mutants.score(installed[0])
+    yield plants.seen(installed[0])

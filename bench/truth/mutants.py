@@ -1,0 +1,65 @@
+"""The mutation score: of the slightly wrong functions that a framework's cases are given, how many they notice.
+
+What makes a function wrong, and what counts as noticed, stands with the tests
+(``tests/framework/operators.py``); here cases are drawn and shares are told.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import sys
+from collections import Counter
+from typing import Any
+
+from bench.figure import Figure
+from bench.place import PROJECT, say
+
+WHOLE = "PORTOLAN_BENCH_WHOLE"
+SEED = "PORTOLAN_BENCH_SEED"
+DRAWN = 60
+TARGET = 0.97
+
+
+def score(framework: str) -> Figure:
+    """The share of mutants that a drawn sample of value cases notices; of all cases where the variable says so."""
+    seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
+    trials = _trials(framework)
+    cases = list(trials.cases)
+    drawn = cases if os.environ.get(WHOLE) else random.Random(seed).sample(cases, min(DRAWN, len(cases)))
+    say("truth", f"mutants of {len(drawn)} of {len(cases)} cases of {framework}, seed {seed}")
+    noticed: Counter[str] = Counter()
+    applied: Counter[str] = Counter()
+    missed: list[str] = []
+    for number, case in enumerate(drawn, 1):
+        for operator, was_noticed in trials.of(case):
+            applied[operator] += 1
+            noticed[operator] += was_noticed
+            if not was_noticed:
+                missed.append(f"{case.id}: {operator}")
+        if number % 20 == 0:
+            say("truth", f"{number} cases, {sum(noticed.values())} of {sum(applied.values())} mutants noticed")
+    total = sum(applied.values())
+    share = sum(noticed.values()) / total
+    return Figure(
+        f"mutants_{framework}",
+        share,
+        "share of mutants",
+        target=f"at least {TARGET:.0%} of the mutants that come to bear",
+        met=share >= TARGET,
+        n=total,
+        detail={
+            "seed": seed,
+            "cases": len(drawn),
+            "of": len(cases),
+            "operators": {name: f"{noticed[name]} of {count}" for name, count in applied.most_common()},
+            "missed": missed,
+        },
+    )
+
+
+def _trials(framework: str) -> Any:
+    """The trials of a framework's own tests, whose folder is no package."""
+    sys.path.insert(0, str(PROJECT / "tests" / framework))
+    return importlib.import_module("tests.framework.score").trials(framework)

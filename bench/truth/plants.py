@@ -1,0 +1,59 @@
+"""Planted fallbacks: which of them a framework's proofs see.
+
+The plants are tests, one each, in ``tests/FRAMEWORK/test_plants.py``: a test that passes is a
+plant that was seen. They run in a process of their own, as they load every device anew.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+from bench.figure import Figure
+from bench.place import PROJECT, CannotRunError, say
+
+TARGET = 0.95
+
+
+def seen(framework: str) -> Figure:
+    """The share of a framework's plants that are seen; without a value where none are written yet."""
+    folder = PROJECT / "tests" / framework
+    target = f"at least {TARGET:.0%} of the fallbacks planted for {framework}"
+    if not (folder / "test_plants.py").exists():
+        missing = f"there is no tests/{framework}/test_plants.py"
+        return Figure(f"plants_{framework}", None, "share of plants", target, None, n=0, detail={"missing": missing})
+    say("truth", f"the plants of {framework}")
+    verdicts = _verdicts(folder)
+    unseen = sorted(name for name, passed in verdicts.items() if not passed)
+    share = 1 - len(unseen) / len(verdicts)
+    return Figure(
+        f"plants_{framework}",
+        share,
+        "share of plants",
+        target,
+        met=share >= TARGET,
+        n=len(verdicts),
+        detail={"unseen": unseen},
+    )
+
+
+def _verdicts(folder: Path) -> dict[str, bool]:
+    with tempfile.TemporaryDirectory() as place:
+        report = Path(place) / "plants.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-c", str(folder / "pytest.ini"), f"--junitxml={report}"]
+        done = subprocess.run(
+            [*command, str(folder / "test_plants.py")], cwd=PROJECT, capture_output=True, text=True, check=False
+        )
+        verdicts = verdicts_of(report.read_text()) if report.exists() else {}
+    if not verdicts:
+        raise CannotRunError(f"the plants of {folder.name} did not run: {done.stdout[-300:]} {done.stderr[-300:]}")
+    return verdicts
+
+
+def verdicts_of(report: str) -> dict[str, bool]:
+    """Of a report of pytest's: each test by name, and whether it passed. A skipped one counts as not seen."""
+    tests = ElementTree.fromstring(report).iter("testcase")
+    return {test.get("name", ""): not any(True for _ in test) for test in tests}

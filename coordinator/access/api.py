@@ -1,0 +1,81 @@
+"""Tokens, the caller and the record of changes over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response, status
+
+from coordinator.access import service
+from coordinator.access.caller import CurrentCaller, needs
+from coordinator.access.models import AuditPage, LoginLink, NewToken, TokenList, TokenRequest, WhoAmI
+from coordinator.access.roles import Role
+from coordinator.context import Context
+from coordinator.parameters import LARGEST_BIGINT, LARGEST_INTEGER, Text
+from protocol.problems import problem_responses
+
+router = APIRouter(tags=["access"])
+
+TokenId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
+
+
+@router.get("/whoami", dependencies=[needs(Role.viewer)])
+async def whoami(caller: CurrentCaller) -> WhoAmI:
+    """The caller: its name, its role, and until when."""
+    return WhoAmI(
+        name=caller.name,
+        role=caller.role,
+        kind=caller.kind,
+        token_id=caller.token_id,
+        expires_at=caller.expires_at,
+    )
+
+
+@router.post("/login-links", status_code=status.HTTP_201_CREATED, dependencies=[needs(Role.viewer)])
+async def create_link(caller: CurrentCaller, context: Context, response: Response) -> LoginLink:
+    """A link that opens the pages signed in as the caller: once, and within minutes."""
+    response.headers["Cache-Control"] = "no-store"
+    return await service.create_link(context.engine, caller)
+
+
+@router.get("/tokens", dependencies=[needs(Role.admin)])
+async def listed(context: Context) -> TokenList:
+    """All tokens, newest first, without their secrets; expired and revoked ones too."""
+    return TokenList(tokens=await service.list_tokens(context.engine))
+
+
+@router.post(
+    "/tokens",
+    status_code=status.HTTP_201_CREATED,
+    dependencies=[needs(Role.admin)],
+    responses=problem_responses(400),
+)
+async def create(request: TokenRequest, caller: CurrentCaller, context: Context, response: Response) -> NewToken:
+    """Make a token. Its secret is in this answer and nowhere else."""
+    made = await service.create_token(context.engine, request, caller)
+    response.headers["Location"] = f"/api/v1/tokens/{made.id}"
+    response.headers["Cache-Control"] = "no-store"
+    return made
+
+
+@router.delete(
+    "/tokens/{token_id}",
+    status_code=status.HTTP_204_NO_CONTENT,
+    dependencies=[needs(Role.admin)],
+    responses=problem_responses(404),
+)
+async def revoke(token_id: TokenId, request: Request, caller: CurrentCaller, context: Context) -> None:
+    """Revoke a token: it and its sessions are refused from now on."""
+    await service.revoke_token(context.engine, token_id, caller)
+    request.app.state.identifier.forget()
+
+
+@router.get("/audit", dependencies=[needs(Role.admin)])
+async def audit(
+    context: Context,
+    who: Annotated[Text | None, Query(max_length=200, description="only of this name")] = None,
+    before: Annotated[int | None, Query(ge=1, le=LARGEST_BIGINT)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> AuditPage:
+    """Changes and refused requests, newest first: who, what, when and from where."""
+    return await service.audit(context.engine, before=before, limit=limit, who=who)

@@ -1,0 +1,178 @@
+"""The record of changes: who did what, when and from where; written beside the requests.
+
+An entry is logged and queued as its request ends, and stored within moments by one task. While the database is away
+entries wait; the oldest go, with a warning, only where more wait than memory is meant for. What a process that is
+killed had queued is in its log alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.access import store
+from coordinator.access.caller import Caller
+from coordinator.access.tokens import PREFIX
+from coordinator.logs import get_logger
+
+log = get_logger(__name__)
+
+MOST_WAITING = 10_000
+BATCH = 200
+LONGEST_PATH = 300
+LONGEST_DETAIL = 300
+USE_EVERY = timedelta(minutes=1)
+"""How often the last use of a token is written."""
+REFUSALS_AT_ONCE = 60
+REFUSALS_PER_S = 0.1
+"""Of refused requests so many are recorded: their senders may be nobody, and must not fill the disk."""
+FLUSH_WITHIN_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One change, or one refused request."""
+
+    at: datetime
+    who: str
+    kind: str
+    role: str | None
+    token_id: int | None
+    address: str
+    """From where, as the connection says it."""
+    method: str
+    route: str | None
+    path: str
+    status: int
+    detail: str | None
+
+
+class RefusalLimit:
+    """A bucket of tokens. ``admit`` gives None for a refusal too many, else how many were left out before this one."""
+
+    def __init__(self, at_once: int = REFUSALS_AT_ONCE, per_s: float = REFUSALS_PER_S) -> None:
+        self._at_once, self._per_s = at_once, per_s
+        self._left = float(at_once)
+        self._at: float | None = None
+        self._left_out = 0
+
+    def admit(self, now: float) -> int | None:
+        if self._at is not None:
+            self._left = min(self._at_once, self._left + (now - self._at) * self._per_s)
+        self._at = now
+        if self._left < 1:
+            self._left_out += 1
+            return None
+        self._left -= 1
+        left_out, self._left_out = self._left_out, 0
+        return left_out
+
+
+def make_entry(
+    caller: Caller, address: str, method: str, route: str | None, path: str, status: int, detail: str | None
+) -> AuditEntry:
+    """The entry, each text within its bound and storable."""
+    return AuditEntry(
+        datetime.now(UTC),
+        caller.name,
+        caller.kind,
+        None if caller.role is None else str(caller.role),
+        caller.token_id,
+        address,
+        method[:16],
+        route,
+        _storable(path, LONGEST_PATH),
+        status,
+        None if detail is None else _storable(detail, LONGEST_DETAIL),
+    )
+
+
+def _storable(text: str, longest: int) -> str:
+    """Bounded, without control characters, and without a token that somebody put into an address by mistake."""
+    clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    start = clean.find(PREFIX)
+    if start >= 0:
+        clean = clean[: start + len(PREFIX)] + "…"
+    return clean[:longest]
+
+
+class AuditWriter:
+    """``record`` costs its caller microseconds; ``run`` stores what was recorded."""
+
+    def __init__(self, engine: AsyncEngine, clock: Callable[[], float] = time.monotonic) -> None:
+        self._engine = engine
+        self._clock = clock
+        # Those without a token cannot keep the refusals of the others from being recorded.
+        self._refusals = {True: RefusalLimit(), False: RefusalLimit()}
+        self._entries: deque[AuditEntry] = deque()
+        self._used: set[int] = set()
+        self._some = asyncio.Event()
+
+    def record(self, entry: AuditEntry) -> None:
+        if entry.status >= 400:
+            left_out = self._refusals[entry.kind == "anonymous"].admit(self._clock())
+            if left_out is None:
+                return
+            if left_out:
+                self._put(_left_out(entry, left_out))
+        self._put(entry)
+
+    def note_use(self, token_id: int) -> None:
+        self._used.add(token_id)
+        self._some.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._some.wait()
+            self._some.clear()
+            try:
+                await self._store()
+            except BaseException:
+                self._some.set()
+                raise
+
+    async def flush(self) -> None:
+        """Store what waits, at the end; not for longer than an end may take."""
+        try:
+            async with asyncio.timeout(FLUSH_WITHIN_S):
+                await self._store()
+        except Exception:
+            log.warning("entries of the audit are in this log alone", entries=len(self._entries))
+
+    async def _store(self) -> None:
+        while self._entries:
+            batch = [self._entries[n] for n in range(min(BATCH, len(self._entries)))]
+            async with self._engine.begin() as connection:
+                await store.add_entries(connection, [asdict(entry) for entry in batch])
+            for entry in batch:
+                # Others may have gone from the front meanwhile, because too many waited.
+                if self._entries and self._entries[0] is entry:
+                    self._entries.popleft()
+        if self._used:
+            used = set(self._used)
+            async with self._engine.begin() as connection:
+                await store.note_use(connection, used, USE_EVERY)
+            self._used -= used
+
+    def _put(self, entry: AuditEntry) -> None:
+        log.info(
+            "audit", **{name: value for name, value in asdict(entry).items() if name != "at" and value is not None}
+        )
+        if len(self._entries) >= MOST_WAITING:
+            self._entries.popleft()
+            log.warning("an entry of the audit is in this log alone: too many wait for the database")
+        self._entries.append(entry)
+        self._some.set()
+
+
+def _left_out(entry: AuditEntry, count: int) -> AuditEntry:
+    return AuditEntry(
+        entry.at, "several", "anonymous", None, None, "several", "-", None, "-", entry.status,
+        f"{count} refused requests before the next entry are not recorded one by one",
+    )  # fmt: skip

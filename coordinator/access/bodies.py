@@ -1,0 +1,120 @@
+"""Bodies of requests, bounded before anything reads them: in bytes, in seconds, in depth and in members.
+
+A body is read whole here and handed on in one piece; only a bundle streams through, with its own limit of bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from coordinator.access.json_scan import require_few_fields, require_modest_json
+from coordinator.access.requests import API, BUNDLES
+from coordinator.bounds import Bounds
+from coordinator.errors import BodyTimeoutError, PortolanError, TooLargeError
+from coordinator.problems import problem
+
+
+class BodyBounds:
+    """ASGI middleware. A request without a body passes at the cost of a look at its headers."""
+
+    def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
+        self._app = app
+        self._bounds = bounds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or (declared := _declared(scope)) == 0:
+            await self._app(scope, receive, send)
+            return
+        try:
+            if scope["path"] == BUNDLES:
+                receive = _Timed(receive, self._bounds.bundle_seconds)
+            else:
+                receive = await self._whole(scope, receive, declared)
+        except PortolanError as error:
+            # The server lets what is left of the body come to nothing, so that the client can read this.
+            await problem(Request(scope), error.status, error.title, str(error))(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _whole(self, scope: Scope, receive: Receive, declared: int | None) -> Receive:
+        """Read the body; return what hands it on."""
+        bounds = self._bounds
+        _require_size(declared or 0, bounds)
+        pieces, size = [], 0
+        try:
+            async with asyncio.timeout(bounds.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return _Replayed(message, receive)
+                    piece = message.get("body", b"")
+                    size += len(piece)
+                    _require_size(size, bounds)
+                    pieces.append(piece)
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError as error:
+            raise BodyTimeoutError(_too_slow(bounds.body_seconds)) from error
+        body = b"".join(pieces)
+        # By its address, as the guard admits it: a type can be written in more than one way.
+        if scope["path"].startswith(API):
+            require_modest_json(body, bounds.json_members, bounds.json_depth)
+        else:
+            require_few_fields(body, bounds.json_members)
+        return _Replayed({"type": "http.request", "body": body, "more_body": False}, receive)
+
+
+class _Replayed:
+    """Hands on what was read, then whatever comes after it."""
+
+    def __init__(self, message: Message, receive: Receive) -> None:
+        self._message: Message | None = message
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        message, self._message = self._message, None
+        return message or await self._receive()
+
+
+class _Timed:
+    """A body that is read piece by piece, and must have come within so many seconds in all."""
+
+    def __init__(self, receive: Receive, seconds: float) -> None:
+        self._receive = receive
+        self._seconds = seconds
+        self._until = asyncio.get_running_loop().time() + seconds
+        self._whole = False
+
+    async def __call__(self) -> Message:
+        if self._whole:
+            return await self._receive()
+        try:
+            async with asyncio.timeout_at(self._until):
+                message = await self._receive()
+        except TimeoutError as error:
+            raise BodyTimeoutError(_too_slow(self._seconds)) from error
+        self._whole = not message.get("more_body", False)
+        return message
+
+
+def _declared(scope: Scope) -> int | None:
+    """The length of the body as the headers have it; None if it comes in chunks, 0 without any."""
+    length = 0
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            length = int(value[:20])
+        elif name == b"transfer-encoding":
+            return None
+    return length
+
+
+def _require_size(size: int, bounds: Bounds) -> None:
+    if size > bounds.body_bytes:
+        raise TooLargeError(f"the body is larger than {bounds.body_bytes:,} bytes: send less at a time")
+
+
+def _too_slow(seconds: float) -> str:
+    return f"the body did not come within {seconds:g} s: send it again over a faster connection"

@@ -1,0 +1,91 @@
+"""The caller of a request, and the role that a route needs.
+
+``AccessMiddleware`` puts the caller on each request; a route names its least role with ``needs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Request
+
+from coordinator.access.roles import Role
+from coordinator.errors import RoleMissingError, UnauthorizedError
+
+CallerKind = Literal["token", "session", "anonymous", "runner"]
+
+SIGN_IN = (
+    "this needs a token: store one with `portolan login URL` ($PORTOLAN_TOKEN and $PORTOLAN_TOKEN_FILE do too), "
+    "or sign in at /login in a browser"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The sender of a request, with its role; without one it may only sign in."""
+
+    name: str
+    role: Role | None
+    kind: CallerKind
+    token_id: int | None = None
+    """None too for the admin token of the coordinator's file, which is in no table."""
+    token_sha256: bytes | None = field(default=None, repr=False)
+    expires_at: datetime | None = None
+
+    @property
+    def is_known(self) -> bool:
+        return self.kind != "anonymous"
+
+    def may(self, role: Role) -> bool:
+        return self.role is not None and self.role.includes(role)
+
+    def require(self, role: Role) -> None:
+        """Raise ``UnauthorizedError`` where signing in may help, ``RoleMissingError`` where it does not."""
+        if self.may(role):
+            return
+        if not self.is_known:
+            raise UnauthorizedError(SIGN_IN)
+        raise RoleMissingError(
+            f"this needs the role {role}, and {self.name} is {self.role}: ask an admin for a token with that role"
+        )
+
+
+NOBODY = Caller("anonymous", None, "anonymous")
+
+
+def caller_of(request: Request) -> Caller:
+    """The caller; nobody where a request failed before it was identified."""
+    caller: Caller = getattr(request.state, "caller", NOBODY)
+    return caller
+
+
+async def _caller(request: Request) -> Caller:
+    return caller_of(request)
+
+
+CurrentCaller = Annotated[Caller, Depends(_caller)]
+
+_ROLES: dict[Callable[..., Any], Role] = {}
+
+
+@cache
+def _requirement(role: Role) -> Callable[[Request], Awaitable[None]]:
+    async def require(request: Request) -> None:
+        caller_of(request).require(role)
+
+    _ROLES[require] = role
+    return require
+
+
+def needs(role: Role) -> Any:
+    """The dependency of a router or a route that its callers have at least this role."""
+    return Depends(_requirement(role))
+
+
+def role_of(dependency: Callable[..., Any] | None) -> Role | None:
+    """The role that a dependency needs, if it is one of ``needs``."""
+    return None if dependency is None else _ROLES.get(dependency)

@@ -1,0 +1,126 @@
+"""Connections of clients, bounded: how many there are, how long each may take for its headers, and for an answer.
+
+The protocol of the server keeps a few facts for each connection, and one look a second at all of them does the rest:
+a request costs three assignments.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Iterable
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from coordinator.bounds import Bounds
+from coordinator.logs import get_logger
+
+log = get_logger(__name__)
+
+LOOK_EVERY_S = 1.0
+OTHER_FILES = 1024
+"""For the database, runners, files, and connections that wait to be accepted."""
+FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 5\r\n"
+    b"Connection: close\r\nContent-Length: %d\r\n\r\n%s"
+)
+
+
+def allow_connections(count: int) -> None:
+    """Have this process open files for so many connections, as far as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+class BoundedProtocol(H11Protocol):
+    """One connection. The bounds and the timer of all of them are of the class that ``bounded_protocol`` makes."""
+
+    bounds: Bounds
+    timer: asyncio.TimerHandle | None = None
+
+    since = 0.0
+    """When it began to wait for a request, or the first byte of one came."""
+    begun = False
+    """Bytes of a request are there, and its headers are not."""
+    unsent = 0
+    """Bytes that the client had not taken when they were last looked at, and since when it has taken none."""
+    unsent_since = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.since = self.loop.time()
+        if len(self.connections) >= self.bounds.connections and not _make_room(self.connections):
+            transport.write(_full(self.bounds.connections))
+            transport.close()
+        super().connection_made(transport)
+        kind = type(self)
+        if kind.timer is None:
+            kind.timer = self.loop.call_later(LOOK_EVERY_S, _look, kind, self.connections, self.loop)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.begun and self.is_waiting:
+            self.begun = True
+            self.since = self.loop.time()
+        if not self.transport.is_closing():
+            super().data_received(data)
+
+    def on_response_complete(self) -> None:
+        self.begun = False
+        self.since = self.loop.time()
+        super().on_response_complete()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def look(self, now: float) -> None:
+        """End the connection if its client has taken too long."""
+        if self.is_waiting and (self.begun or self.cycle is None):
+            if now - self.since > self.bounds.header_seconds:
+                self.transport.abort()
+            return
+        unsent = self.transport.get_write_buffer_size()
+        if not unsent or unsent != self.unsent:
+            self.unsent, self.unsent_since = unsent, now
+        elif now - self.unsent_since > self.bounds.stalled_seconds:
+            log.info("a client that takes nothing of its answer is let go", client=str(self.client))
+            self.transport.abort()
+
+
+def bounded_protocol(bounds: Bounds) -> type[BoundedProtocol]:
+    """The protocol of one server."""
+
+    class OfServer(BoundedProtocol):
+        pass
+
+    OfServer.bounds = bounds
+    return OfServer
+
+
+def _look(kind: type[BoundedProtocol], connections: set[Any], loop: asyncio.AbstractEventLoop) -> None:
+    now = loop.time()
+    for connection in list(connections):
+        connection.look(now)
+    kind.timer = loop.call_later(LOOK_EVERY_S, _look, kind, connections, loop) if connections else None
+
+
+def _make_room(connections: Iterable[Any]) -> bool:
+    """End the idle connection that has been so for the longest; those that never asked anything go first."""
+    idle = [connection for connection in connections if connection.is_waiting and not connection.transport.is_closing()]
+    if not idle:
+        return False
+    oldest = min(idle, key=lambda connection: (connection.cycle is not None, connection.since))
+    oldest.transport.abort()
+    # Its end is told only after this; until then it would be counted.
+    oldest.connections.discard(oldest)
+    return True
+
+
+def _full(most: int) -> bytes:
+    detail = f"all {most:,} connections of this coordinator are busy: try again in a moment"
+    body = f'{{"type": "about:blank", "title": "Too many connections", "status": 503, "detail": "{detail}"}}'.encode()
+    return FULL % (len(body), body)

@@ -1,0 +1,88 @@
+"""The doors of the coordinator: which of its addresses serve what.
+
+Runners have to reach the coordinator to enrol, and so does every case on their network. They get a listener that serves
+enrolment and nothing else, and where REST listens beside it, it answers only at an address that their network does not
+lead to. Health is open everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import time
+from dataclasses import dataclass, field
+
+from fastapi import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from coordinator.problems import problem
+from protocol.enrolment import PATH
+
+ENROLMENT = ("POST", PATH)
+HEALTH = "/healthz"
+RESOLVED_AGAIN_S = 5.0
+"""A container gets its address on a network for its life, and its name there only when it is healthy."""
+
+
+@dataclass
+class Doors:
+    """The listeners: ``runners_port`` is for enrolment alone, ``rest_address`` the only one of REST."""
+
+    runners_port: int | None
+    rest_address: str | None
+    _resolved: frozenset[str] = frozenset()
+    _resolved_at: float = field(default=float("-inf"))
+
+    async def refusal(self, method: str, path: str, address: str, port: int) -> str | None:
+        """The reason why this request is not served at this address and port of ours; None if it is."""
+        if path == HEALTH:
+            return None
+        if port == self.runners_port:
+            return None if (method, path) == ENROLMENT else "this port is for runners that enrol: use the other one"
+        if self.rest_address is None or await self._is_for_rest(address):
+            return None
+        return "nothing but health is served at this address of the coordinator: it is of the network of runners"
+
+    async def _is_for_rest(self, address: str) -> bool:
+        local = _plain(address)
+        if ipaddress.ip_address(local).is_loopback:
+            return True
+        if time.monotonic() - self._resolved_at > RESOLVED_AGAIN_S:
+            self._resolved = await _resolve(self.rest_address or "")
+            self._resolved_at = time.monotonic()
+        return local in self._resolved
+
+
+class DoorMiddleware:
+    """Refuses what is not served where it was asked, before anything else sees it."""
+
+    def __init__(self, app: ASGIApp, doors: Doors) -> None:
+        self._app = app
+        self._doors = doors
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            # Without an address it came by no network.
+            address, port = (scope.get("server") or ("127.0.0.1", None))[:2]
+            reason = await self._doors.refusal(scope["method"], scope["path"], address, port or 0)
+            if reason is not None:
+                await problem(Request(scope), 403, "Not served here", reason)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+async def _resolve(name: str) -> frozenset[str]:
+    """The addresses of a name; none while it has none, so that nothing is served by mistake."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return frozenset()
+    return frozenset(_plain(str(address[0])) for *_, address in found)
+
+
+def _plain(address: str) -> str:
+    """An IPv4 address as such, also where a socket of IPv6 took it."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    mapped = getattr(found, "ipv4_mapped", None)
+    return str(mapped or found)

@@ -1,0 +1,20 @@
+"""The key of forms: in the database, so that coordinators that share it accept each other's pages."""
+
+from __future__ import annotations
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+PURPOSE = "forms"
+
+
+async def kept_key(connection: AsyncConnection, fresh: bytes) -> bytes:
+    """Return the key; it is ``fresh`` if there was none."""
+    await connection.execute(
+        text("INSERT INTO signing_keys (purpose, key) VALUES (:purpose, :key) ON CONFLICT DO NOTHING"),
+        {"purpose": PURPOSE, "key": fresh},
+    )
+    found = await connection.execute(
+        text("SELECT key FROM signing_keys WHERE purpose = :purpose"), {"purpose": PURPOSE}
+    )
+    return bytes(found.scalar_one())

@@ -1,0 +1,46 @@
+"""The guard around the application: refuses what comes from elsewhere, and gives every answer its headers."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from fastapi import FastAPI, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from coordinator.access.headers import RAW
+from coordinator.access.requests import fields, refusal
+from coordinator.problems import problem
+
+
+class RequestGuard:
+    """``app(scope, …)`` if the request may be answered; a problem if not."""
+
+    def __init__(self, app: ASGIApp, names: Set[str]) -> None:
+        self._app = app
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = message["headers"]
+                own = {name for name, _ in given}
+                message["headers"] = [*given, *(header for header in RAW if header[0] not in own)]
+            await send(message)
+
+        error = refusal(scope["method"], scope["path"], fields(scope["headers"]), self._names)
+        app = problem(Request(scope), error.status, error.title, str(error)) if error else self._app
+        await app(scope, receive, send_with_headers)
+
+
+def install(app: FastAPI, names: Set[str]) -> None:
+    """Put the guard outermost: what ``add_middleware`` adds never sees the answer to an error of ours."""
+    build = app.build_middleware_stack
+
+    def guarded() -> ASGIApp:
+        return RequestGuard(build(), names)
+
+    app.build_middleware_stack = guarded  # type: ignore[method-assign]

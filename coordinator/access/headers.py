@@ -1,0 +1,27 @@
+"""The headers of every answer, and the policies of what a browser may do with it."""
+
+from __future__ import annotations
+
+NOWHERE = "frame-ancestors 'none'; base-uri 'none'"
+PAGE = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    f"form-action 'self'; {NOWHERE}"
+)
+"""A page loads what is served here and nothing else, and no text of a runner or a case can become a script."""
+PICTURE = f"default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; {NOWHERE}"
+"""A drawing, opened by itself, holds the styles of its marks."""
+DOCUMENT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'"
+"""The report runs no script and loads nothing, as a file too. Its drawings hold the styles of their marks, and a hash
+can name no attribute."""
+REPORT = f"{DOCUMENT}; frame-ancestors 'none'"
+"""The same of the report over HTTP; a file cannot say who may frame it."""
+
+POLICY = "Content-Security-Policy"
+HEADERS = {
+    POLICY: PAGE,
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # With no referrer at all a browser would not say of a form either where it comes from.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+RAW = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())

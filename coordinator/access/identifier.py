@@ -1,0 +1,160 @@
+"""The caller of a request by its token or its session, which are looked up at most once a second each.
+
+A token that was revoked is refused within ``HELD_S`` by every coordinator on the database, and at once by the one
+that revoked it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.access import store
+from coordinator.access.audit import USE_EVERY
+from coordinator.access.caller import NOBODY, Caller, CallerKind
+from coordinator.access.roles import Role
+from coordinator.access.tokens import digest
+from coordinator.errors import UnauthorizedError
+
+HELD_S = 1.0
+"""How long an answer of the database is relied on."""
+MOST_HELD = 1000
+LOOKUPS_AT_ONCE = 2
+"""Connections of requests that made-up tokens can take; there are ten."""
+LONGEST_TOKEN = 500
+
+ANOTHER = "ask an admin for another (`portolan token create`) and store it with `portolan login URL`"
+
+
+@dataclass(frozen=True)
+class AdminToken:
+    """The token of the coordinator's file, which no table holds: it works over an empty database."""
+
+    name: str
+    sha256: bytes = field(repr=False)
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.name, Role.admin, "token", None, self.sha256)
+
+
+class Identifier:
+    """``await identifier.identify(headers, cookie)``."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        admin: AdminToken | None,
+        anonymous: Role | None,
+        note_use: Callable[[int], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = engine
+        self._admin = admin
+        self._anonymous = Caller(NOBODY.name, anonymous, "anonymous")
+        self._note_use = note_use
+        self._clock = clock
+        self._held: OrderedDict[tuple[str, bytes], tuple[float, Row[Any] | None]] = OrderedDict()
+        self._lookups = asyncio.Semaphore(LOOKUPS_AT_ONCE)
+
+    async def identify(self, headers: Iterable[tuple[bytes, bytes]], cookie: str) -> Caller:
+        """Return the caller. Raises ``UnauthorizedError`` for a token that is wrong, expired or revoked.
+
+        A session that is over is nobody's: its reader may go on as anybody can.
+        """
+        bearer, session = _credentials(headers, cookie)
+        if bearer is not None:
+            return await self.of_token(bearer)
+        if session is not None and (caller := await self._of_session(session)) is not None:
+            return caller
+        return self._anonymous
+
+    async def of_token(self, token: str) -> Caller:
+        return await self.of_digest(digest(token))
+
+    async def of_digest(self, token_sha256: bytes) -> Caller:
+        """The caller of a token of which only the hash is there, as a link has it."""
+        if self._admin is not None and token_sha256 == self._admin.sha256:
+            return self._admin.caller
+        row = await self._look_up("token", token_sha256, store.find_token)
+        if row is None:
+            raise UnauthorizedError(f"the token is not known here: {ANOTHER}")
+        _require_valid(row)
+        return self._caller(row, "token", token_sha256)
+
+    def forget(self) -> None:
+        """Look everything up anew: a token was revoked, or a session ended."""
+        self._held.clear()
+
+    async def _of_session(self, secret: str) -> Caller | None:
+        row = await self._look_up("session", digest(secret), store.find_session)
+        if row is None or row.session_expires_at <= datetime.now(UTC):
+            return None
+        if self._admin is not None and row.token_sha256 == self._admin.sha256:
+            return Caller(self._admin.name, Role.admin, "session", None, row.token_sha256, row.session_expires_at)
+        if row.id is None or row.revoked_at is not None or row.expires_at <= datetime.now(UTC):
+            return None
+        return self._caller(row, "session", row.token_sha256)
+
+    def _caller(self, row: Row[Any], kind: CallerKind, sha256: bytes) -> Caller:
+        return Caller(row.name, Role(row.role), kind, row.id, sha256, row.expires_at)
+
+    async def _look_up(
+        self,
+        kind: str,
+        sha256: bytes,
+        find: Callable[[AsyncConnection, bytes], Awaitable[Row[Any] | None]],
+    ) -> Row[Any] | None:
+        key, now = (kind, sha256), self._clock()
+        held = self._held.get(key)
+        if held is not None and now - held[0] < HELD_S:
+            return held[1]
+        async with self._lookups, self._engine.connect() as connection:
+            row = await find(connection, sha256)
+        # As of before the question, so that nothing is relied on for longer than it says.
+        self._held[key] = (now, row)
+        self._held.move_to_end(key)
+        while len(self._held) > MOST_HELD:
+            self._held.popitem(last=False)
+        if row is not None and row.id is not None and _is_due(row.last_used_at):
+            self._note_use(row.id)
+        return row
+
+
+def _is_due(last_used_at: datetime | None) -> bool:
+    return last_used_at is None or datetime.now(UTC) - last_used_at > USE_EVERY
+
+
+def _require_valid(row: Row[Any]) -> None:
+    if row.revoked_at is not None:
+        raise UnauthorizedError(f"the token {row.prefix} was revoked on {row.revoked_at:%Y-%m-%d}: {ANOTHER}")
+    if row.expires_at <= datetime.now(UTC):
+        raise UnauthorizedError(f"the token {row.prefix} expired on {row.expires_at:%Y-%m-%d}: {ANOTHER}")
+
+
+def _credentials(headers: Iterable[tuple[bytes, bytes]], cookie: str) -> tuple[str | None, str | None]:
+    """The bearer token and the secret of the session, as far as they are there."""
+    bearer = session = None
+    for name, value in headers:
+        if name == b"authorization" and value[:7].lower() == b"bearer ":
+            bearer = value[7 : 7 + LONGEST_TOKEN].strip().decode("latin-1")
+        elif name == b"cookie" and cookie.encode() in value:
+            session = cookie_value(value.decode("latin-1"), cookie)
+    return bearer, session
+
+
+def cookie_value(header: str, name: str) -> str | None:
+    try:
+        morsel = SimpleCookie(header).get(name)
+    except CookieError:
+        return None
+    return morsel.value if morsel is not None else None

@@ -1,0 +1,36 @@
+"""The shape of a JSON text, before anything is made of it: how deep it is, and how many values it has. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from coordinator.errors import RequestError
+
+# A text in quotes is one match, which ends at its quote or with the body; nothing is ever tried twice.
+_MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
+_OPENING, _CLOSING, _COMMA = b"[{", b"]}", b","
+
+
+def require_modest_json(body: bytes, most_members: int, deepest: int) -> None:
+    """Raises ``RequestError``. A text that is no JSON passes: its reader says so better."""
+    depth = members = 0
+    for match in _MARK.finditer(body):
+        mark = body[match.start() : match.start() + 1]
+        if mark == b'"':
+            continue
+        if mark in _CLOSING:
+            depth -= 1
+            continue
+        members += 1
+        if mark in _OPENING:
+            depth += 1
+            if depth > deepest:
+                raise RequestError(f"the body's JSON is nested more than {deepest} deep: send a flatter one")
+        if members > most_members:
+            raise RequestError(f"the body's JSON has more than {most_members:,} members: send fewer at a time")
+
+
+def require_few_fields(body: bytes, most: int) -> None:
+    """The same of a form: raises ``RequestError``."""
+    if body.count(b"&") >= most:
+        raise RequestError(f"the form has more than {most:,} fields: send fewer")

@@ -1,0 +1,110 @@
+"""The one place where requests meet access control: who the caller is, if it may change anything, what is recorded.
+
+Every request passes here before its body is read. Routes then name the role that they need (``needs``); a change by
+nobody is refused here already, also on a route that named none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from coordinator.access.audit import AuditWriter, make_entry
+from coordinator.access.caller import NOBODY, SIGN_IN, Caller, caller_of
+from coordinator.access.identifier import Identifier
+from coordinator.access.requests import SAFE
+from coordinator.access.roles import Role
+from coordinator.database.outage import is_outage, reason_of
+from coordinator.errors import UnauthorizedError
+from coordinator.logs import get_logger
+from coordinator.problems import DATABASE_PROBLEM, problem
+from protocol.enrolment import PATH as ENROLMENT
+
+log = get_logger(__name__)
+
+READING = SAFE | {"OPTIONS"}
+OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json", "/login", "/logout", ENROLMENT})
+"""Paths that nobody needs a token for. They say whether the process is well and what its API looks like, sign in and
+out, and enrol runners, which have secrets of their own for that."""
+OPEN_FOLDER = "/static/"
+LOGIN = "/login"
+
+
+class AccessMiddleware:
+    """Identifies the caller of each request, as ``request.state.caller``, and records changes and refusals."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path, is_change = scope["path"], scope["method"] not in READING
+        is_open = path in OPEN or path.startswith(OPEN_FOLDER)
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state["caller"] = NOBODY
+        status, detail = 0, None
+
+        async def noting(message: Message) -> None:
+            nonlocal status, detail
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                detail = next((value for name, value in message["headers"] if name == b"location"), None)
+            await send(message)
+
+        try:
+            if not is_open:
+                refusal = await _admit(scope, is_change)
+                if refusal is not None:
+                    await refusal(scope, receive, noting)
+                    return
+            await self._app(scope, receive, noting if is_change or path == LOGIN or not is_open else send)
+        finally:
+            if is_change or status in (401, 403) or (path == LOGIN and status == 303):
+                _record(scope, status or 499, detail)
+
+
+async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
+    """Identify the caller; the answer that refuses it, if it is refused here."""
+    request = Request(scope)
+    identifier: Identifier = scope["app"].state.identifier
+    try:
+        caller = await identifier.identify(scope["headers"], session_cookie(scope))
+        scope["state"]["caller"] = caller
+        if is_change and not caller.is_known and caller.role is not Role.admin:
+            raise UnauthorizedError(SIGN_IN)
+    except UnauthorizedError as error:
+        return problem(request, error.status, error.title, str(error))
+    except Exception as error:
+        if not is_outage(error):
+            raise
+        log.warning("the database is away", method=scope["method"], path=scope["path"], reason=reason_of(error))
+        return problem(request, DATABASE_PROBLEM.status, DATABASE_PROBLEM.title, DATABASE_PROBLEM.detail)
+    return None
+
+
+def session_cookie(scope: Scope) -> str:
+    """The name of the cookie. Cookies are of a host, whatever its port: two coordinators of one host share none."""
+    server = scope.get("server")
+    return f"portolan_session_{server[1] if server else 0}"
+
+
+def _record(scope: Scope, status: int, location: bytes | None) -> None:
+    writer: AuditWriter = scope["app"].state.audit
+    caller: Caller = caller_of(Request(scope))
+    client = scope.get("client")
+    route = getattr(scope.get("route"), "path", None)
+    writer.record(
+        make_entry(
+            caller,
+            client[0] if client else "unknown",
+            scope["method"],
+            route,
+            scope["path"],
+            status,
+            None if location is None else location.decode("latin-1"),
+        )
+    )

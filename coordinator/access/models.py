@@ -1,0 +1,92 @@
+"""The models of tokens and of the record of changes over REST."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from coordinator.access.roles import Role
+from coordinator.access.tokens import MOST_TOKEN_DAYS, TOKEN_DAYS
+
+TokenName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]*$")]
+"""A person or a program. It stands in lists and logs, so it has no spaces and no control characters."""
+
+
+class WhoAmI(BaseModel):
+    """The caller as the coordinator sees it."""
+
+    name: str
+    role: Role | None
+    kind: str
+    """`token`, `session`, or `anonymous`."""
+    token_id: int | None
+    """Null too for the coordinator's own admin token."""
+    expires_at: datetime | None
+
+
+class TokenRequest(BaseModel):
+    """A token to be made."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: TokenName
+    """Of the person or program that it is for; several tokens may have one name."""
+    role: Role
+    expires_in_days: int = Field(default=TOKEN_DAYS, ge=1, le=MOST_TOKEN_DAYS)
+
+
+class Token(BaseModel):
+    """A token without its secret."""
+
+    id: int
+    name: str
+    role: Role
+    prefix: str
+    created_by: str
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+    """To the minute."""
+    revoked_at: datetime | None
+    revoked_by: str | None
+
+
+class NewToken(Token):
+    secret: str
+    """The token itself, which is shown this once."""
+
+
+class TokenList(BaseModel):
+    tokens: list[Token]
+
+
+class LoginLink(BaseModel):
+    """A link that opens the pages signed in, once."""
+
+    path: str
+    expires_at: datetime
+
+
+class AuditRow(BaseModel):
+    """One change, or one refused request."""
+
+    id: int
+    at: datetime
+    who: str
+    kind: str
+    role: str | None
+    token_id: int | None
+    address: str
+    method: str
+    route: str | None
+    path: str
+    status: int
+    detail: str | None
+
+
+class AuditPage(BaseModel):
+    entries: list[AuditRow]
+    next: int | None
+    """Pass as ``before`` to read on."""

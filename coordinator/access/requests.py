@@ -1,0 +1,134 @@
+"""From where a request comes, as a browser tells it, and whether it is answered. Pure.
+
+A page of another site can make its reader's browser ask this coordinator for anything. It cannot choose what the
+browser says of the request: the name in ``Host``, where it came from, and the type of a body that a form can send.
+Clients that are no browsers say nothing of the kind, and pass: what they may do is not decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+from functools import lru_cache
+from ipaddress import ip_address
+
+from coordinator.errors import ForeignHostError, ForeignSiteError, MediaTypeError, RequestError
+
+SAFE = frozenset({"GET", "HEAD"})
+"""Methods that change nothing. OPTIONS is a browser's question before a request from elsewhere."""
+READ = frozenset(
+    (
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"origin",
+        b"sec-fetch-dest",
+        b"sec-fetch-mode",
+        b"sec-fetch-site",
+        b"transfer-encoding",
+    )
+)
+"""Headers that decide."""
+API = "/api/"
+JSON = frozenset({"application/json"})
+BUNDLES = "/api/v1/bundles"
+BUNDLE = frozenset({"application/x-ndjson"})
+FORM = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+
+HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
+SHOWN = 100
+"""Letters of a header in a message."""
+
+
+def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the headers that decide. One given twice is joined, as HTTP has it, and so is no value that is known."""
+    found: dict[str, str] = {}
+    for name, value in headers:
+        if name in READ:
+            key, text = name.decode("latin-1"), value.decode("latin-1")
+            found[key] = f"{found[key]},{text}" if key in found else text
+    return found
+
+
+def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str]) -> RequestError | None:
+    """Return why a request is not answered; None if it is. ``names`` are those by which this coordinator is known."""
+    host = headers.get("host")
+    if host is not None and not is_known(host, names):
+        name = _name(host)
+        called = f"'{name[:SHOWN]}'" if name else "what its Host header says"
+        return ForeignHostError(
+            f"this coordinator is not known as {called}: use its address, or name it in PORTOLAN_HOSTS or with "
+            "`portolan up --allowed-host`"
+        )
+    if is_foreign(host or "", headers) and not is_link(method, headers):
+        return ForeignSiteError()
+    if method in SAFE:
+        return None
+    return _refuse_type(path, headers)
+
+
+def is_known(host: str, names: Set[str]) -> bool:
+    """Whether a Host header names this coordinator, on whatever port.
+
+    An address is no name: nobody can make it lead elsewhere, and the page that a browser has from there is ours.
+    """
+    name = _name(host)
+    return name is not None and (name in names or _is_address(name))
+
+
+def is_foreign(host: str, headers: Mapping[str, str]) -> bool:
+    """Whether a browser says that a page of another origin made it send the request.
+
+    ``Sec-Fetch-Site`` counts where there is one: behind a proxy the Host may be another than the page's.
+    """
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if origin == "null":
+        return True
+    if site is not None:
+        return site not in ("same-origin", "none")
+    return origin is not None and origin.rpartition("://")[2].lower() != host.lower()
+
+
+def is_link(method: str, headers: Mapping[str, str]) -> bool:
+    """Whether a person follows a link: the answer replaces the page that it stands on, which cannot look at it."""
+    return (
+        method in SAFE
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+        and "origin" not in headers
+    )
+
+
+def accepted_types(path: str) -> Set[str]:
+    """The types of body of an address. No form of another site can send one of those under ``/api``."""
+    if not path.startswith(API):
+        return FORM
+    return BUNDLE if path == BUNDLES else JSON
+
+
+def _refuse_type(path: str, headers: Mapping[str, str]) -> MediaTypeError | None:
+    accepted, given = accepted_types(path), headers.get("content-type")
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    if given is None and not has_body:
+        return None
+    media = (given or "").partition(";")[0].strip().lower()
+    if media in accepted:
+        return None
+    came = f"it came as {media[:SHOWN]}" if media else "it came without one"
+    return MediaTypeError(f"give the body the Content-Type {' or '.join(sorted(accepted))}: {came}")
+
+
+@lru_cache(maxsize=256)
+def _name(host: str) -> str | None:
+    """The name or address in a Host header; None where there is none."""
+    found = HOST.fullmatch(host)
+    return found[1].lower().rstrip(".") if found else None
+
+
+@lru_cache(maxsize=256)
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,24 @@
+"""The roles, from the least to the most; each includes those before it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """The role of a caller."""
+
+    viewer = "viewer"
+    """Reads everything that is charted."""
+    submitter = "submitter"
+    """Submits campaigns, and cancels those of its own name."""
+    operator = "operator"
+    """Runners, bundles, causes, and everybody's campaigns."""
+    admin = "admin"
+    """Tokens, and the record of changes."""
+
+    def includes(self, other: Role) -> bool:
+        return _RANK[self] >= _RANK[other]
+
+
+_RANK = {role: rank for rank, role in enumerate(Role)}

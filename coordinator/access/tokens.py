@@ -1,0 +1,60 @@
+"""How tokens, sessions and links are made and recognised: pure, but for the randomness.
+
+Only their SHA-256 is stored. A slow hash protects passwords, which people choose and which can be guessed; these
+have 256 random bits, and nobody guesses those at any speed. What is looked up is the hash, in an index or a table of
+hashes, so how long a comparison takes says nothing about a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import sha256
+from secrets import choice, token_urlsafe
+
+PREFIX = "portolan_"
+NAMING = "abcdefghijkmnpqrstuvwxyz23456789"
+"""Letters that nobody mistakes for one another: people read them in lists."""
+TOKEN = re.compile(r"(portolan_[a-z0-9]{8})_[A-Za-z0-9_-]{43}")
+
+TOKEN_DAYS = 90
+MOST_TOKEN_DAYS = 366
+SESSION_LASTS = timedelta(hours=12)
+LINK_LASTS = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A secret as it is given out once, and what is kept of it."""
+
+    text: str = field(repr=False)
+
+    @property
+    def sha256(self) -> bytes:
+        return digest(self.text)
+
+    @property
+    def prefix(self) -> str:
+        """The readable part, by which people tell tokens apart."""
+        known = TOKEN.fullmatch(self.text)
+        return known[1] if known else ""
+
+
+def new_token() -> Secret:
+    return Secret(f"{PREFIX}{''.join(choice(NAMING) for _ in range(8))}_{token_urlsafe(32)}")
+
+
+def new_secret() -> Secret:
+    """The secret of a session or a link, which nobody reads."""
+    return Secret(token_urlsafe(32))
+
+
+def digest(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogateescape")).digest()
+
+
+def local_path(given: str | None) -> str:
+    """The page to show after signing in: a path of this site, whatever an address asked for."""
+    is_local = given is not None and re.fullmatch(r"/(?![/\\])[^\\\x00-\x20]*", given) is not None
+    return given if given is not None and is_local else "/campaigns"

@@ -1,0 +1,75 @@
+"""The bounds of what one coordinator does for others at a time, and of what one request may bring. Pure.
+
+Limits of single fields stand at the fields, those of messages in ``protocol/limits.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from coordinator.errors import RequestError, SettingError, TooManyError
+
+LIMITS = "PORTOLAN_LIMITS"
+LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Every bound, with its default. ``PORTOLAN_LIMITS`` changes them by name."""
+
+    body_bytes: int = 1 << 20
+    """Of one request. A bundle has a limit of its own."""
+    body_seconds: int = 30
+    """For the whole body, however its bytes come."""
+    bundle_seconds: int = 600
+    json_depth: int = 32
+    json_members: int = 20_000
+    """Of a body in all: values of its lists and objects; also the fields of a form."""
+    header_seconds: int = 10
+    """From a connection, or from the first byte of its next request, to the end of the headers."""
+    stalled_seconds: int = 30
+    """After this a client that takes nothing of its answer is gone."""
+    connections: int = 1000
+    """Past it the connection that has been idle for the longest makes room."""
+    exports: int = 2
+    """Made at a time: files of outcomes, tables, figures and reports."""
+    exports_waiting: int = 30
+    export_seconds: int = 600
+    streams: int = 500
+    """Event streams that are open at a time."""
+    campaign_jobs: int = 1_000_000
+    user_jobs: int = 2_000_000
+    """Jobs of one submitter that have no outcome yet."""
+
+    @classmethod
+    def parse(cls, text: str) -> Bounds:
+        """``exports=4, streams=100``. Raises ``SettingError``."""
+        names = [field.name for field in fields(cls)]
+        changed: dict[str, int] = {}
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            name, _, value = (word.strip() for word in part.partition("="))
+            if name not in names:
+                raise SettingError(f"{LIMITS}: there is no limit '{name}'; there are: {', '.join(names)}")
+            if not (value.isascii() and value.isdecimal() and 1 <= int(value[:20]) <= LARGEST):
+                raise SettingError(f"{LIMITS}: {name} is {value!r}: give a whole number from 1 to {LARGEST:,}")
+            changed[name] = int(value)
+        return replace(cls(), **changed)
+
+
+def require_campaign_jobs(jobs: int, bounds: Bounds) -> None:
+    """Raises ``RequestError`` for a plan that is too large."""
+    if jobs > bounds.campaign_jobs:
+        raise RequestError(
+            f"this would be {jobs:,} jobs, and a campaign has at most {bounds.campaign_jobs:,}: "
+            "choose fewer functions, targets or runs"
+        )
+
+
+def require_user_jobs(waiting: int, jobs: int, user: str | None, bounds: Bounds) -> None:
+    """Raises ``TooManyError`` if the submitter's unfinished jobs would become too many."""
+    if waiting + jobs > bounds.user_jobs:
+        whose = f"{user} has" if user else "there are"
+        raise TooManyError(
+            f"{whose} {waiting:,} jobs without an outcome, and with these {jobs:,} there would be more than "
+            f"{bounds.user_jobs:,}: wait for some, or cancel a campaign"
+        )

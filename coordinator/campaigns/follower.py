@@ -1,0 +1,153 @@
+"""Following campaigns: one reader asks for all that are watched, and every watcher gets what it read.
+
+However many watchers there are, a look costs one statement, and a campaign that has changed is read once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from fastapi.sse import format_sse_event
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.campaigns import service, store
+from coordinator.campaigns.models import CampaignDetail
+from coordinator.database.outage import DATABASE_AWAY, reason_of
+from coordinator.errors import NotFoundError, TooManyError
+from coordinator.logs import get_logger
+from coordinator.problems import DATABASE_PROBLEM
+
+log = get_logger(__name__)
+
+EVENTS_EVERY_S = 0.5
+KEEP_ALIVE_S = 10.0
+STILL_HERE = format_sse_event(comment="still here")
+
+
+@dataclass
+class _Topic:
+    """A campaign that is watched: its latest event, and who waits for the next one.
+
+    A watcher that is slow finds the latest event only: nothing is kept for it.
+    """
+
+    event: bytes = b""
+    number: int = 0
+    """Of the event; they count up."""
+    last: bool = False
+    """After this one comes no other."""
+    mark: tuple[object, ...] = ()
+    """The counters and the state that the event tells of."""
+    watchers: int = 0
+    read: asyncio.Lock = field(default_factory=asyncio.Lock)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def tell(self, event: bytes, *, last: bool) -> None:
+        self.event, self.last = event, last
+        self.number += 1
+        news, self.news = self.news, asyncio.Event()
+        news.set()
+
+
+class Follower:
+    """One for the application; its reader runs while somebody watches."""
+
+    def __init__(self, engine: AsyncEngine, most: int) -> None:
+        self._engine = engine
+        self._most = most
+        self._watchers = 0
+        self._topics: dict[int, _Topic] = {}
+        self._reader: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def watch(self, campaign_id: int) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Yield the campaign's events. Raises ``TooManyError`` past the bound, and ``NotFoundError``."""
+        if self._watchers >= self._most:
+            raise TooManyError(
+                f"{self._most:,} event streams are open, and there is no room for another: "
+                f"ask GET /api/v1/campaigns/{campaign_id} now and then, or try again in a moment"
+            )
+        self._watchers += 1
+        topic = self._topics.setdefault(campaign_id, _Topic())
+        topic.watchers += 1
+        try:
+            await self._begin(campaign_id, topic)
+            yield _events(topic)
+        finally:
+            self._watchers -= 1
+            topic.watchers -= 1
+            if not topic.watchers and self._topics.get(campaign_id) is topic:
+                del self._topics[campaign_id]
+
+    async def close(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.wait([self._reader])
+
+    async def _begin(self, campaign_id: int, topic: _Topic) -> None:
+        """The first watcher reads the campaign; the others have what it read."""
+        async with topic.read:
+            if not topic.number:
+                _tell(topic, await service.detail(self._engine, campaign_id))
+        if self._reader is None or self._reader.done():
+            self._reader = asyncio.create_task(self._read(), name="campaigns are followed")
+
+    async def _read(self) -> None:
+        while self._topics:
+            await asyncio.sleep(EVENTS_EVERY_S)
+            # Those that have their first event, and expect another.
+            watched = {number: topic for number, topic in self._topics.items() if topic.number and not topic.last}
+            if watched:
+                await self._look(watched)
+
+    async def _look(self, watched: dict[int, _Topic]) -> None:
+        try:
+            async with self._engine.connect() as connection:
+                marks = await store.progress_marks(connection, list(watched))
+            for number, topic in watched.items():
+                if marks.get(number) != topic.mark:
+                    _tell(topic, await service.detail(self._engine, number))
+        except NotFoundError:
+            # Nobody deletes campaigns but by hand.
+            return
+        except Exception as error:
+            # The status of every stream is sent already. A watcher that asks again gets a 503 during an outage.
+            if isinstance(error, DATABASE_AWAY):
+                log.warning("campaigns cannot be followed", reason=reason_of(error))
+            else:
+                log.exception("campaigns cannot be followed")
+            for number, topic in watched.items():
+                self._topics.pop(number, None)
+                topic.tell(_event("away", DATABASE_PROBLEM), last=True)
+
+
+async def _events(topic: _Topic) -> AsyncIterator[bytes]:
+    seen = 0
+    while True:
+        news = topic.news
+        if topic.number > seen:
+            seen, last = topic.number, topic.last
+            yield topic.event
+            if last:
+                return
+            continue
+        try:
+            async with asyncio.timeout(KEEP_ALIVE_S):
+                await news.wait()
+        except TimeoutError:
+            yield STILL_HERE
+
+
+def _tell(topic: _Topic, campaign: CampaignDetail) -> None:
+    topic.mark = (campaign.state, *campaign.counters.model_dump().values())
+    ended = campaign.state != "running"
+    event = _event("progress", campaign)
+    topic.tell(event + _event("ended", campaign) if ended else event, last=ended)
+
+
+def _event(kind: str, content: BaseModel) -> bytes:
+    return format_sse_event(event=kind, data_str=content.model_dump_json())

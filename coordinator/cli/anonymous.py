@@ -1,0 +1,36 @@
+"""The role of callers without a token, by options of the commands that start a coordinator."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from coordinator.cli.credentials import is_loopback
+from coordinator.errors import SettingError
+from coordinator.settings import AnonymousRole, Variables, anonymous_role
+
+Anonymous = Annotated[
+    str | None,
+    typer.Option(
+        metavar="none|viewer",
+        help="The role of callers without a token; else $PORTOLAN_ANONYMOUS_ROLE; "
+        "else none, and viewer for `portolan up` on loopback.",
+    ),
+]
+WithoutAccessControl = Annotated[
+    bool, typer.Option("--without-access-control", help="Ask nobody for a token: whoever reaches it may do all.")
+]
+
+
+def role_of_nobody(host: str | None, given: str | None, *, without_access_control: bool) -> AnonymousRole | None:
+    """The role of callers without a token. ``host`` is where they can reach the coordinator; None: from anywhere."""
+    if without_access_control:
+        if given is not None:
+            raise SettingError("--anonymous and --without-access-control exclude each other: give one of them")
+        print("access control is off: whoever reaches this coordinator may do all", file=sys.stderr, flush=True)
+        return "admin"
+    if given is None and Variables().anonymous_role is None and host is not None and is_loopback(host):
+        return "viewer"
+    return anonymous_role(given)

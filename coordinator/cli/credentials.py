@@ -1,0 +1,144 @@
+"""The token that a command sends, and to whom: each belongs to one origin and is sent to no other.
+
+In this order: ``$PORTOLAN_TOKEN`` and ``$PORTOLAN_TOKEN_FILE``, which belong to the address that the command is given;
+the admin token of the local instance that runs at that address; what ``portolan login`` stored for it; the admin token
+of the containers that ``compose.yaml`` starts there. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from coordinator.atomic_files import write_private
+from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
+from coordinator.errors import CoordinatorError, DatabaseError
+from coordinator.settings import Variables
+
+FOR_EVERYBODY = 0o077
+COMPOSE_ADMIN = "admin"
+"""The name of its file among the secrets of ``compose.yaml``."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Scheme, host and port: the part of an address that a token belongs to."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @classmethod
+    def of(cls, url: str) -> Origin:
+        """Raises ``ValueError`` for what is no URL of HTTP."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(url)
+        return cls(parts.scheme, parts.hostname.lower(), parts.port or (443 if parts.scheme == "https" else 80))
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        return is_loopback(self.host)
+
+
+class TokenStore:
+    """The tokens that ``portolan login`` stored: a file for each origin, for their owner's eyes only."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        config = Variables().config or Path("~/.config").expanduser()
+        self._folder = folder or config / "portolan" / "tokens"
+
+    def find(self, origin: Origin) -> str | None:
+        return _read(self.file(origin))
+
+    def keep(self, origin: Origin, token: str) -> Path:
+        """Raises ``OSError`` where the folder cannot be written."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self.file(origin)
+        write_private(file, f"{token}\n")
+        return file
+
+    def forget(self, origin: Origin) -> bool:
+        """Return whether there was one."""
+        try:
+            self.file(origin).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def file(self, origin: Origin) -> Path:
+        return self._folder / quote(str(origin), safe="")
+
+
+def find_token(url: str, directory: DataDirectory) -> str | None:
+    """Return the token for the coordinator at ``url``, or None if there is none."""
+    variables = Variables()
+    if variables.token:
+        return variables.token.strip()
+    if variables.token_file is not None:
+        token = _read(variables.token_file, private=False)
+        if token is None:
+            raise CoordinatorError(f"PORTOLAN_TOKEN_FILE: there is no token in {variables.token_file}")
+        return token
+    try:
+        origin = Origin.of(url)
+    except ValueError:
+        return None
+    return _of_instance(origin, directory) or TokenStore().find(origin) or _of_compose(origin, variables)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on ``host``."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
+    """The admin token of the instance that holds the data directory, if it is the one at this origin."""
+    try:
+        running = directory.running()
+        if running is None:
+            return None
+        here = Origin.of(running.url)
+    except (DatabaseError, ValueError):
+        return None  # somebody else's instance
+    # Loopback has several names.
+    is_same = here == origin or (here.port == origin.port and here.is_loopback and origin.is_loopback)
+    if not is_same:
+        return None
+    return _read(directory.admin_token)
+
+
+def _of_compose(origin: Origin, variables: Variables) -> str | None:
+    """The admin token of the containers that ``compose.yaml`` publishes on this machine."""
+    if not origin.is_loopback or str(origin.port) != (variables.compose_port or str(DEFAULT_PORT)):
+        return None
+    # Its folder protects it: in the container another user must read the file.
+    return _read(variables.secrets / COMPOSE_ADMIN, private=False)
+
+
+def _read(file: Path, *, private: bool = True) -> str | None:
+    """The token in the file; None if there is none, or none that is ours to read."""
+    try:
+        if private:
+            status = file.stat()
+            if status.st_mode & FOR_EVERYBODY or status.st_uid not in (os.geteuid(), 0):
+                raise CoordinatorError(
+                    f"{file} holds a token and others can read it: `chmod 600 {file}`, and have the token replaced"
+                )
+        return file.read_text().strip() or None
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return None
+    except UnicodeDecodeError as error:
+        raise CoordinatorError(f"{file} holds no token: remove it, or call `portolan login URL`") from error

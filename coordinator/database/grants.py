@@ -1,0 +1,148 @@
+"""The three roles of the database, and what each may do with which table or view: declared here and nowhere else.
+
+Every upgrade applies the declaration, and a test compares the whole catalogue with it: a table without a line here
+fails. ``portolan_migration`` owns everything and needs no line. Other roles keep whatever a person gave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from coordinator.database.views import VIEWS
+
+MIGRATION = "portolan_migration"
+APPLICATION = "portolan_application"
+READING = "portolan_reading"
+ROLES = (MIGRATION, APPLICATION, READING)
+
+Privileges = frozenset[str]
+"""``SELECT``, or ``SELECT (column)`` where the table has columns that are withheld."""
+
+
+@dataclass(frozen=True)
+class Grant:
+    application: Privileges
+    reading: Privileges = frozenset()
+
+    def to(self, role: str) -> Privileges:
+        return {APPLICATION: self.application, READING: self.reading}[role]
+
+
+def _words(words: str) -> Privileges:
+    return frozenset(words.split())
+
+
+def _columns(*names: str) -> Privileges:
+    return frozenset(f"SELECT ({name})" for name in names)
+
+
+_SELECT = _words("SELECT")
+_APPEND = _words("SELECT INSERT")
+_STATE = _words("SELECT INSERT UPDATE")
+"""The rights on rows that stay for ever: no statement of the coordinator's deletes a campaign, a job or an outcome."""
+_REPLACED = _words("SELECT INSERT DELETE")
+_KEPT = _words("SELECT INSERT UPDATE DELETE")
+"""The rights on rows that can be made again."""
+
+GRANTS: Mapping[str, Grant] = {
+    # For the migration alone; the coordinator compares the revision with its own.
+    "alembic_version": Grant(_SELECT),
+    "view_definitions": Grant(frozenset()),
+    # What a reader finds here stands in no view: raw samples, and a job's history.
+    "outcomes": Grant(_STATE, _SELECT),
+    "targets": Grant(_STATE, _SELECT),
+    "fingerprints": Grant(_APPEND, _SELECT),
+    "suites": Grant(_APPEND, _SELECT),
+    "cases": Grant(_APPEND, _SELECT),
+    "campaigns": Grant(_STATE, _SELECT),
+    "campaign_targets": Grant(_STATE, _SELECT),
+    "overrides": Grant(_KEPT, _SELECT),
+    # Without the token of the lease, with which a runner's word for a job can be forged.
+    "attempts": Grant(
+        _STATE,
+        _columns(
+            "job_id", "attempt", "runner_id", "boot_id", "leased_at", "started_at", "ended_at", "end", "reason",
+            "late_outcome",
+        ),
+    ),
+    "jobs": Grant(
+        _STATE,
+        _columns(
+            "id", "campaign_id", "target_id", "case_id", "run", "priority", "state", "attempt", "lost", "refused",
+            "runner_id", "lease_until",
+        ),
+    ),
+    # Here are the runners' secrets. Whoever reads outcomes finds the machine in their fingerprint.
+    "runners": Grant(_STATE),
+    "runner_suites": Grant(_REPLACED),
+    "matrices": Grant(_KEPT),
+    "matrix_rows": Grant(_KEPT),
+    "matrix_cells": Grant(_KEPT),
+    # Who may do what; what was done is only added to.
+    "tokens": Grant(_STATE),
+    "sessions": Grant(_REPLACED),
+    "login_links": Grant(_REPLACED),
+    "audit_entries": Grant(_APPEND),
+    "signing_keys": Grant(_APPEND),
+    # Published figures come with an upgrade.
+    **{
+        f"reference_{name}": Grant(_SELECT, _SELECT)
+        for name in (
+            "sources", "targets", "functions", "latencies", "counts", "rates", "failures", "speedups", "caveats",
+        )
+    },
+    **{view.name: Grant(_SELECT, _SELECT) for view in VIEWS},
+}  # fmt: skip
+
+Held = Mapping[tuple[str, str], Privileges]
+"""The privileges of a role on a relation, by (relation, role)."""
+
+_HELD = text("""
+SELECT c.relname AS relation, r.rolname AS role, a.privilege_type AS privilege
+  FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
+ WHERE c.relnamespace = current_schema()::regnamespace AND r.rolname = ANY(:roles)
+ UNION ALL
+SELECT c.relname, r.rolname, a.privilege_type || ' (' || t.attname || ')'
+  FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND NOT t.attisdropped
+ CROSS JOIN LATERAL aclexplode(t.attacl) a JOIN pg_roles r ON r.oid = a.grantee
+ WHERE c.relnamespace = current_schema()::regnamespace AND r.rolname = ANY(:roles)
+""")
+
+
+def held(connection: Connection) -> dict[tuple[str, str], Privileges]:
+    """Return the privileges of the application and the reading role, from the catalogue."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for relation, role, privilege in connection.execute(_HELD, {"roles": [APPLICATION, READING]}):
+        found.setdefault((relation, role), set()).add(privilege)
+    return {key: frozenset(privileges) for key, privileges in found.items()}
+
+
+def statements(held: Held, roles: Iterable[str]) -> list[str]:
+    """Return the statements that turn the privileges of these roles into the declared ones."""
+    changes = []
+    for role in roles:
+        for relation, grant in GRANTS.items():
+            has, wanted = held.get((relation, role), frozenset()), grant.to(role)
+            if has - wanted:
+                changes.append(f"REVOKE ALL ON {relation} FROM {role}")
+                has = frozenset()
+            if wanted - has:
+                changes.append(f"GRANT {_listed(wanted - has)} ON {relation} TO {role}")
+    return changes
+
+
+def apply(connection: Connection) -> None:
+    """Give the roles that are there what is declared; nothing is written where they have it."""
+    there = connection.execute(
+        text("SELECT rolname FROM pg_roles WHERE rolname = ANY(:roles) ORDER BY 1"), {"roles": [APPLICATION, READING]}
+    )
+    for statement in statements(held(connection), there.scalars().all()):
+        connection.exec_driver_sql(statement)
+
+
+def _listed(privileges: Privileges) -> str:
+    """The privileges as GRANT takes them: ``SELECT ("end")``."""
+    return ", ".join(privilege.replace("(", '("').replace(")", '")') for privilege in sorted(privileges))

@@ -1,0 +1,28 @@
+"""SCRAM verifiers, which PostgreSQL stores instead of passwords (RFC 5802): no statement has a password in it.
+
+PostgreSQL writes a statement that fails into its log, and shows one that runs to its administrators.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from base64 import b64encode
+
+ITERATIONS = 4096
+"""PostgreSQL's own default. The passwords here are random words, which no number of guesses finds."""
+SALT_BYTES = 16
+
+
+def verifier(password: str) -> str:
+    """``SCRAM-SHA-256$…`` for ALTER ROLE … PASSWORD. ASCII alone: other letters would have to be normalised first."""
+    salt = os.urandom(SALT_BYTES)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt, ITERATIONS)
+    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    server = hmac.digest(salted, b"Server Key", "sha256")
+    return f"SCRAM-SHA-256${ITERATIONS}:{_base64(salt)}${_base64(stored)}:{_base64(server)}"
+
+
+def _base64(octets: bytes) -> str:
+    return b64encode(octets).decode()

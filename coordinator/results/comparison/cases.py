@@ -1,0 +1,78 @@
+"""The change of one case between two sides, over its runs: verdict, cause and placement. Pure.
+
+A case changed only if no run could say otherwise: where the runs of a side disagree, or one side
+did not count the case, the data are insufficient. Counts of cases are never compared: one case
+mended and another broken are two changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from coordinator.results.comparison.models import CaseChange, CaseCounts, CaseKind, SideCase
+
+COUNTED = ("passed", "failed", "flaky")
+ANOTHER_CASE = "another case in the other revision of the suite"
+UNCOUNTED = "counted on neither side"
+
+
+def compare_cases(
+    a: Mapping[str, SideCase], b: Mapping[str, SideCase], other_cases: Collection[str] = ()
+) -> list[CaseChange]:
+    """Every case of either side, by name; of ``other_cases`` the two sides mean different ones by the name."""
+    return [
+        case_change(name, a.get(name), b.get(name), comparable=name not in other_cases)
+        for name in sorted(a.keys() | b.keys())
+    ]
+
+
+def case_change(name: str, a: SideCase | None, b: SideCase | None, *, comparable: bool = True) -> CaseChange:
+    kind, why = _judged(a, b) if comparable else ("not compared", ANOTHER_CASE)
+    return CaseChange(case=name, kind=kind, a=a, b=b, why=why)
+
+
+def case_counts(changes: Sequence[CaseChange]) -> CaseCounts:
+    kinds = Counter(change.kind for change in changes)
+    return CaseCounts(
+        worse=kinds["worse"],
+        better=kinds["better"],
+        cause=kinds["cause"],
+        placement=kinds["placement"],
+        same=kinds["same"],
+        insufficient=kinds["insufficient data"],
+        not_compared=kinds["not compared"],
+    )
+
+
+def _judged(a: SideCase | None, b: SideCase | None) -> tuple[CaseKind, str | None]:
+    """The kind of the change, and of what is not compared the reason."""
+    if a is None or b is None:
+        return "insufficient data", f"no outcome on {'A' if a is None else 'B'}"
+    counted = [side.verdict in COUNTED for side in (a, b)]
+    if not any(counted):
+        return "not compared", UNCOUNTED
+    if not all(counted):
+        side, case = ("B", b) if counted[0] else ("A", a)
+        return "insufficient data", f"{case.verdict} on {side}"
+    if a.verdict != b.verdict:
+        return _turned(a, b)
+    if a.verdict == "passed":
+        return _moved(a.placements, b.placements, "placement")
+    return _moved(a.causes, b.causes, "cause")
+
+
+def _turned(a: SideCase, b: SideCase) -> tuple[CaseKind, str | None]:
+    flaky = next((side for side, case in (("A", a), ("B", b)) if case.verdict == "flaky"), None)
+    if flaky:
+        return "insufficient data", f"its runs disagree on {flaky}"
+    return ("worse" if b.verdict == "failed" else "better"), None
+
+
+def _moved(a: Sequence[str], b: Sequence[str], kind: CaseKind) -> tuple[CaseKind, str | None]:
+    """Runs of a case can differ here too; what some runs of both sides say is no certain change."""
+    if set(a) == set(b):
+        return "same", None
+    if set(a) & set(b):
+        return "insufficient data", f"its runs disagree about the {kind}"
+    return kind, None

@@ -1,0 +1,166 @@
+"""The way of every request to a runner: to a checked address, and with an answer that has an end in all that it costs.
+
+A name is resolved once for a connection, each address that it stands for is checked, and the connection is made to
+such an address and no other: what the name stands for a moment later does not matter. No redirect is followed and no
+proxy of the environment is used.
+
+The answer is bounded in total, not for each read: a byte a second is too slow as well. It is never unpacked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import httpcore
+import httpx
+
+from coordinator.errors import RunnerAddressError, RunnerIncompatibleError
+from coordinator.runner_addresses import RunnerNetworks
+from protocol.limits import IDLE_CONNECTION_S
+
+MAX_BODY = 64 * 1024 * 1024
+"""No honest answer is larger."""
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 32 * 1024
+MAX_CONNECTIONS = 100
+ENDLESS = {"endless": True}
+"""The extensions of a request whose answer, if it is a success, has no end: the stream of events."""
+
+_resolvers = ThreadPoolExecutor(8, thread_name_prefix="resolver")
+"""Threads of their own: a name whose server does not answer holds one for a while, and nothing else waits for it."""
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Making one takes 39 ms, so all clients share it."""
+    return ssl.create_default_context()
+
+
+class RunnerTransport(httpx.AsyncHTTPTransport):
+    """``httpx.AsyncClient(transport=RunnerTransport(networks, answer_s=30.0))``; no networks: any address will do."""
+
+    def __init__(self, networks: RunnerNetworks | None, *, answer_s: float) -> None:
+        context = _ssl_context()
+        super().__init__(verify=context, trust_env=False)
+        self._answer_s = answer_s
+        # httpx hands no backend through to its pool.
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=context,
+            max_connections=MAX_CONNECTIONS,
+            max_keepalive_connections=MAX_CONNECTIONS,
+            keepalive_expiry=IDLE_CONNECTION_S,
+            network_backend=_CheckedBackend(networks),
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        deadline = asyncio.get_running_loop().time() + self._answer_s
+        request.headers["Accept-Encoding"] = "identity"
+        try:
+            async with asyncio.timeout_at(deadline):
+                response = await super().handle_async_request(request)
+        except TimeoutError as error:
+            raise httpx.ReadTimeout("too slow", request=request) from error
+        place = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
+        if (fault := _fault_of_head(response)) is not None:
+            await response.aclose()
+            raise RunnerIncompatibleError(f"what answers at {place} is not a runner: {fault}")
+        if not (response.is_success and request.extensions.get("endless")):
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            response.stream = _BoundedStream(response.stream, deadline, place)
+        return response
+
+
+def _fault_of_head(response: httpx.Response) -> str | None:
+    packed = response.headers.get("Content-Encoding", "identity")
+    if packed.strip().lower() != "identity":
+        return "its answer is packed, which it was not asked for"
+    raw = response.headers.raw
+    if len(raw) > MAX_HEADERS or sum(len(name) + len(value) for name, value in raw) > MAX_HEADER_BYTES:
+        return f"its answer has over {MAX_HEADERS} headers, or over {MAX_HEADER_BYTES >> 10} KiB of them"
+    return None
+
+
+class _BoundedStream(httpx.AsyncByteStream):
+    """A body that ends: at its deadline, or past so many bytes, with an error."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, deadline: float, place: str) -> None:
+        self._stream = stream
+        self._deadline = deadline
+        self._place = place
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        length = 0
+        pieces = aiter(self._stream)
+        while True:
+            try:
+                async with asyncio.timeout_at(self._deadline):
+                    piece = await anext(pieces, None)
+            except TimeoutError as error:
+                raise httpx.ReadTimeout("too slow") from error
+            if piece is None:
+                return
+            length += len(piece)
+            if length > MAX_BODY:
+                raise RunnerIncompatibleError(
+                    f"the runner at {self._place} sent an answer of over {MAX_BODY >> 20} MiB"
+                )
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _CheckedBackend(httpcore.AnyIOBackend):
+    """Connects to addresses that were checked, and to no name."""
+
+    def __init__(self, networks: RunnerNetworks | None) -> None:
+        self._networks = networks
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        failure: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
+        try:
+            async with asyncio.timeout(timeout):
+                for address in self._checked(host, port, await _resolve(host, port)):
+                    try:
+                        return await super().connect_tcp(address, port, None, local_address, socket_options)
+                    except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                        failure = error
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"no connection within {timeout:.0f} s") from error
+        raise failure or httpcore.ConnectError(f"{host} has no address")
+
+    def _checked(self, host: str, port: int, addresses: list[str]) -> list[str]:
+        """The addresses at which a runner may be. Raises ``RunnerAddressError`` if none is."""
+        if self._networks is None:
+            return addresses
+        allowed, reasons = self._networks.select(addresses)
+        if not allowed and reasons:
+            raise RunnerAddressError(f"the runner at {host}:{port} is not called: {reasons[0]}")
+        return allowed
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    """Every address that the name stands for, in the system's order, each once."""
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.run_in_executor(_resolvers, _look_up, host, port)
+    except (OSError, UnicodeError) as error:
+        raise httpcore.ConnectError(f"{host}: {error}") from error
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def _look_up(host: str, port: int) -> list[Any]:
+    return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -1,0 +1,121 @@
+"""Signing in and out, and the pages of tokens and of the record of changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Query, Request, Response, status
+from fastapi.responses import RedirectResponse
+
+from coordinator.access import service
+from coordinator.access.caller import CurrentCaller, caller_of, needs
+from coordinator.access.identifier import Identifier, cookie_value
+from coordinator.access.middleware import session_cookie
+from coordinator.access.requests import is_foreign
+from coordinator.access.roles import Role
+from coordinator.access.tokens import local_path
+from coordinator.context import Context
+from coordinator.errors import ForeignSiteError, UnauthorizedError
+from coordinator.parameters import LARGEST_BIGINT
+from coordinator.web.pages import page
+
+router = APIRouter()
+open_router = APIRouter()
+"""The routes of callers who have no role yet."""
+
+ROWS = 100
+Once = Annotated[str | None, Query(max_length=200)]
+Next = Annotated[str | None, Query(max_length=2000)]
+
+
+@open_router.get("/login")
+async def login(request: Request, context: Context, once: Once = None, next: Next = None) -> Response:
+    """The form; a link that signs in once needs none."""
+    if once is None:
+        return _form(request, next)
+    # A page elsewhere must not sign its readers in as somebody of its choice, by a link either.
+    if is_foreign(request.headers.get("host", ""), request.headers):
+        raise ForeignSiteError
+    try:
+        return await _sign_in(request, context, await service.take_link(context.engine, once), next)
+    except UnauthorizedError as error:
+        return _form(request, next, str(error))
+
+
+@open_router.post("/login")
+async def send(
+    request: Request,
+    context: Context,
+    token: Annotated[str, Form(max_length=500)] = "",
+    next: Annotated[str, Form(max_length=2000)] = "",
+) -> Response:
+    identifier: Identifier = request.app.state.identifier
+    try:
+        caller = await identifier.of_token(token.strip())
+        assert caller.token_sha256 is not None
+        return await _sign_in(request, context, caller.token_sha256, next)
+    except UnauthorizedError as error:
+        return _form(request, next, str(error))
+
+
+@open_router.get("/logout")
+async def confirm_logout(request: Request) -> Response:
+    return page(request, "logout.html", {"name": caller_of(request).name})
+
+
+@open_router.post("/logout")
+async def logout(request: Request, context: Context) -> Response:
+    cookie = session_cookie(request.scope)
+    secret = cookie_value(request.headers.get("cookie", ""), cookie)
+    if secret:
+        await service.end_session(context.engine, secret)
+        identifier: Identifier = request.app.state.identifier
+        identifier.forget()
+    answer = RedirectResponse("/login", status.HTTP_303_SEE_OTHER)
+    answer.delete_cookie(cookie, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+    return answer
+
+
+@router.get("/tokens", dependencies=[needs(Role.admin)])
+async def tokens(request: Request, context: Context) -> Response:
+    found = await service.list_tokens(context.engine)
+    return page(request, "tokens.html", found, rows=[token.model_dump(mode="json") for token in found])
+
+
+@router.post("/tokens/{token_id}/revoke", dependencies=[needs(Role.admin)])
+async def revoke(token_id: int, request: Request, context: Context, caller: CurrentCaller) -> Response:
+    await service.revoke_token(context.engine, token_id, caller)
+    request.app.state.identifier.forget()
+    return RedirectResponse("/tokens", status.HTTP_303_SEE_OTHER)
+
+
+@router.get("/audit", dependencies=[needs(Role.admin)])
+async def audit(
+    request: Request, context: Context, before: Annotated[int | None, Query(ge=1, le=LARGEST_BIGINT)] = None
+) -> Response:
+    found = await service.audit(context.engine, before=before, limit=ROWS)
+    rows: list[dict[str, Any]] = [entry.model_dump(mode="json") for entry in found.entries]
+    return page(request, "audit.html", found, rows=rows)
+
+
+async def _sign_in(request: Request, context: Context, token_sha256: bytes, next: str | None) -> Response:
+    identifier: Identifier = request.app.state.identifier
+    request.state.caller = await identifier.of_digest(token_sha256)
+    session = await service.start_session(context.engine, token_sha256)
+    answer = RedirectResponse(local_path(next), status.HTTP_303_SEE_OTHER)
+    answer.headers["Cache-Control"] = "no-store"
+    answer.set_cookie(
+        session_cookie(request.scope),
+        session.secret.text,
+        expires=session.expires_at,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
+def _form(request: Request, next: str | None, problem: str | None = None) -> Response:
+    code = status.HTTP_200_OK if problem is None else status.HTTP_401_UNAUTHORIZED
+    data = {"next": local_path(next), "problem": problem, "name": caller_of(request).name}
+    return page(request, "login.html", data, status=code)

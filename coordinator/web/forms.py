@@ -1,0 +1,54 @@
+"""Forms that change something: the token in each, and the one place where it is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request, Response
+from markupsafe import Markup
+
+from coordinator.access.forms import tokens
+from coordinator.access.requests import SAFE
+from coordinator.context import Context
+from coordinator.errors import ForgedFormError
+
+COOKIE = "portolan_form"
+FIELD = "form_token"
+
+
+@dataclass
+class FormProtection:
+    """The key and the cookie that the token in a page's forms is made of."""
+
+    key: bytes
+    cookie: str | None
+    is_new: bool = False
+
+    def token(self) -> str:
+        if self.cookie is None:
+            self.cookie, self.is_new = tokens.new_cookie(), True
+        return tokens.token_of(self.key, self.cookie)
+
+
+async def protect(request: Request, context: Context) -> None:
+    """Refuse a form without the token of its reader: a dependency of every page."""
+    key = await context.form_key.get()
+    given = request.cookies.get(COOKIE)
+    request.state.forms = FormProtection(key, given if tokens.is_cookie(given) else None)
+    if request.method not in SAFE and not tokens.belongs(key, given, (await request.form()).get(FIELD)):
+        raise ForgedFormError
+
+
+def form_token(request: Request) -> Markup:
+    """The field that every form of a page holds which changes something."""
+    protection: FormProtection = request.state.forms
+    return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, protection.token())
+
+
+def keep_cookie(request: Request, response: Response) -> None:
+    """Give the reader the cookie that the page's forms were made with, unless it was theirs already."""
+    protection: FormProtection | None = getattr(request.state, "forms", None)
+    if protection is not None and protection.is_new and protection.cookie is not None:
+        response.set_cookie(
+            COOKIE, protection.cookie, httponly=True, samesite="strict", secure=request.url.scheme == "https"
+        )

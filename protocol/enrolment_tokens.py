@@ -1,0 +1,62 @@
+"""Enrolment tokens: the right of one runner to join, under one name and for one target.
+
+A coordinator keeps one key and no list: a token says whose it is, and its code shows that it was made with the key.
+Whoever reads a token can be that runner and no other, and cannot find the key. A ``+`` in a token's name stands for a
+number: the replicas of one service share one token.
+Standard library only: the scripts that make secrets use it where nothing is installed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+
+PREFIX = "portolan-enrol"
+KEY = r"^[!-~]{32,500}$"
+"""Of printable ASCII without a space, and too long to be guessed from a token."""
+_TOKEN = re.compile(
+    rf"{PREFIX}~(?P<name>[A-Za-z0-9_.+-]{{1,64}})~(?P<target>[A-Za-z0-9_.-]{{1,128}}/[A-Za-z0-9_.-]{{1,128}})"
+    r"~(?P<code>[A-Za-z0-9_-]{43})"
+)
+
+
+@dataclass(frozen=True)
+class EnrolmentToken:
+    """A token's parts; ``target`` is framework/device."""
+
+    name: str
+    target: str
+    code: str
+
+    @classmethod
+    def make(cls, key: str, name: str, target: str) -> EnrolmentToken:
+        """Raises ``ValueError`` if no runner can have this name or target."""
+        return cls.parse(f"{PREFIX}~{name}~{target}~{_code(key, name, target)}")
+
+    @classmethod
+    def parse(cls, text: str) -> EnrolmentToken:
+        """Raises ``ValueError``."""
+        match = _TOKEN.fullmatch(text)
+        if match is None:
+            raise ValueError(
+                "not an enrolment token for a NAME of letters, digits, '_', '.', '-' and a FRAMEWORK/DEVICE"
+            )
+        return cls(**match.groupdict())
+
+    def __str__(self) -> str:
+        return f"{PREFIX}~{self.name}~{self.target}~{self.code}"
+
+    def is_of(self, key: str) -> bool:
+        return hmac.compare_digest(self.code, _code(key, self.name, self.target))
+
+    def is_for(self, name: str) -> bool:
+        """Whether a runner of this name may join with it."""
+        return re.fullmatch("[0-9]{1,9}".join(map(re.escape, self.name.split("+"))), name) is not None
+
+
+def _code(key: str, name: str, target: str) -> str:
+    digest = hmac.digest(key.encode(), f"{PREFIX}\0{name}\0{target}".encode(), hashlib.sha256)
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

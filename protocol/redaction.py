@@ -1,0 +1,88 @@
+"""Secrets in text: those that are known by their value, and those that are known by their form.
+
+Logs of both sides go through ``redacted``. What a case printed goes through ``masked`` alone: rules read it for the
+cause of a failure, and a text that merely has the form of a secret must stay. Pure, standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+MASK = "***"
+SHORTEST = 8
+"""A shorter value stands in innocent text too often."""
+_SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|(^|_)KEY($|_)|APIKEY", re.IGNORECASE)
+_PLACE = re.compile(r"[/~.][^\s]*")
+"""The value of a variable that names a file: the file is secret, its name is not."""
+_OWN = re.compile(r"PORTOLAN_(DATABASE_.*|ENROLMENT_.*|.*(SECRET|TOKEN|PASSWORD).*)")
+"""Variables of Portolan's own that lead to a secret or hold one."""
+
+_FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # user:password@ of a URL or DSN
+    (re.compile(r"(\b\w+://[^\s/:@\"'\\]*):[^\s/@\"'\\]+@"), rf"\1:{MASK}@"),
+    # the header of every call to a runner
+    (re.compile(r"\b(Bearer|Basic)\s+(?!\*)[\w.~+/=-]{6,}", re.IGNORECASE), rf"\1 {MASK}"),
+    # a token of Portolan's own
+    (re.compile(r"\bportolan_([a-z0-9]+)_[A-Za-z0-9_-]{6,}"), rf"portolan_\1_{MASK}"),
+    # one by which a runner enrols
+    (re.compile(r"(\bportolan-enrol~[^~\s]+~[^~\s]+~)[A-Za-z0-9_-]{6,}"), rf"\1{MASK}"),
+    # secret='…', "password": "…", and the same within a string of JSON
+    (
+        re.compile(
+            r"((?:secret|password|passwd|token|authorization)\\*[\"']?\s*[=:]\s*)"
+            r"(\\*[\"'])(?!\*\*\*)(?:(?!\2).)+\2",
+            re.IGNORECASE,
+        ),
+        rf"\1\2{MASK}\2",
+    ),
+    # secret=…, without quotes
+    (
+        re.compile(r"((?:secret|password|passwd|token)=)(?!\*\*\*)[^\s,;&)}\]\"'\\]+", re.IGNORECASE),
+        rf"\1{MASK}",
+    ),
+    # what pydantic was given
+    (re.compile(r"(input_value=).*?(?=, input_type=)", re.DOTALL), rf"\1{MASK}"),
+    # a row that PostgreSQL refused, and the parameters of a statement
+    (re.compile(r"(Failing row contains )\(.*?\)\.(?=\\n|\n|\\?\"|'|$)", re.DOTALL), rf"\1({MASK})."),
+    (re.compile(r"(\[parameters: )(?!\*).*?\](?=\\n|\n|\\?\"|'|$)", re.DOTALL), rf"\1{MASK}]"),
+)
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """The text without these values."""
+    for secret in secrets:
+        if secret in text:
+            text = text.replace(secret, MASK)
+    return text
+
+
+def masked_tail(text: str, secrets: Iterable[str]) -> str:
+    """The end of a longer text, whose beginning may be the rest of a secret that was cut in two."""
+    for secret in secrets:
+        rest = next((n for n in range(len(secret) - 1, 3, -1) if text.startswith(secret[-n:])), 0)
+        if rest:
+            text = MASK + text[rest:]
+    return masked(text, secrets)
+
+
+def redacted(line: str, secrets: Iterable[str] = ()) -> str:
+    """A line of a log without these values, and without anything that has the form of a secret."""
+    line = masked(line, secrets)
+    for form, without in _FORMS:
+        line = form.sub(without, line)
+    return line
+
+
+def secret_values(variables: Mapping[str, str]) -> frozenset[str]:
+    """The values of the variables whose names say that they are secret; paths of files are none."""
+    return frozenset(
+        value
+        for name, value in variables.items()
+        if len(value) >= SHORTEST and _SECRET_NAME.search(name) and not _PLACE.fullmatch(value)
+    )
+
+
+def without_own_secrets(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a process that runs cases: it needs no secret of Portolan's."""
+    return {name: value for name, value in variables.items() if _OWN.fullmatch(name) is None}

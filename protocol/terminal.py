@@ -1,0 +1,64 @@
+"""Text of others for a terminal: no character of it moves the cursor, changes a colour or turns the order of writing.
+
+Names, messages and what a case printed come from runners and cases, and an escape sequence in them could write over
+lines, rename a window or answer for the person who reads. Each such character is shown as ``\\u001b``: its escape in
+JSON, so that JSON for a person and for a program mean the same. Standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO, cast
+
+_ACTIVE = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f"  # C0 but tab and newline; a carriage return writes over its line
+    "\x80-\x9f"  # C1, whose 9b begins an escape sequence too
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the order of writing
+    "\u2028\u2029"  # ends of lines that no reader of lines knows
+    "\ud800-\udfff"  # no text at all
+    "]"
+)
+
+
+def terminal_text(text: str) -> str:
+    """The text with every character that acts on a terminal shown instead."""
+    return text if text.isascii() and text.isprintable() else _ACTIVE.sub(_shown, text)
+
+
+def _shown(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+class TerminalStream:
+    """A text stream whose writers need not think of that. ``raw`` is the stream behind it."""
+
+    def __init__(self, raw: TextIO) -> None:
+        self.raw = raw
+
+    def write(self, text: str) -> int:
+        self.raw.write(terminal_text(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+
+@contextmanager
+def terminal_streams() -> Iterator[None]:
+    """Everything that is printed in the block goes through a ``TerminalStream``."""
+    out, err = (cast(TextIO, TerminalStream(raw_stream(stream))) for stream in (sys.stdout, sys.stderr))
+    with redirect_stdout(out), redirect_stderr(err):
+        yield
+
+
+def raw_stream(stream: TextIO) -> TextIO:
+    """The stream itself, for what writes escape sequences of its own."""
+    return stream.raw if isinstance(stream, TerminalStream) else stream

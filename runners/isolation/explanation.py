@@ -1,0 +1,134 @@
+"""Explaining a failure by structure: the operation in flight, its kernels, and the same call elsewhere.
+
+The calls here repeat what has just failed, in the process where it failed: a fork would be an outcome's best
+protection, but no framework survives one once its device works (torch_xla hangs, TensorFlow and JAX lose their
+threads). So the outcome as it stood is reported first, and a repetition that kills, hangs or floods its process
+costs the explanation and nothing else. Nothing here raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from protocol.enums import Ending, Repetition, TimingPolicy
+from runners.isolation.harness import Alone, repetition, run_case
+from runners.isolation.observations import LINE_LIMIT, Evidence, Observation, printable
+from runners.suite.cases import Case
+from runners.suite.checks import TOLERANCES
+from runners.suite.device import Device, Operation
+from runners.suite.trees import mapped
+
+EXPLAINED = frozenset({Ending.raised, Ending.mismatched})
+"""Endings that the function or the device is to blame for, in a process that still lives."""
+MAX_DTYPES = 32
+SINGLE = "float32"
+"""The dtype that every device computes in."""
+
+
+def explained(device: Device, case: Case, observation: Observation) -> Observation:
+    """The observation with all that repetitions of the failed call tell; unchanged if there is nothing to explain."""
+    evidence = observation.evidence
+    if observation.ending not in EXPLAINED or evidence is None or case.host_only is not None:
+        return observation
+    for explain in (_operation, _on_host, _in_float32):
+        evidence = _or_else(evidence, explain, device, case, observation)
+    return replace(observation, evidence=evidence)
+
+
+def _or_else(
+    evidence: Evidence,
+    explain: Callable[[Device, Case, Observation], dict[str, Any]],
+    device: Device,
+    case: Case,
+    observation: Observation,
+) -> Evidence:
+    try:
+        return replace(evidence, **explain(device, case, observation))
+    except BaseException:  # a repetition may raise anything, SystemExit among it
+        return evidence
+
+
+def _operation(device: Device, case: Case, observation: Observation) -> dict[str, Any]:
+    """The operation at which the call fails again; a wrong result comes from one if it is the only one."""
+    failing = getattr(device, "failing", None)
+    found: Operation | None = failing(repetition(device, case)) if failing else None
+    if found is None:
+        return {}
+    return {
+        "operation": printable(found.name, LINE_LIMIT),
+        "dtypes": _lines(found.dtypes),
+        "kernels": found.kernels,
+        "kernel_dtypes": _lines(found.kernel_dtypes),
+    }
+
+
+def _lines(names: Sequence[str]) -> list[str]:
+    return [printable(name, LINE_LIMIT) for name in names[:MAX_DTYPES]]
+
+
+def _on_host(device: Device, case: Case, observation: Observation) -> dict[str, Any]:
+    host = getattr(device, "host", lambda: None)() if not device.is_host else None
+    return {} if host is None else {"on_host": _repeated(host, case, observation)}
+
+
+def _in_float32(device: Device, case: Case, observation: Observation) -> dict[str, Any]:
+    single = in_single(case)
+    return {} if single is None else {"in_float32": _repeated(device, single, observation)}
+
+
+def in_single(case: Case) -> Case | None:
+    """The case in float32; None if it is in that already, or its dtype says nothing of its inputs."""
+    single = "complex64" if case.dtype == "complex128" else SINGLE
+    if case.dtype in (SINGLE, "complex64", "bool", "string"):
+        return None
+    integers = np.dtype(case.dtype) if case.dtype.lstrip("u").startswith("int") else None
+
+    def arguments(inputs: Any) -> Sequence[Any]:
+        made = case.arguments(inputs)
+        if integers is None:
+            return made
+        converted: Sequence[Any] = mapped(
+            list(made), lambda leaf: leaf.astype(np.float64) if leaf.dtype == integers else leaf, (np.ndarray,)
+        )
+        return converted
+
+    return replace(case, dtype=single, tolerance=TOLERANCES[single], arguments=arguments)
+
+
+def _repeated(device: Device, case: Case, before: Observation) -> Repetition | None:
+    """The end of the case on a device, set against how it ended before; None if it tells nothing."""
+    again = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    if again.ending is Ending.returned:
+        return Repetition.passed
+    if again.ending not in EXPLAINED or again.evidence is None or before.evidence is None:
+        return None
+    alike = again.ending is before.ending and are_alike(before.evidence, again.evidence)
+    return Repetition.failed_alike if alike else Repetition.failed_otherwise
+
+
+def are_alike(one: Evidence, other: Evidence) -> bool:
+    """Whether two failures are the same but for the names of devices, addresses and generated names in their texts."""
+    if one.exception != other.exception:
+        return False
+    if one.exception is None:
+        return one.mismatch == other.mismatch
+    first, second = _words(one.message or ""), _words(other.message or "")
+    return first == second or bool(first and second and (first.endswith(second) or second.endswith(first)))
+
+
+def _words(message: str) -> str:
+    text = _INCIDENTAL.sub("", message)
+    return " ".join(_DEVICE.sub("device", text).split()).rstrip(". ")
+
+
+_INCIDENTAL = re.compile(
+    # TensorFlow's generated names, the operation it appends, and the trace of where it was made.
+    r"\{\{[^{}]*\}\}|\[Op:[^\]]*\]( name: ?\S*)?|\[\[[^\[\]]*\]\]|0x[0-9a-fA-F]+"
+    r"|\n\nStack trace for op definition(?s:.*)|\nException raised from (?s:.*)"
+)
+_DEVICE = re.compile(r"(?i)(/job:\w+/replica:\d+/task:\d+/)?(device:)?\b(xla_cpu_jit|xla|cpu|cuda|gpu|tpu)(:\d+)?\b")

@@ -1,0 +1,101 @@
+"""Lowering one case for a platform that is not here: which of the programs that it runs have no lowering there.
+
+The case runs on the host, so that each of its programs is reached; its values are not looked at, it is timed by no
+clock, and whatever it does, it neither passes nor fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import monotonic
+from typing import Any, cast
+
+from protocol.enums import Ending, TimingPolicy
+from runners.isolation.harness import VERDICTS, Attempt, Report
+from runners.isolation.observations import LINE_LIMIT, Evidence, Observation, make_evidence, printable
+from runners.suite.cases import Case, Context
+from runners.suite.device import Device, Lowering, Lowerings
+
+RAN_NOTHING = "it compiles no program, so there is nothing to lower"
+REFUSES = "it expects a refusal, which needs no lowering"
+
+
+def lowers(device: Device, case: Case) -> bool:
+    """Whether the case is only lowered; the runner's own functions, which belong to no framework, run anywhere."""
+    return hasattr(device, "lowering") and case.given is None
+
+
+def lower_case(device: Device, case: Case, report: Report) -> Observation:
+    """Run the case once on the host, and say of its programs whether the device's platform has their lowerings."""
+    begun = monotonic()
+    ending, evidence = _lowered(device, case, report)
+    return Observation(
+        verdict=VERDICTS[ending], ending=ending, evidence=evidence, duration_s=max(0.0, monotonic() - begun)
+    )
+
+
+def _lowered(device: Device, case: Case, report: Report) -> tuple[Ending, Evidence | None]:
+    attempt = Attempt(device, case, TimingPolicy.off, report)
+    found = Lowerings()
+    failed: tuple[Ending, Evidence] | None = None
+    try:
+        with device.scope(case.dtype), cast(Lowering, device).lowering() as found:
+            context = attempt.begin()
+            if not isinstance(context, Context):
+                return context
+            if case.host_only is not None or case.refuses:
+                return _nothing(case.host_only or REFUSES)
+            _call(attempt, context)
+    except BaseException as error:  # a case may raise anything, SystemExit among it
+        failed = attempt.describe(error)
+    return conclude(found, failed)
+
+
+def _call(attempt: Attempt, context: Context) -> None:
+    attempt.seed()
+    attempt.stage = "prepare"
+    _, call = attempt.prepared(context)
+    attempt.stage = "call"
+    attempt.device.wait(call())
+
+
+def conclude(found: Lowerings, failed: tuple[Ending, Evidence] | None) -> tuple[Ending, Evidence | None]:
+    """The ending of a case by its programs' lowerings, and by how it failed on the host, if it did. Pure."""
+    if found.missing:
+        return Ending.not_lowered, _missing(found)
+    if failed is not None and failed[0] is Ending.harness_failed:
+        return failed
+    if failed is not None:
+        exception, message = failed[1].exception, failed[1].message or failed[1].reason
+        reason = f"it fails on the host, before all of it is lowered ({exception}: {message})"
+        return Ending.not_applicable, replace(failed[1], reason=printable(reason))
+    if found.untold:
+        return _nothing(f"its lowering asks the device itself ({found.untold[0]})")
+    return (Ending.lowered, None) if found.programs else _nothing(RAN_NOTHING)
+
+
+def _nothing(reason: str) -> tuple[Ending, Evidence]:
+    return Ending.not_applicable, make_evidence(stage="call", reason=reason)
+
+
+def _missing(found: Lowerings) -> Evidence:
+    """The evidence of the first operation without a lowering; the reason names all."""
+    first = next(iter(found.missing.values()))
+    operation, error = first.operation, first.error
+    evidence = make_evidence(
+        exception=f"{type(error).__module__}.{type(error).__qualname__}",
+        message=str(error),
+        stage="call",
+        reason=f"no lowering there: {', '.join(found.missing)}",
+    )
+    return replace(
+        evidence,
+        operation=printable(operation.name, LINE_LIMIT),
+        dtypes=_lines(operation.dtypes),
+        kernels=operation.kernels,
+        kernel_dtypes=_lines(operation.kernel_dtypes),
+    )
+
+
+def _lines(names: Any) -> list[str]:
+    return [printable(name, LINE_LIMIT) for name in names[:32]]

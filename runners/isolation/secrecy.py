@@ -1,0 +1,73 @@
+"""The secrets of a runner before its cases: out of what they can read of its process, and out of what they report."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable
+
+from protocol.outcomes import Evidence, Outcome, PlacementProof
+from protocol.redaction import SHORTEST, masked, masked_tail, secret_values, without_own_secrets
+
+_PR_SET_DUMPABLE = 4
+_libc = ctypes.CDLL(None)
+_libc.getenv.restype = ctypes.c_void_p
+_libc.getenv.argtypes = [ctypes.c_char_p]
+
+
+def hide_own_variables() -> None:
+    """Overwrite this process's secrets of ours where ``/proc/PID/environ`` shows them; their value is read before.
+
+    To forget a variable is not enough: the kernel shows the memory in which the process got it. That memory and the
+    rest of this process are closed to other processes of the same user too, unless they may read everything.
+    """
+    for name in os.environ.keys() - without_own_secrets(os.environ).keys():
+        place = _libc.getenv(name.encode())
+        if place:
+            ctypes.memset(place, ord("*"), len(os.environb[name.encode()]))
+        del os.environ[name]
+    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+class Redaction:
+    """Takes values that are known to be secret out of outcomes."""
+
+    def __init__(self) -> None:
+        self._secrets = secret_values(os.environ)
+
+    def hide(self, *secrets: str) -> None:
+        """From now on these values stand in no outcome."""
+        self._secrets |= {secret for secret in secrets if len(secret) >= SHORTEST}
+
+    def outcome(self, outcome: Outcome) -> Outcome:
+        """The outcome without secrets; almost always the same object."""
+        if not self._secrets:
+            return outcome
+        changed: dict[str, object] = {}
+        if outcome.log_tail:
+            tail = outcome.log_tail
+            whole = len(tail.encode()) >= outcome.log_bytes
+            changed["log_tail"] = masked(tail, self._secrets) if whole else masked_tail(tail, self._secrets)
+        if outcome.evidence is not None:
+            changed["evidence"] = self._evidence(outcome.evidence)
+        if outcome.proof.devices or outcome.proof.fallbacks:
+            changed["proof"] = self._proof(outcome.proof)
+        return outcome.model_copy(update=changed) if changed else outcome
+
+    def _evidence(self, evidence: Evidence) -> Evidence:
+        texts = {
+            name: masked(value, self._secrets)
+            for name in ("exception", "message", "stage", "mismatch", "reason", "operation")
+            if (value := getattr(evidence, name)) is not None
+        }
+        return evidence.model_copy(update={**texts, "frames": self._lines(evidence.frames)})
+
+    def _proof(self, proof: PlacementProof) -> PlacementProof:
+        fallbacks: dict[str, int] = {}
+        for operation, count in proof.fallbacks.items():
+            name = masked(operation, self._secrets)
+            fallbacks[name] = fallbacks.get(name, 0) + count
+        return proof.model_copy(update={"devices": self._lines(proof.devices), "fallbacks": fallbacks})
+
+    def _lines(self, lines: Iterable[str]) -> list[str]:
+        return [masked(line, self._secrets) for line in lines]

@@ -1,0 +1,116 @@
+"""The primitive at which a call of JAX fails, and the lowerings that its tables have of it.
+
+A primitive is in flight while it is bound, or while its equation is lowered: either frame of the traceback holds it.
+The tables say whether a platform has a rule at all. For which dtypes, no table says, so the primitive is lowered
+again on shapes alone, in other dtypes: nothing runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src import config
+from jax._src.interpreters import mlir
+from jax.extend import core
+
+from protocol.enums import Kernels
+from runners.suite.device import Operation
+
+TRIED = ("float32", "int32", "complex64", "bool", "float16", "bfloat16", "float64", "int8", "uint8")
+_CALLS = frozenset(
+    {"jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
+     "while", "scan", "cond", "remat", "checkpoint", "xla_call"}
+)  # fmt: skip
+"""Primitives that call others; one of those is in flight, if any is."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A primitive with what it was bound to."""
+
+    primitive: core.Primitive
+    avals: tuple[Any, ...]
+    params: Mapping[str, Any]
+
+
+def failing(call: Callable[[], object], platform: str) -> Operation | None:
+    """The primitive at which ``call`` fails, if it fails at one."""
+    try:
+        # Else JAX takes from the traceback the frames that hold it.
+        with config.traceback_filtering("off"):
+            call()
+    except BaseException as error:
+        return named(error, platform)
+    return None
+
+
+def named(error: BaseException, platform: str) -> Operation | None:
+    """The primitive at which JAX raised, by the frames that the error holds, and its lowerings on a platform."""
+    found = list(_bound(error))
+    inner = [bound for bound in found if bound.primitive.name not in _CALLS]
+    if not found:
+        return None
+    bound = (inner or found)[-1]
+    # Further in, frames may hold the primitive without what it was bound to.
+    bound = next((outer for outer in found if outer.primitive is bound.primitive and outer.avals), bound)
+    return Operation(bound.primitive.name, _dtypes(bound.avals), *_lowerings(bound, platform))
+
+
+def _bound(error: BaseException) -> Iterator[Bound]:
+    """The primitives that the frames of a traceback hold, innermost last."""
+    trace = error.__traceback__
+    while trace is not None:
+        held, name = trace.tb_frame.f_locals, trace.tb_frame.f_code.co_name
+        equation = held.get("eqn")
+        if equation is not None and hasattr(equation, "invars"):
+            yield Bound(equation.primitive, tuple(var.aval for var in equation.invars), equation.params)
+        elif name == "bind" and isinstance(held.get("self"), core.Primitive):
+            yield Bound(held["self"], tuple(_avals(held.get("args", ()))), held.get("params", {}))
+        elif isinstance(held.get("prim"), core.Primitive):
+            yield Bound(held["prim"], tuple(_avals(held.get("args", ()))), held.get("params", {}))
+        trace = trace.tb_next
+
+
+def _avals(values: Sequence[Any]) -> Iterator[Any]:
+    for value in values:
+        try:
+            yield jax.typeof(value)
+        except TypeError:
+            yield None
+
+
+def _dtypes(avals: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(str(aval.dtype) for aval in avals if hasattr(aval, "dtype"))
+
+
+def _lowerings(bound: Bound, platform: str) -> tuple[Kernels | None, tuple[str, ...]]:
+    primitive = bound.primitive
+    if primitive not in mlir._lowerings and primitive not in mlir._platform_specific_lowerings[platform]:
+        return Kernels.none, ()
+    if primitive.name in _CALLS or not all(map(_is_plain, bound.avals)) or not bound.avals:
+        return None, ()
+    own = np.dtype(bound.avals[0].dtype)
+    if _lowers(bound, own, own, platform):
+        return Kernels.this_dtype, ()
+    others = tuple(name for name in TRIED if jnp.dtype(name) != own and _lowers(bound, own, jnp.dtype(name), platform))
+    return (Kernels.other_dtypes, others) if others else (None, ())
+
+
+def _is_plain(aval: Any) -> bool:
+    return hasattr(aval, "shape") and not jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended)
+
+
+def _lowers(bound: Bound, own: Any, dtype: Any, platform: str) -> bool:
+    """Whether the primitive lowers for the platform with its arrays of dtype ``own`` in another."""
+    shapes = [jax.ShapeDtypeStruct(aval.shape, dtype if aval.dtype == own else aval.dtype) for aval in bound.avals]
+    try:
+        traced = jax.jit(lambda *arrays: bound.primitive.bind(*arrays, **bound.params)).trace(*shapes)
+        traced.lower(lowering_platforms=(platform,))
+    except Exception:  # then it has no rule for these dtypes
+        return False
+    return True

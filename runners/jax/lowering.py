@@ -1,0 +1,52 @@
+"""Lowering JAX's programs for a platform that is not here, beside what the host runs.
+
+Every program of JAX, of an operation that is called at once as of a whole jitted function, is lowered by one function,
+once for each shape; it is called a second time for the other platform. Not ``jax.export``, which refuses more than a
+device does: it cannot serialise what calls Python, nor every custom call.
+
+What a function chooses in Python by the platform that it finds is chosen for the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+from jax._src.interpreters import pxla
+
+from runners.jax.evidence import named
+from runners.jax.placement.host_copies import replaced
+from runners.suite.device import Lowerings, MissingLowering, Operation
+
+LOWER = "lower_sharding_computation"
+"""The function of ``pxla`` that every program goes through, unless it is in a cache."""
+
+
+@contextmanager
+def lower_beside(platform: str) -> Iterator[Lowerings]:
+    """Lower every program that is run meanwhile for the platform, too. What ran before is compiled anew."""
+    found = Lowerings()
+    lower = getattr(pxla, LOWER)
+
+    def lower_twice(*arguments: Any, **options: Any) -> Any:
+        if options["lowering_platforms"] is None:
+            _lower(found, platform, lambda: lower(*arguments, **{**options, "lowering_platforms": (platform,)}))
+        return lower(*arguments, **options)
+
+    jax.clear_caches()
+    with replaced(pxla, LOWER, lower_twice):
+        yield found
+
+
+def _lower(found: Lowerings, platform: str, lower: Any) -> None:
+    found.programs += 1
+    try:
+        lower()
+    except NotImplementedError as error:
+        operation = named(error, platform) or Operation("unknown")
+        found.missing.setdefault(operation.name, MissingLowering(operation, error))
+    except Exception as error:
+        # Of a callback to Python: what it is lowered to, the device's own client says.
+        found.untold.append(f"{type(error).__name__}: {error}")

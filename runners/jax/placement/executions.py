@@ -1,0 +1,200 @@
+"""Proof of placement on JAX: the programs that XLA executed, the transfers around them, and the host callbacks.
+
+A call of a compiled function goes through ``ExecuteReplicated`` the first time, and afterwards through JAX's C++
+alone, which calls its post-hook then: together they see each execution once, in every thread, also of what was
+compiled before. That costs a microsecond an execution, so every call that is not sampled is watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import Any
+
+import jax
+from jax._src import api, callback, compute_on, debugging
+from jax._src.interpreters import pxla
+from jax._src.lib import xla_client
+
+from runners.jax.placement.host_copies import HostCopies, replaced
+from runners.suite.device import Proof
+
+OnDevice = Callable[[str], bool]
+"""Whether the device, or all devices that are named with commas, are the target's."""
+
+_CALLBACKS = (
+    (callback, "pure_callback_impl", "pure_callback"),
+    (callback, "io_callback_impl", "io_callback"),
+    # The one for debug.print at once; the other for all that is compiled, and debug.callback at once.
+    (debugging, "debug_callback_impl", "debug_callback"),
+    (debugging.debug_callback_p, "impl", "debug_callback"),
+)
+"""The functions that every host callback goes through when it runs, on any backend, each with the callback's name."""
+_PUTS = ("batched_device_put", "batched_copy_array_to_devices_with_sharding")
+"""The functions of XLA's client by which values reach a device, other than as arguments of a program."""
+
+
+@contextmanager
+def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[None]:
+    """Count the executions on the device meanwhile, and all that went elsewhere or by the host."""
+    copies, on_device = HostCopies(proof), cache(on_device)
+    executions = _Executions(proof, on_device, copies.carried_back)
+    transfers = _Transfers(proof, on_device, handle, copies.carried_back)
+    with copies.watched(), transfers.watched(), _callbacks(proof), executions.counted():
+        yield
+        jax.effects_barrier()
+    proof.counted = True
+
+
+@contextmanager
+def count_executions(proof: Proof) -> Iterator[None]:
+    """Count the executions alone, where the target is the host: there is nowhere to fall back to."""
+    with _Executions(proof, lambda device: True, lambda: None).counted():
+        yield
+        jax.effects_barrier()
+    proof.counted = True
+
+
+class _Executions:
+    """The executions of compiled programs, by the devices that they ran on."""
+
+    def __init__(self, proof: Proof, on_device: OnDevice, goes_on: Callable[[], None]) -> None:
+        proof.executions(0)
+        self._proof = proof
+        self._on_device = on_device
+        self._goes_on = goes_on
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        execute = vars(pxla.ExecuteReplicated)["__call__"]
+
+        def executed(program: Any, *arguments: Any) -> Any:
+            self._note(program._local_devices)
+            return execute(program, *arguments)
+
+        def called(arguments: Any, options: Any, output: Any) -> None:
+            arrays = _arrays(output) or _arrays((arguments, options))
+            self._note(arrays[0].sharding.device_set if arrays else ())
+
+        with replaced(pxla.ExecuteReplicated, "__call__", executed), _post_hook(called):
+            yield
+
+    def _note(self, devices: Any) -> None:
+        name = _named(devices)
+        if name and self._on_device(name):
+            self._goes_on()
+            self._proof.executions(1)
+        elif name:
+            self._proof.fell_back(f"execution on {name}")
+
+
+@contextmanager
+def _post_hook(called: Callable[[Any, Any, Any], None]) -> Iterator[None]:
+    """Have JAX call this after each compiled call that its C++ made, in every thread.
+
+    JAX's search for NaN is such a hook as well, and each time its setting changes, JAX writes the hook of the thread
+    anew, so what is written meanwhile is kept aside and called next.
+    """
+    state = api._post_hook_state
+    others = _OtherHook(state.value)
+
+    def hook(function: Any, arguments: Any, options: Any, output: Any) -> None:
+        called(arguments, options, output)
+        if others.hook is not None:
+            others.hook(function, arguments, options, output)
+
+    with replaced(api, "_post_hook_state", others):
+        everywhere = state.get_global()
+        state.set_global(hook)
+        here = state.swap_local(hook)
+        try:
+            yield
+        finally:
+            state.set_local(here)
+            state.set_global(everywhere)
+
+
+class _OtherHook:
+    """JAX's own post-hook, as it is set while ours is in its place."""
+
+    def __init__(self, hook: Callable[..., None] | None) -> None:
+        self.hook = hook
+
+    def set_local(self, hook: Callable[..., None] | None) -> None:
+        self.hook = hook
+
+    set_global = set_local
+
+
+class _Transfers:
+    """Arrays that are put somewhere: on other devices, or into the host's memory beside this one."""
+
+    def __init__(self, proof: Proof, on_device: OnDevice, handle: jax.Device, goes_on: Callable[[], None]) -> None:
+        self._proof = proof
+        self._on_device = on_device
+        self._memory = handle.default_memory().kind
+        self._goes_on = goes_on
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for name in _PUTS:
+                stack.enter_context(replaced(xla_client, name, self._noting(getattr(xla_client, name))))
+            extend = vars(compute_on)["extend_compute_type"]
+            stack.enter_context(replaced(compute_on, "extend_compute_type", self._noting_host_compute(extend)))
+            yield
+
+    def _noting(self, put: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*arguments: Any, **options: Any) -> Any:
+            for argument in arguments:
+                for sharding in argument if isinstance(argument, (list, tuple)) else (argument,):
+                    if isinstance(sharding, jax.sharding.Sharding):
+                        self._note(sharding)
+            return put(*arguments, **options)
+
+        return noted
+
+    def _note(self, sharding: jax.sharding.Sharding) -> None:
+        name = _named(sharding.device_set)
+        if not self._on_device(name):
+            self._proof.fell_back(f"transfer to {name}")
+        elif sharding.memory_kind not in (None, self._memory):
+            self._proof.fell_back(f"transfer to {sharding.memory_kind}")
+        else:
+            self._goes_on()
+
+    def _noting_host_compute(self, extend: Callable[..., Any]) -> Callable[..., Any]:
+        """Part of a program that XLA runs on the host shows nowhere but where the function is traced."""
+
+        def noted(compute_type: str | None) -> Any:
+            if compute_type == "device_host":
+                self._proof.fell_back("compute_on device_host")
+            return extend(compute_type)
+
+        return noted
+
+
+@contextmanager
+def _callbacks(proof: Proof) -> Iterator[None]:
+    """Note every host callback that runs meanwhile, whenever its function was compiled."""
+
+    def counted(name: str, implementation: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            proof.fell_back(name)
+            return implementation(*arguments, **options)
+
+        return call
+
+    with ExitStack() as stack:
+        for owner, attribute, name in _CALLBACKS:
+            stack.enter_context(replaced(owner, attribute, counted(name, getattr(owner, attribute))))
+        yield
+
+
+def _arrays(tree: Any) -> Sequence[Any]:
+    return [leaf for leaf in jax.tree_util.tree_leaves(tree) if isinstance(leaf, jax.Array)]
+
+
+def _named(devices: Any) -> str:
+    return ",".join(sorted(map(str, devices)))

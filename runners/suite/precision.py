@@ -1,0 +1,73 @@
+"""Is a wrong value a matter of precision? Only if a float type's own rounding gives it.
+
+Being right at a wider tolerance is no proof: a variance that is divided by one too many is right there as well.
+Framework-free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runners.suite.rounding import to_bfloat16
+
+NARROWER: Mapping[str, str] = {
+    "float64": "float32",
+    "float32": "bfloat16",
+    "float16": "bfloat16",
+    "complex128": "complex64",
+    "complex64": "bfloat16",
+}
+"""The next narrower float type."""
+ROUNDOFF: Mapping[str, float] = {
+    "float64": 2.0**-53,
+    "float32": 2.0**-24,
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+    "complex128": 2.0**-52,
+    "complex64": 2.0**-23,
+}
+"""The relative error of one rounding."""
+MOST = 0.25
+"""Past it an accumulated error is no rounding any more: a bound of n roundings grows without end."""
+FEW = 3
+"""So many values can lie on a narrower type's grid by chance."""
+
+Array = np.ndarray[Any, Any]
+
+
+def is_rounded(observed: Array, narrower: str) -> bool:
+    """Whether all values lie on the narrower type's grid, and are enough not to by chance or as whole numbers do."""
+    values = np.unique(observed[np.isfinite(observed)].astype(complex if np.iscomplexobj(observed) else float))
+    if np.iscomplexobj(values):
+        values = np.unique(np.concatenate([values.real, values.imag]))
+    uneven = values[values * 256 != np.round(values * 256)]
+    return bool(uneven.size >= min(FEW, observed.size) and np.array_equal(_narrowed(uneven, narrower), uneven))
+
+
+def _narrowed(values: Array, narrower: str) -> Array:
+    with np.errstate(over="ignore"):
+        return to_bfloat16(values) if narrower == "bfloat16" else values.astype(np.float32)
+
+
+def is_accumulated(observed: Array, expected: Array, dtype: str, terms: int) -> bool:
+    """Whether the errors are those of adding up so many terms in ``dtype``, at the size of the expected values."""
+    finite = np.isfinite(observed) & np.isfinite(expected)
+    if dtype not in ROUNDOFF or terms < 2 or not np.array_equal(observed[~finite], expected[~finite], equal_nan=True):
+        return False
+    errors = np.abs(observed - expected)[finite]
+    largest = float(np.abs(expected[finite]).max(initial=0.0))
+    return bool((errors <= min(terms * ROUNDOFF[dtype], MOST) * largest).all())
+
+
+def terms(inputs: Sequence[Any], result: Array) -> int:
+    """How many terms each value of the result may be the sum of, by the shapes alone; 1 if it seems to be of none."""
+    shapes = [value.shape for value in inputs if isinstance(value, np.ndarray) and value.dtype.kind in "fc"]
+    for one, other in zip(shapes, shapes[1:]):
+        contracted = len(one) > 1 and len(other) > 1 and one[-1] == other[-2]
+        if contracted and result.shape[-2:] == (one[-2], other[-1]):
+            return int(one[-1])
+    largest = max((int(np.prod(shape)) for shape in shapes), default=1)
+    return max(1, largest // max(1, result.size))

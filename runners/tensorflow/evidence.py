@@ -1,0 +1,235 @@
+"""The operation at which a call of TensorFlow fails, and the kernels that its registry has of it.
+
+An operation is begun in one of four places: eagerly by ``TFE_Py_FastPathExecute`` or ``TFE_Py_Execute`` (which calls
+compiled functions as well), in a graph by ``_apply_op_helper``. Of a function that runs as a whole, the operation is
+the first without a kernel for its dtypes, by the registry and the function's own graph; no message is read for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.eager import context, core
+from tensorflow.python.framework import kernels as registry
+from tensorflow.python.framework import op_def_library, op_def_registry
+
+from protocol.enums import Kernels
+from runners.suite.device import Operation
+
+_CALLS = frozenset(
+    {"PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If", "StatelessIf", "Case",
+     "StatelessCase", "NoOp", "Const", "Placeholder"}
+)  # fmt: skip
+"""Operations that a compiler replaces by what they call or hold."""
+_NODE = re.compile(r"\{\{node ([^{}\s]+)\}\}")
+MUST_COMPILE = "_XlaMustCompile"
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An operation that was begun, with the types that its arrays give its attributes."""
+
+    name: str
+    dtypes: tuple[str, ...]
+    types: Mapping[str, tuple[int, ...]]
+
+
+def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) -> Operation | None:
+    """The operation at which ``call`` fails on devices of a kind; ``compiled_kind`` is the compiler's own."""
+    failed: list[Begun] = []
+    error: BaseException | None = None
+    with _watch(failed):
+        try:
+            call()
+        except BaseException as raised:
+            error = raised
+    if not failed:
+        return None
+    begun = failed[0]
+    function = _function(begun.name)
+    if function is not None:
+        return _culprit(function, str(error), kind, compiled_kind)
+    return _operation(begun.name, begun.dtypes, begun.types, kind)
+
+
+@contextmanager
+def _watch(failed: list[Begun]) -> Iterator[None]:
+    """Keep in ``failed`` the operation that failed last, innermost first; one that begins after it clears it."""
+
+    def watched(original: Callable[..., Any], begun: Callable[..., Begun]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            failed.clear()
+            try:
+                return original(*arguments, **options)
+            except core._FallbackException:
+                raise
+            except BaseException:
+                with suppress(Exception):  # a form of the call that is not known has no name
+                    failed.append(begun(*arguments, **options))
+                raise
+
+        return call
+
+    places: tuple[tuple[Any, str, Callable[..., Begun]], ...] = (
+        (pywrap_tfe, "TFE_Py_FastPathExecute", _from_fast_path),
+        (pywrap_tfe, "TFE_Py_Execute", _from_execute),
+        (pywrap_tfe, "TFE_Py_ExecuteCancelable", _from_execute),
+        (op_def_library, "_apply_op_helper", _from_graph),
+    )
+    originals = [getattr(owner, name) for owner, name, _ in places]
+    for index, (owner, name, begun) in enumerate(places):
+        setattr(owner, name, watched(originals[index], begun))
+    try:
+        yield
+    finally:
+        for index, (owner, name, _) in enumerate(places):
+            setattr(owner, name, originals[index])
+
+
+def _from_fast_path(_: Any, name: str, __: Any, *arguments: Any) -> Begun:
+    definition = op_def_registry.get(name)
+    count = len(definition.input_arg) if definition else 0
+    return _begun(name, arguments[:count], arguments[count:])
+
+
+def _from_execute(_: Any, __: Any, name: Any, inputs: Sequence[Any], attributes: Any, *___: Any) -> Begun:
+    text = name.decode() if isinstance(name, bytes) else str(name)
+    return _begun(text, _grouped(text, inputs), attributes or ())
+
+
+def _from_graph(op: str, /, *_: Any, **given: Any) -> Begun:
+    definition = op_def_registry.get(op)
+    inputs = [given.get(argument.name) for argument in definition.input_arg] if definition else []
+    return _begun(op, inputs, [part for pair in given.items() for part in pair])
+
+
+def _grouped(name: str, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Inputs by argument; where one argument takes several arrays, their grouping is not known: the first is its."""
+    definition = op_def_registry.get(name)
+    single = definition is not None and not any(arg.number_attr or arg.type_list_attr for arg in definition.input_arg)
+    return inputs if single or definition is None else inputs[: len(definition.input_arg)]
+
+
+def _begun(name: str, inputs: Sequence[Any], attributes: Sequence[Any]) -> Begun:
+    definition = op_def_registry.get(name)
+    types: dict[str, tuple[int, ...]] = {}
+    dtypes: list[str] = []
+    for index, value in enumerate(inputs):
+        found = [dtype for member in _members(value) if (dtype := _dtype(member)) is not None]
+        dtypes += [dtype.name for dtype in found]
+        if definition and index < len(definition.input_arg):
+            argument = definition.input_arg[index]
+            if found and (argument.type_attr or argument.type_list_attr):
+                enums = tuple(dtype.as_datatype_enum for dtype in found)
+                types[argument.type_attr or argument.type_list_attr] = enums[:1] if argument.type_attr else enums
+    type_attributes = {attr.name for attr in definition.attr if attr.type == "type"} if definition else set()
+    for key, value in zip(attributes[::2], attributes[1::2]):
+        if key in type_attributes and value is not None:
+            types[key] = (tf.dtypes.as_dtype(value).as_datatype_enum,)
+    return Begun(name, tuple(dtypes) or tuple(_names(types.values())), types)
+
+
+def _members(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _dtype(value: Any) -> tf.DType | None:
+    try:
+        return tf.dtypes.as_dtype(value.dtype).base_dtype
+    except (AttributeError, TypeError):
+        return None
+
+
+def _names(groups: Iterable[Sequence[int]]) -> Iterator[str]:
+    for group in groups:
+        for enum in group:
+            yield tf.dtypes.as_dtype(enum).name
+
+
+def _operation(name: str, dtypes: Sequence[str], types: Mapping[str, Sequence[int]], kind: str) -> Operation:
+    state, others = kernels(name, types, kind)
+    return Operation(name, tuple(dtypes), state, others)
+
+
+def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[Kernels | None, tuple[str, ...]]:
+    """The kernels that devices of a kind have of an operation, and the dtypes that keep others from being used."""
+    there = [
+        kernel
+        for kernel in registry.get_registered_kernels_for_op(name).kernel
+        # Kernels for any device are no compiler's.
+        if (kernel.device_type == kind or (kernel.device_type == "DEFAULT" and not kind.endswith("_JIT")))
+        and not kernel.label
+    ]
+    if not there:
+        return (Kernels.none if op_def_registry.get(name) else None), ()
+    allowed: set[int] = set()
+    for kernel in there:
+        refusing = [
+            constraint
+            for constraint in kernel.constraint
+            if any(found not in constraint.allowed_values.list.type for found in types.get(constraint.name, ()))
+        ]
+        if not refusing:
+            return Kernels.this_dtype, ()
+        allowed.update(enum for constraint in refusing for enum in constraint.allowed_values.list.type)
+    return Kernels.other_dtypes, tuple(sorted(_names([sorted(allowed)])))
+
+
+def _function(name: str) -> Any:
+    """The definition of a function that is called like an operation; None if it is one."""
+    if op_def_registry.get(name) is not None:
+        return None
+    try:
+        return context.context().get_function_def(name)
+    except Exception:  # no function of that name: then nothing is known of it
+        return None
+
+
+def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) -> Operation | None:
+    """The first node without a kernel for its dtypes; else the one that the message names; else the only one."""
+    nodes = list(_nodes(function, kind, compiled_kind, set()))
+    operations = [_operation(node.op, *_types_of(node), where) for node, where in nodes]
+    for operation in operations:
+        if operation.kernels in (Kernels.none, Kernels.other_dtypes):
+            return operation
+    named = set(_NODE.findall(message))
+    for (node, _), operation in zip(nodes, operations):
+        if node.name in named:
+            return operation
+    return operations[0] if len({operation.name for operation in operations}) == 1 else None
+
+
+def _nodes(function: Any, kind: str, compiled_kind: str | None, seen: set[str]) -> Iterator[tuple[Any, str]]:
+    """The nodes of a function and of what it calls, but for those that call, each with the kind of device it is for."""
+    name = function.signature.name
+    if name in seen:
+        return
+    seen.add(name)
+    where = compiled_kind if compiled_kind and function.attr[MUST_COMPILE].b else kind
+    for node in function.node_def:
+        called = [value.func.name for value in node.attr.values() if value.func.name]
+        called += [listed.name for value in node.attr.values() for listed in value.list.func]
+        inner = [found for callee in (*called, node.op) if (found := _function(callee)) is not None]
+        for definition in inner:
+            yield from _nodes(definition, where, compiled_kind, seen)
+        if not inner and node.op not in _CALLS:
+            yield node, where
+
+
+def _types_of(node: Any) -> tuple[tuple[str, ...], dict[str, tuple[int, ...]]]:
+    """The dtypes of a node's inputs, and of all its attributes of types."""
+    types = {
+        name: (value.type,) if value.type else tuple(value.list.type)
+        for name, value in node.attr.items()
+        if value.type or value.list.type
+    }
+    definition = op_def_registry.get(node.op)
+    taken = [arg.type_attr or arg.type_list_attr for arg in definition.input_arg] if definition else []
+    of_inputs = [types[name] for name in taken if name in types]
+    return tuple(_names(of_inputs or types.values())), types

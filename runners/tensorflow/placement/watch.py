@@ -1,0 +1,179 @@
+"""The watch over a call: what executed on the device, and what went to the host instead.
+
+One ``Watch`` belongs to one case. It sees operations (``operations.py``), sessions (``placement.py``), reads
+(``reads.py``) and Python that TensorFlow calls back, and decides which of them is a fallback.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.ops import script_ops
+from tensorflow.python.ops.script_ops import FuncRegistry
+
+from runners.suite.device import Proof
+from runners.tensorflow.placement.operations import (
+    CALLS,
+    WITHOUT_WORK,
+    body,
+    is_compiled_call,
+    is_function,
+    must_compile,
+    watch_operations,
+)
+from runners.tensorflow.placement.reads import watch_reads
+from runners.tensorflow.placement.sessions import device_of, watch_sessions
+
+
+class Watch:
+    """The watch where the device is one of TensorFlow's own: an operation is on it, or elsewhere."""
+
+    def __init__(self, on_device: Callable[[str], bool], proof: Proof) -> None:
+        self.proof = proof
+        self._on_device = on_device
+        self._elsewhere_in: dict[str, list[str]] = {}
+
+    @contextmanager
+    def watching(self, *, sessions: bool = False) -> Iterator[None]:
+        """Watch what runs meanwhile; a session is asked for its graphs only where the call is not timed."""
+        self.proof.executions(0)
+        with watch_operations(self.operation), watch_reads(self.host_work), watch_python(self.host_work):
+            if sessions:
+                with watch_sessions(self.node):
+                    yield
+            else:
+                yield
+        # With soft placement off, what the device lacks raises.
+        self.proof.counted = True
+        self.finish()
+
+    def finish(self) -> None:
+        """Nothing is left to decide at the end of a call."""
+
+    def host_work(self, name: str) -> None:
+        """Note a read of values, or Python that TensorFlow called back."""
+        self.proof.fell_back(name)
+
+    def operation(self, name: str, arrays: list[Any]) -> None:
+        """Note an eager operation or function that returned, by the arrays that it made."""
+        places = {device_of(array.device) for array in arrays if not _is_of_host(array)}
+        self.proof.devices.update(places)
+        elsewhere = self._elsewhere(name)
+        for inner in elsewhere:
+            self.proof.fell_back(inner)
+        if not all(map(self._on_device, places)) and not elsewhere:
+            self.proof.fell_back(name)
+        # Where an array's memory is: what has no kernel but the host's leaves it there, on any device.
+        elif any(self._on_device(device_of(array.backing_device)) for array in arrays):
+            self.proof.executions(1)
+
+    def node(self, node: Any) -> None:
+        """Note an operation of a session's graph."""
+        place = device_of(node.device)
+        self.proof.devices.add(place)
+        if not self._on_device(place):
+            self.proof.fell_back(node.op)
+        elif node.op not in WITHOUT_WORK:
+            self.proof.executions(1)
+
+    def _elsewhere(self, name: str) -> list[str]:
+        """The operations that a function asks for on another device; compiled as a whole, it has no say in that."""
+        if name not in self._elsewhere_in:
+            inner = body(name) if is_function(name) and not must_compile(name) else []
+            self._elsewhere_in[name] = [
+                operation.name
+                for operation in inner
+                if operation.numeric and operation.device and not self._on_device(device_of(operation.device))
+            ]
+        return self._elsewhere_in[name]
+
+
+class HostWatch(Watch):
+    """The watch where the host is the device: nothing can fall back to it, and all that returns ran there."""
+
+    @contextmanager
+    def watching(self, *, sessions: bool = False) -> Iterator[None]:
+        with watch_operations(self.operation):
+            yield
+        self.proof.counted = True
+
+    def operation(self, name: str, arrays: list[Any]) -> None:
+        self.proof.devices.update(device_of(array.device) for array in arrays if not _is_of_host(array))
+
+
+class CompiledWatch(Watch):
+    """The watch where only what is compiled as a whole is on the device: the rest ran beside it, on the host.
+
+    A case that never executes anything compiled has fallen back from nothing: it was never there.
+    """
+
+    def __init__(self, on_device: Callable[[str], bool], proof: Proof) -> None:
+        super().__init__(on_device, proof)
+        self._beside: Counter[str] = Counter()
+        self._holds: dict[str, tuple[int, Counter[str]]] = {}
+
+    def finish(self) -> None:
+        if self.proof.executed:
+            for name, count in self._beside.items():
+                self.proof.fell_back(name, count)
+            self._beside.clear()
+
+    def host_work(self, name: str) -> None:
+        self._beside[name] += 1
+
+    def operation(self, name: str, arrays: list[Any]) -> None:
+        self.proof.devices.update(device_of(array.device) for array in arrays if not _is_of_host(array))
+        if name not in self._holds:
+            self._holds[name] = self._held(name)
+        executed, beside = self._holds[name]
+        self.proof.executions(executed)
+        self._beside += beside
+
+    def node(self, node: Any) -> None:
+        self.proof.devices.add(device_of(node.device))
+        if is_compiled_call(node):
+            self.proof.executions(1)
+        elif node.op not in WITHOUT_WORK:
+            self._beside[node.op] += 1
+
+    def _held(self, name: str) -> tuple[int, Counter[str]]:
+        """The compiled executions in an operation or function, and the operations that it runs on the host."""
+        if not is_function(name):
+            return 0, Counter([name] if name not in {*WITHOUT_WORK, *CALLS} else [])
+        if must_compile(name):
+            return 1, Counter()
+        inner = body(name)
+        return sum(operation.compiled for operation in inner), Counter(
+            operation.name for operation in inner if not operation.compiled
+        )
+
+
+@contextmanager
+def watch_python(note: Callable[[str], None]) -> Iterator[None]:
+    """Note each call of a body of ``numpy_function`` or ``py_function``: Python on the host, on any device."""
+    registry, eagerly = FuncRegistry.__call__, script_ops.py_func_common
+
+    def called(self: Any, token: Any, device: Any, arguments: Any) -> Any:
+        note("EagerPyFunc" if isinstance(self.get(token), script_ops.EagerFunc) else "PyFunc")
+        return registry(self, token, device, arguments)
+
+    def common(*arguments: Any, **options: Any) -> Any:
+        if tf.executing_eagerly():
+            # No operation is made of it then: the body is just called.
+            note("PyFunc")
+        return eagerly(*arguments, **options)
+
+    FuncRegistry.__call__, script_ops.py_func_common = called, common
+    try:
+        yield
+    finally:
+        FuncRegistry.__call__, script_ops.py_func_common = registry, eagerly
+
+
+def _is_of_host(array: Any) -> bool:
+    """Whether an array is the host's on any device: a handle, a text, a predicate or a size."""
+    return bool(array.shape.rank == 0 and not (array.dtype.is_floating or array.dtype.is_complex))

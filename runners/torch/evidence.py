@@ -1,0 +1,130 @@
+"""The operation at which a call of torch fails, and the kernels that its dispatch table has of it.
+
+A mode notes every operation as it is dispatched; the one that raises is the operation in flight. The table says
+whether a device has a kernel at all. For which dtypes, no table says: kernels decide that as they run, so the
+operation itself is tried with its arrays in other dtypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from protocol.enums import Kernels
+from runners.suite.device import Operation
+
+COMPOSITE = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+"""Under these an operation is made of other operations, on any device."""
+TRIED = (torch.float32, torch.float64, torch.int64, torch.complex64, torch.bool, torch.float16, torch.bfloat16)
+MAX_ELEMENTS = 1 << 16
+"""An operation on larger arrays is not tried again: that could take long, or more memory than there is."""
+
+
+class _Functions(TorchFunctionMode):  # type: ignore[misc]
+    """Notes the function of torch that raises, where nothing was dispatched yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: tuple[Any, Any, Mapping[str, Any]] | None = None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        self.failed = None
+        try:
+            return func(*args, **(kwargs or {}))
+        except BaseException:
+            self.failed = self.failed or (func, args, kwargs or {})
+            raise
+
+
+class _Operations(TorchDispatchMode):  # type: ignore[misc]
+    """Notes the operation that raises, innermost first; one that begins after it clears the note."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: tuple[Any, Any, Mapping[str, Any]] | None = None
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        self.failed = None
+        try:
+            return func(*args, **(kwargs or {}))
+        except BaseException:
+            self.failed = self.failed or (func, args, kwargs or {})
+            raise
+
+
+def failing(call: Callable[[], object], device: torch.device) -> Operation | None:
+    """The operation at which ``call`` fails on the device, or the function of torch that never dispatched one."""
+    functions, operations = _Functions(), _Operations()
+    try:
+        with functions, operations:
+            call()
+    except BaseException:
+        pass
+    if operations.failed is not None:
+        func, args, kwargs = operations.failed
+        return _operation(func, args, kwargs, device)
+    if functions.failed is not None:
+        func, args, kwargs = functions.failed
+        name = resolve_name(func) or getattr(func, "__qualname__", None)
+        return Operation(str(name), _dtypes((args, kwargs))) if name else None
+    return None
+
+
+def _operation(func: Any, args: Any, kwargs: Mapping[str, Any], device: torch.device) -> Operation:
+    dtypes = _dtypes((args, kwargs))
+    key = torch._C._dispatch_key_for_device(device.type)
+    if not any(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), own) for own in (key, *COMPOSITE)):
+        return Operation(func._schema.name, dtypes, Kernels.none)
+    working = tuple(_works_in(func, args, kwargs))
+    return Operation(func._schema.name, dtypes, Kernels.other_dtypes if working else None, working)
+
+
+def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Iterator[str]:
+    """The dtypes in which the operation does not raise, its first array's dtype and those like it changed."""
+    tensors = list(_tensors((args, kwargs)))
+    if not tensors or sum(tensor.numel() for tensor in tensors) > MAX_ELEMENTS:
+        return
+    failed = tensors[0].dtype
+    for dtype in TRIED:
+        if dtype is failed:
+            continue
+        try:
+            func(*_cast(args, failed, dtype), **_cast(kwargs, failed, dtype))
+        except Exception:  # then it does not work in this dtype
+            continue
+        yield _name(dtype)
+
+
+def _cast(tree: Any, failed: torch.dtype, dtype: torch.dtype) -> Any:
+    if isinstance(tree, torch.Tensor):
+        return tree.detach().to(dtype) if tree.dtype is failed else tree.detach()
+    if isinstance(tree, torch.dtype):
+        return dtype if tree is failed else tree
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(_cast(member, failed, dtype) for member in tree)
+    if isinstance(tree, dict):
+        return {key: _cast(value, failed, dtype) for key, value in tree.items()}
+    return tree
+
+
+def _dtypes(tree: Any) -> tuple[str, ...]:
+    return tuple(_name(tensor.dtype) for tensor in _tensors(tree))
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _tensors(tree: Any) -> Iterator[torch.Tensor]:
+    if isinstance(tree, torch.Tensor):
+        yield tree
+    elif isinstance(tree, (list, tuple)):
+        for branch in tree:
+            yield from _tensors(branch)
+    elif isinstance(tree, dict):
+        for branch in tree.values():
+            yield from _tensors(branch)

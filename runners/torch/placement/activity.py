@@ -1,0 +1,34 @@
+"""Kernels that ran on a GPU, told from the events of torch's profiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
+
+from runners.suite.device import Proof
+
+_NO_KERNELS = ("Memcpy", "Memset")
+"""The driver's own activities on a device: they carry values and compute none."""
+
+
+def kernels(events: Iterable[Any]) -> int:
+    """The kernels among the profiler's events (``FunctionEvent``)."""
+    return sum(
+        event.device_type is DeviceType.CUDA
+        and not event.name.startswith(_NO_KERNELS)
+        # A range of the host that is drawn on the device's row as well.
+        and not getattr(event, "is_user_annotation", False)
+        for event in events
+    )
+
+
+@contextmanager
+def counting_kernels(proof: Proof) -> Iterator[None]:
+    """Count the kernels of a call, whichever thread launches them; the call has been waited for."""
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        yield
+    proof.executions(kernels(profiler.events()))

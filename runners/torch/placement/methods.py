@@ -1,0 +1,81 @@
+"""Watching a timed call on a device that keeps no counters: the methods by which Python carries values.
+
+Nothing slows down but these methods themselves, by less than a microsecond, so the first call and a repeated one are
+watched as well, in every thread. What crosses below them, in torch's own C++, is left to ``placement.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from typing import Any
+
+import torch
+
+from runners.torch.placement.transfers import Transfers
+
+_READS = ("item", "tolist", "numpy", "__bool__", "__int__", "__float__", "__complex__", "__index__")
+"""Methods of a tensor that give numbers of Python's or an array of NumPy's."""
+_MOVES = ("to", "cpu", "type", "copy_")
+"""Methods that give a tensor, and may carry it to the host or back."""
+_MAKERS = ("tensor", "as_tensor")
+"""Functions of torch that make a tensor of numbers on the host."""
+
+_Method = Callable[..., Any]
+
+
+@contextmanager
+def watched_methods(transfers: Transfers) -> Iterator[None]:
+    """Have the methods of all tensors note what they carry."""
+
+    def reading(name: str, method: _Method) -> _Method:
+        @wraps(method)
+        def read(tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
+            result = method(tensor, *arguments, **options)
+            transfers.fetched(f"Tensor.{name}", tensor)
+            return result
+
+        return read
+
+    def moving(name: str, method: _Method) -> _Method:
+        @wraps(method)
+        def move(*arguments: Any, **options: Any) -> Any:
+            result = method(*arguments, **options)
+            transfers.moved(f"Tensor.{name}", (arguments, options), result)
+            return result
+
+        return move
+
+    def making(name: str, function: _Method) -> _Method:
+        @wraps(function)
+        def make(*arguments: Any, **options: Any) -> Any:
+            result = function(*arguments, **options)
+            transfers.brought(result)
+            return result
+
+        return make
+
+    with ExitStack() as replaced:
+        for owner, names, watched in (
+            (torch.Tensor, _READS, reading),
+            (torch.Tensor, _MOVES, moving),
+            (torch, _MAKERS, making),
+        ):
+            for name in names:
+                replaced.enter_context(_replaced(owner, name, watched(name, getattr(owner, name))))
+        yield
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, method: _Method) -> Iterator[None]:
+    inherited = name not in vars(owner)
+    before = getattr(owner, name)
+    setattr(owner, name, method)
+    try:
+        yield
+    finally:
+        if inherited:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, before)

@@ -1,0 +1,66 @@
+"""HTTP over plain sockets: what no client library would send, and connections by the hundred."""
+
+from __future__ import annotations
+
+import resource
+import socket
+from dataclasses import dataclass
+
+PATIENCE_S = 60.0
+LENGTH = "Content-Length: {}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    beginning: bytes
+    """What came of the body with its head."""
+
+
+def allow_files(count: int) -> None:
+    """Have this process open so many files, if it may not yet."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < count:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(count, hard), hard))
+
+
+def connect(port: int, request: bytes = b"", *, patience_s: float = PATIENCE_S) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=patience_s)
+    connection.sendall(request)
+    return connection
+
+
+def get(path: str, *headers: str) -> bytes:
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: 127.0.0.1", *headers, "", ""]).encode()
+
+
+def post(path: str, body: bytes, *headers: str, kind: str = "application/json") -> bytes:
+    """A request with as many bytes of body as it declares, unless a header says otherwise."""
+    declared = [] if any("ength" in each or "Transfer" in each for each in headers) else [LENGTH.format(len(body))]
+    head = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Type: {kind}", *declared, *headers, "", ""]
+    return "\r\n".join(head).encode() + body
+
+
+def answer(connection: socket.socket) -> Answer:
+    """The head of the next answer; raises ``ConnectionError`` if there is none."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        piece = connection.recv(65536)
+        if not piece:
+            raise ConnectionError(f"closed without an answer, after {received!r}")
+        received += piece
+    head, _, rest = received.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    pairs = (line.partition(": ") for line in lines)
+    return Answer(int(first.split()[1]), {name.lower(): value for name, _, value in pairs}, rest)
+
+
+def whole(connection: socket.socket) -> tuple[Answer, bytes]:
+    """The next answer with its body, by its declared length or to the end of the connection."""
+    head = answer(connection)
+    body = head.beginning
+    length = int(head.headers["content-length"]) if "content-length" in head.headers else None
+    while (length is None or len(body) < length) and (piece := connection.recv(1 << 20)):
+        body += piece
+    return head, body

@@ -1,0 +1,106 @@
+"""Bodies: too many bytes, too deep, too many members, too slow; each is refused with its limit, before it is read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.admin import ADMIN_TOKEN
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.access.raw_http import connect, get, post, whole
+
+CAMPAIGNS = "/api/v1/campaigns"
+BUNDLES = "/api/v1/bundles"
+NEW = "/campaigns/new"
+JSON, NDJSON, FORM = "application/json", "application/x-ndjson", "application/x-www-form-urlencoded"
+ADMIN = f"Authorization: Bearer {ADMIN_TOKEN}"
+MIB = 1 << 20
+SLOWEST_S = 5
+
+
+@pytest.fixture(scope="module")
+def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess]:
+    coordinator = CoordinatorProcess(
+        new_database(), PORTOLAN_LIMITS=f"body_seconds={SLOWEST_S}, bundle_seconds={SLOWEST_S}"
+    )
+    yield coordinator
+    coordinator.stop()
+
+
+def asked(coordinator: CoordinatorProcess, request: bytes) -> tuple[int, str]:
+    """The status, and what the problem says."""
+    with contextlib.closing(connect(coordinator.port, request)) as connection:
+        head, body = whole(connection)
+    assert head.headers["content-type"] == "application/problem+json", body
+    return head.status, json.loads(body)["detail"]
+
+
+def test_a_body_that_is_declared_too_large_is_not_read(coordinator: CoordinatorProcess) -> None:
+    status, detail = asked(coordinator, post(CAMPAIGNS, b"", ADMIN, f"Content-Length: {MIB + 1}"))
+    assert status == 413
+    assert f"{MIB:,} bytes" in detail
+
+
+def test_a_body_in_chunks_is_counted(coordinator: CoordinatorProcess) -> None:
+    chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    status, detail = asked(coordinator, post(CAMPAIGNS, chunk * 17, ADMIN, "Transfer-Encoding: chunked"))
+    assert status == 413
+    assert f"{MIB:,} bytes" in detail
+
+
+@pytest.mark.parametrize("path", [CAMPAIGNS, "/api/v1/runners", "/api/v1/runners/enrol"])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"[" * 500_000, "more than 32 deep"),
+        (b'{"a":' * 100_000, "more than 32 deep"),
+        (b"[" + b"0," * 400_000 + b"0]", "more than 20,000 members"),
+        (b'{"name":"\\"' + b'\\"[' * 50 + b'", "x":' + b"[" * 33, "more than 32 deep"),
+    ],
+    ids=["lists", "objects", "members", "after quotes"],
+)
+def test_json_of_a_hostile_shape(coordinator: CoordinatorProcess, path: str, body: bytes, said: str) -> None:
+    status, detail = asked(coordinator, post(path, body, ADMIN))
+    assert status == 422
+    assert said in detail
+
+
+def test_brackets_in_texts_are_texts(coordinator: CoordinatorProcess) -> None:
+    body = json.dumps({"name": '[{"\\' * 40, "suite": "none"}).encode()
+    assert "no suite 'none'" in asked(coordinator, post(CAMPAIGNS, body, ADMIN))[1]
+
+
+@pytest.mark.parametrize(
+    "kind", [FORM, FORM.upper(), f"{FORM};\r\nContent-Type: text/plain"], ids=["usual", "capitals", "two types"]
+)
+def test_a_form_of_very_many_fields(coordinator: CoordinatorProcess, kind: str) -> None:
+    """However its type is written: what is a form to its reader is one here."""
+    request = post(NEW, b"targets=a&" * 50_000, ADMIN, kind=kind)
+    status, detail = asked(coordinator, request)
+    assert status == 422
+    assert "20,000 fields" in detail
+
+
+def test_brackets_in_a_form_are_texts(coordinator: CoordinatorProcess) -> None:
+    """It is refused for what it lacks, the proof of its page, and not as JSON."""
+    status, detail = asked(coordinator, post(NEW, b"functions=" + b"[" * 100, ADMIN, kind=FORM))
+    assert status == 403
+    assert "JSON" not in detail
+
+
+@pytest.mark.parametrize(("path", "kind"), [(CAMPAIGNS, JSON), (BUNDLES, NDJSON), (NEW, FORM)])
+def test_a_body_that_never_comes(coordinator: CoordinatorProcess, path: str, kind: str) -> None:
+    status, detail = asked(coordinator, post(path, b"{", ADMIN, "Content-Length: 100", kind=kind))
+    assert status == 408
+    assert f"{SLOWEST_S} s" in detail
+
+
+def test_a_connection_goes_on_after_a_body_that_was_too_large(coordinator: CoordinatorProcess) -> None:
+    """The rest of the body comes to nothing, and the next request is answered."""
+    request = post(CAMPAIGNS, b" " * (MIB + 1), ADMIN) + get(CAMPAIGNS, ADMIN)
+    with contextlib.closing(connect(coordinator.port, request)) as connection:
+        assert whole(connection)[0].status == 413
+        assert whole(connection)[0].status == 200

@@ -1,0 +1,119 @@
+"""Exports share one pool: sixty at once take little memory, and dispatch goes on beside them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import psutil
+import pytest
+
+from tests.admin import AS_ADMIN
+from tests.coordinator_process import CoordinatorProcess
+from tests.runner_process import until
+from tests.scripted_runner import Case, Loop, ScriptedRunner
+
+AT_ONCE = 60
+LIMITS = "exports=2, exports_waiting=8"
+ROOM_MB = 900
+"""For the coordinator and the two workers that may run at a time; one alone takes 150 MB."""
+PATIENCE_S = 300.0
+
+
+class MemoryWatch:
+    """The most memory that a process and all below it had together."""
+
+    def __init__(self, pid: int) -> None:
+        self.peak_mb = 0.0
+        self._process = psutil.Process(pid)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> MemoryWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.1):
+            total = 0
+            for process in [self._process, *self._process.children(recursive=True)]:
+                try:
+                    total += process.memory_info().rss
+                except psutil.Error:
+                    continue
+            self.peak_mb = max(self.peak_mb, total / 1e6)
+
+
+@pytest.fixture
+def runner() -> Iterator[ScriptedRunner]:
+    loop = Loop()
+    quick = [Case(f"scripted.quick{number}/0", f"scripted.quick{number}") for number in range(20)]
+    slow = [Case(f"scripted.slow{number}/0", f"scripted.slow{number}", takes_s=0.2) for number in range(20)]
+    runner = ScriptedRunner("scripted", "scripted", [*quick, *slow], run=loop.run, heartbeat_s=0.3)
+    runner.start()
+    yield runner
+    runner.stop()
+    loop.close()
+
+
+@pytest.fixture
+def coordinator(database: str) -> Iterator[CoordinatorProcess]:
+    coordinator = CoordinatorProcess(database, PORTOLAN_LIMITS=LIMITS)
+    yield coordinator
+    coordinator.stop()
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_sixty_exports_at_once(coordinator: CoordinatorProcess, runner: ScriptedRunner, format: str) -> None:
+    assert coordinator.register(runner.url, runner.secret).status_code == 201
+    finished = coordinator.submit("scripted.quick*", suite="scripted", runs=50)
+    assert coordinator.wait_ended(finished)["counters"]["done"] == 1000
+    # Enough to be running still when the exports are over.
+    running = coordinator.submit("scripted.slow*", suite="scripted", runs=100)
+    coordinator.wait_done(running, 1)
+
+    def export(_: int) -> httpx.Response:
+        address = f"{coordinator.url}/api/v1/campaigns/{finished}/outcomes"
+        return httpx.get(address, params={"format": format}, headers=AS_ADMIN, timeout=PATIENCE_S)
+
+    began = time.monotonic()
+    with MemoryWatch(coordinator.process.pid) as memory, ThreadPoolExecutor(AT_ONCE) as clients:
+        answers = list(clients.map(export, range(AT_ONCE)))
+    figures = f"{memory.peak_mb:.0f} MB, {time.monotonic() - began:.1f} s"
+    assert memory.peak_mb < ROOM_MB, figures
+    whole = [answer for answer in answers if answer.status_code == 200]
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert len({answer.content for answer in whole}) == 1
+    assert len(whole) >= 2
+    for answer in refused:
+        assert answer.status_code == 429, answer.text
+        assert int(answer.headers["Retry-After"]) >= 1
+        assert "exports" in answer.json()["detail"]
+    assert refused, "the pool has no end"
+    assert [(r["state"], r["reason"]) for r in coordinator.http.get("/runners").json()["runners"]] == [("online", None)]
+    coordinator.wait_done(running, coordinator.campaign(running)["counters"]["done"] + 5)
+    # Once they are over there is room again.
+    assert export(0).status_code == 200
+
+
+def test_files_of_exports_do_not_stay(coordinator: CoordinatorProcess, runner: ScriptedRunner) -> None:
+    assert coordinator.register(runner.url, runner.secret).status_code == 201
+    campaign = coordinator.submit("scripted.quick*", suite="scripted", runs=1)
+    coordinator.wait_ended(campaign)
+    held = psutil.Process(coordinator.process.pid)
+
+    def files() -> set[str]:
+        return {file.path for file in held.open_files() if "portolan-export" in file.path}
+
+    for format in ("csv", "parquet"):
+        address = f"{coordinator.url}/api/v1/campaigns/{campaign}/outcomes"
+        with httpx.stream("GET", address, params={"format": format}, headers=AS_ADMIN, timeout=PATIENCE_S) as answer:
+            assert answer.status_code == 200
+        until(lambda: not files(), "no file of an export is open")

@@ -1,0 +1,56 @@
+"""A coordinator with a campaign that runs, and a bundle that it does not know."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import StorageState
+
+from tests.coordinator_process import CoordinatorProcess
+
+NAMED = "chart.example"
+"""A name that this coordinator is told is its own."""
+
+
+@dataclass(frozen=True)
+class House:
+    coordinator: CoordinatorProcess
+    campaign: int
+    """It runs as long as nobody cancels it."""
+    runner: int
+    bundle: bytes
+    session: StorageState
+    """Of an admin who signed in: what an attack would ride on."""
+
+    @property
+    def base(self) -> str:
+        return self.coordinator.url
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        return {cookie["name"]: cookie["value"] for cookie in self.session["cookies"]}
+
+    def state(self) -> dict[str, Any]:
+        """What an attack would change."""
+        http = self.coordinator.http
+        return {
+            "campaigns": [(row["id"], row["state"]) for row in http.get("/campaigns").json()["campaigns"]],
+            "runners": [row["id"] for row in http.get("/runners").json()["runners"]],
+        }
+
+    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, dict[str, str], str]:
+        """One request over a socket of its own, with the session, these headers and no others."""
+        given = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        if body or method not in ("GET", "HEAD"):
+            given.setdefault("Content-Length", str(len(body)))
+        lines = [f"{method} {path} HTTP/1.0", *(f"{name}: {value}" for name, value in given.items())]
+        with socket.create_connection(("127.0.0.1", self.coordinator.port), 60) as connection:
+            connection.sendall("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
+            with connection.makefile("rb") as file:
+                head, _, text = file.read().partition(b"\r\n\r\n")
+        status, *rest = head.decode("latin-1").split("\r\n")
+        answered = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+        return int(status.split()[1]), answered, text.decode(errors="replace")

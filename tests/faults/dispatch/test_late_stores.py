@@ -1,0 +1,125 @@
+"""Finishes of a stream that was cut are still being stored while the next one is requested: none is lost for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.conftest import SECRET
+from tests.faults.dispatch.test_database_silent import locked
+from tests.faults.dispatch.test_killed import attempts, cursor, one_outcome_each
+from tests.runner_process import RunnerProcess, until
+
+NAPS = 60
+ACKNOWLEDGED_BY_S = 4.0
+"""A coordinator acknowledges what is stored within a second of quiet."""
+
+
+class Gate:
+    """A way to a runner that can be cut; behind it, a stream of events can be kept waiting while all else passes."""
+
+    def __init__(self, url: str) -> None:
+        self._to = urlsplit(url)
+        self.finishes = 0
+        """Lines that were passed on to whoever reads the events."""
+        self.waiting = 0
+        """Streams that were kept waiting so far."""
+        self.acknowledgements = 0
+        self.kept_waiting = False
+        self._let_through = asyncio.Event()
+        self._writers: list[asyncio.StreamWriter] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+
+    def __enter__(self) -> Gate:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.let_through()
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def let_through(self) -> None:
+        self.kept_waiting = False
+        self._loop.call_soon_threadsafe(self._let_through.set)
+
+    def cut(self) -> None:
+        """What was passed on arrives, and then every connection ends."""
+        self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        while self._writers:
+            self._writers.pop().close()
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def _close(self) -> None:
+        self._server.close()
+        self._end()
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        to_reader, to_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
+        self._writers += [writer, to_writer]
+        await asyncio.gather(self._ask(reader, to_writer), self._answer(to_reader, writer), return_exceptions=True)
+
+    async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65536):
+                self.acknowledgements += data.count(b"POST /v1/events/ack")
+                if self.kept_waiting and b"GET /v1/events?" in data:
+                    self.waiting += 1
+                    await self._let_through.wait()
+                writer.write(data)
+                await writer.drain()
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65536):
+                self.finishes += data.count(b'"type":"finished"')
+                writer.write(data)
+                await writer.drain()
+        finally:
+            writer.close()
+
+
+@pytest.fixture
+def gate(start_runner: Callable[..., RunnerProcess], coordinator: CoordinatorProcess) -> Iterator[Gate]:
+    """The way to a registered runner."""
+    with Gate(start_runner().ready["url"]) as gate:
+        assert coordinator.register(gate.url, SECRET).status_code == 201
+        yield gate
+        coordinator.stop()
+
+
+def test_a_stream_is_cut_while_its_finishes_are_stored(coordinator: CoordinatorProcess, gate: Gate) -> None:
+    """Acknowledged before the next stream is there, they would be missing from it, and every attempt be given up."""
+    campaign = coordinator.submit("hazards.nap", runs=NAPS)
+    coordinator.wait_done(campaign, 1)
+    with locked(coordinator.dsn, "outcomes", mode="EXCLUSIVE"):
+        stored, passed_on = cursor(coordinator.dsn), gate.finishes
+        until(lambda: gate.finishes >= passed_on + 3, "finishes that cannot be stored yet have been passed on")
+        gate.kept_waiting = True
+        gate.cut()
+        until(lambda: gate.waiting, "the next stream is requested, after what was stored by then")
+        before = gate.acknowledgements
+    until(lambda: cursor(coordinator.dsn) > stored, "they are stored")
+    with pytest.raises(AssertionError, match="not so within"):
+        until(lambda: gate.acknowledgements > before, "an acknowledgement", ACKNOWLEDGED_BY_S)
+    gate.let_through()
+    one_outcome_each(coordinator, campaign)
+    assert attempts(coordinator.dsn).keys() == {("finished", None)}, "none was given up"
+    until(lambda: gate.acknowledgements > before, "what the new stream delivered is acknowledged")

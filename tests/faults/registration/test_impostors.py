@@ -1,0 +1,105 @@
+"""An impostor gets no job of another runner: copied boots, tokens of others, another device by a restart."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import httpx
+import pytest
+
+from protocol.enrolment_tokens import EnrolmentToken
+from tests.faults.registration.listing_runner import ListingRunner, cases
+from tests.faults.registration.place import ENROLMENT_KEY, Place
+from tests.runner_process import until
+
+LISTED = cases("f.one", "f.two")
+
+
+def who_ran(place: Place, campaign: int) -> set[int]:
+    async def read() -> set[int]:
+        connection = await asyncpg.connect(place.coordinator.dsn)
+        rows = await connection.fetch("SELECT runner_id FROM outcomes WHERE campaign_id = $1", campaign)
+        await connection.close()
+        return {row["runner_id"] for row in rows}
+
+    return asyncio.run(read())
+
+
+def detail(answer: httpx.Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    return str(answer.json()["detail"])
+
+
+def enrol(place: Place, runner: ListingRunner, name: str, token: EnrolmentToken) -> httpx.Response:
+    body = {"name": name, "url": runner.url, "secret": "p" * 32}
+    return place.coordinator.http.post("/runners/enrol", json=body, headers={"Authorization": f"Bearer {token}"})
+
+
+@pytest.mark.parametrize("how", ["registers", "enrols"])
+def test_a_copied_identity_takes_no_job(place: Place, how: str) -> None:
+    honest, impostor = place.start(LISTED), place.start(LISTED)
+    mine = place.registered(honest)["id"]
+    impostor.boot_id = honest.boot_id
+    answer = place.register(impostor) if how == "registers" else place.enrol(impostor, "impostor")
+    assert f"the runner says that it is runner {mine} at {honest.url}" in detail(answer, 409)
+    assert who_ran(place, place.run()) == {mine}
+
+
+def test_an_identity_that_is_copied_later_takes_no_job(place: Place) -> None:
+    """Registered as itself, it restarts as the other."""
+    honest, impostor = place.start(LISTED), place.start(LISTED)
+    mine, other = place.registered(honest)["id"], place.registered(impostor)["id"]
+    impostor.restart()
+    impostor.boot_id = honest.boot_id
+
+    def shown() -> bool:
+        return any(
+            runner["id"] == other and "no two registrations may have one runner" in (runner["reason"] or "")
+            for runner in place.shown()
+        )
+
+    until(shown, "the impostor is off")
+    assert who_ran(place, place.run()) == {mine}
+
+
+def test_a_runner_that_restarts_as_another_framework_is_off(place: Place) -> None:
+    """Else whoever holds the port of one runner would get the jobs of any target."""
+    runner = place.start(LISTED)
+    place.registered(runner)
+    was, runner.framework = runner.framework, "torch"
+    runner.restart()
+
+    def reason() -> str:
+        (only,) = place.shown()
+        return only["reason"] or ""
+
+    until(lambda: f"was registered for {was}/cpu and serves torch/cpu now" in reason(), "it is off, with the reason")
+
+
+def test_a_token_is_of_no_use_under_another_name_or_for_another_target(place: Place) -> None:
+    runner = place.start(LISTED)
+    for name, target, words in (
+        ("beta", f"{place.framework}/cpu", "is for a runner named alpha, not beta"),
+        ("alpha", "torch/cpu", "is for torch/cpu, and the runner serves"),
+    ):
+        token = EnrolmentToken.make(ENROLMENT_KEY, "alpha", target)
+        assert words in detail(enrol(place, runner, name, token), 403)
+    forged = EnrolmentToken.make("another-key-of-thirty-two-letters", "alpha", f"{place.framework}/cpu")
+    assert "missing or wrong" in detail(enrol(place, runner, "alpha", forged), 401)
+    assert place.shown() == []
+
+
+def test_a_token_that_was_read_does_not_take_the_place_of_its_runner(place: Place) -> None:
+    """A case can read its own runner's token; the runner that is alive stays."""
+    honest, impostor = place.start(LISTED), place.start(LISTED)
+    assert place.enrol(honest, "alpha").status_code == 201
+    assert "belongs to the runner at" in detail(place.enrol(impostor, "alpha"), 409)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://169.254.169.254", "http://[::ffff:127.0.0.1]:9", "http://10.0.0.1:9", "http://0:8642"]
+)
+def test_addresses_that_are_no_runners_are_refused_without_a_call(place: Place, url: str) -> None:
+    answer = place.coordinator.register(url, "")
+    assert "is not called" in detail(answer, 422)

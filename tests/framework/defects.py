@@ -1,0 +1,57 @@
+"""The defects on ``docs/explanation/defects.md``: each script as it stands there, and what it is to print."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "defects.md"
+_SECTION = re.compile(r"^## (.+?)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_DEFECT = re.compile(r"^### (.+?)$.*?```python\n(.*?)```\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Defect:
+    title: str
+    script: str
+    prints: str
+    """What it prints, or the signal that it dies of."""
+
+    @property
+    def signal(self) -> signal.Signals | None:
+        died, _, name = self.prints.rpartition("died of ")
+        return signal.Signals[name] if not died and name.startswith("SIG") else None
+
+
+def defects(section: str) -> list[Defect]:
+    """The defects of one section of the page, in its order."""
+    (body,) = [body for title, body in _SECTION.findall(PAGE.read_text()) if title == section]
+    found = [Defect(*groups) for groups in _DEFECT.findall(body)]
+    assert len(found) == body.count("### "), "a defect of the page lacks its script, or what that prints"
+    return found
+
+
+def each_of(section: str) -> Any:
+    """The decorator of a test that runs once per defect."""
+    return pytest.mark.parametrize("defect", defects(section), ids=lambda defect: defect.title.replace("`", ""))
+
+
+def assert_there(defect: Defect) -> None:
+    """The script does what the page says; where it does not, the framework has mended it: take it off the page."""
+    if defect.signal is not None:
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", defect.script], capture_output=True, check=False)
+        assert -done.returncode == defect.signal, done.stderr[-300:]
+        return
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(defect.script, defect.title, "exec"), {"__name__": "defect"})
+    assert printed.getvalue().rstrip("\n") == defect.prints

@@ -1,0 +1,188 @@
+"""Keywords: which of a function's own keywords its cases give, seen at the calls.
+
+``Recorder`` is a device whose functions note how they are called: an argument counts as given when the call returns
+and its value is another than the default. Signatures are read by ``inspect``; a framework whose functions have none
+brings its own reading of them (``Signatures``).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from runners.suite.framework import Framework
+from tests.framework.running import cases, run
+
+Signatures = Callable[[Any], Sequence[inspect.Signature]]
+"""The signatures of a function, one for each of its overloads; none where nothing tells."""
+Methods = Callable[[type], Sequence[str]]
+"""The methods of a class whose keywords decide what its instances compute."""
+Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def of_python(function: Any) -> list[inspect.Signature]:
+    try:
+        return [inspect.signature(function)]
+    except (TypeError, ValueError):
+        return []
+
+
+@dataclass
+class Reading:
+    """The reading of one framework's functions."""
+
+    signatures: Signatures = of_python
+    methods: Methods = lambda owner: ["__init__"]
+    wrap: Wrap = lambda function: function
+    """Keeps the framework's compiler away from the recording function."""
+    by_call: tuple[type, ...] = ()
+    """Classes whose instances are of another class, so that only the call shows what was given."""
+
+
+@dataclass
+class Recorder:
+    """A device on which every function looked up notes the keywords that its calls give."""
+
+    device: Device
+    reading: Reading
+    given: set[str] = field(default_factory=set)
+    _patches: ExitStack = field(default_factory=ExitStack)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.device, name)
+
+    def asked_of(self, chosen: Iterable[Case]) -> set[str]:
+        """Every keyword of the functions of these cases, as far as this version of the framework has them."""
+        keywords: set[str] = set()
+        for name in {case.looked_up for case in chosen}:
+            with suppress(LookupError):
+                for function in self._called(self.device.lookup(name)):
+                    keywords |= optional_in(self.reading.signatures(function))
+        return keywords
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within, classes note their calls too; they stay the same objects, which others derive from."""
+        with self._patches:
+            yield
+
+    def lookup(self, name: str) -> Any:
+        found = self.device.lookup(name)
+        if not callable(found):
+            return found
+        if not self._is_patched(found):
+            return self._noting(found)
+        for method in self.reading.methods(found):
+            self._patches.enter_context(_replaced(found, method, self._noting(getattr(found, method))))
+        return found
+
+    def _is_patched(self, function: Any) -> bool:
+        return isinstance(function, type) and function not in self.reading.by_call
+
+    def _called(self, function: Any) -> list[Any]:
+        if not callable(function):
+            return []
+        if not self._is_patched(function):
+            return [function]
+        return [getattr(function, method) for method in self.reading.methods(function)]
+
+    def _noting(self, function: Any) -> Any:
+        signatures = self.reading.signatures(function)
+
+        def noting(*arguments: Any, **options: Any) -> Any:
+            result = function(*arguments, **options)
+            self.given |= given_in(signatures, arguments, options)
+            return result
+
+        return self.reading.wrap(functools.wraps(function)(noting))
+
+
+@contextmanager
+def _replaced(owner: type, name: str, function: Any) -> Iterator[None]:
+    own = vars(owner).get(name)
+    setattr(owner, name, function)
+    try:
+        yield
+    finally:
+        if own is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)
+
+
+def optional_in(signatures: Sequence[inspect.Signature]) -> set[str]:
+    """The names that a call may leave out: those with a default, and those that some overload does without."""
+    named = [_named(signature) for signature in signatures]
+    every = {name for parameters in named for name in parameters}
+    needed = set.intersection(*({name for name in own if own[name].default is own[name].empty} for own in named), every)
+    return every - needed
+
+
+def given_in(signatures: Sequence[inspect.Signature], arguments: Sequence[Any], options: Mapping[str, Any]) -> set[str]:
+    """The names that a call gives another value than the default; of overloads, by all that the call fits."""
+    found: set[str] = set()
+    for signature in signatures:
+        try:
+            bound = signature.bind(*arguments, **options).arguments
+        except TypeError:
+            continue
+        named = _named(signature)
+        found |= {name for name in bound if name in named and _differs(bound[name], named[name].default)}
+    return found
+
+
+def _named(signature: inspect.Signature) -> dict[str, inspect.Parameter]:
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {name: parameter for name, parameter in signature.parameters.items() if parameter.kind not in variadic}
+
+
+def _differs(value: Any, default: Any) -> bool:
+    if value is default:
+        return False
+    if isinstance(value, (bool, int, float, str)) and isinstance(default, (bool, int, float, str)):
+        return value != default
+    return not (
+        isinstance(value, (list, tuple)) and isinstance(default, (list, tuple)) and list(value) == list(default)
+    )
+
+
+def of_functions(framework: Framework) -> Any:
+    """The decorator of a test that runs once per function, with all its cases."""
+    by_function: dict[str, list[Case]] = {}
+    for case in cases(framework):
+        by_function.setdefault(case.function, []).append(case)
+    return pytest.mark.parametrize("chosen", list(by_function.values()), ids=list(by_function))
+
+
+def assert_given(
+    cpu: Device,
+    chosen: Sequence[Case],
+    reading: Reading,
+    *,
+    without_value: Mapping[str, str],
+    exceptions: Mapping[str, Mapping[str, str]],
+) -> None:
+    """Some case gives each keyword that decides values; one that none gives, and no other, has its reason."""
+    recorder = Recorder(cpu, reading)
+    missing = recorder.asked_of(chosen) - without_value.keys()
+    for case in chosen:
+        if not missing:
+            break
+        with recorder.recording():
+            run(cast(Device, recorder), case)
+        missing -= recorder.given
+    assert missing == set(exceptions.get(chosen[0].function, {}))
+
+
+def assert_words_known(framework: Framework, cpu: Device, reading: Reading, words: Iterable[str]) -> None:
+    """Each word that decides no value is a keyword of some function."""
+    asked = Recorder(cpu, reading).asked_of(cases(framework))
+    assert sorted(set(words) - asked) == []

@@ -1,0 +1,33 @@
+"""NaN: which functions on floats have a case that is fed one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runners.suite.cases import Case
+
+
+def assert_fed(chosen: Sequence[Case], exceptions: Mapping[str, str]) -> None:
+    """A function whose values are compared, and that takes arrays of floats, is fed NaN, or it is known why not."""
+    compared = [case for case in chosen if case.kind == "value" and case.host_only is None]
+    arrays = [array for case in compared for given in case.arguments(case.inputs()) for array in floating(given)]
+    unfed = bool(arrays) and not any(np.isnan(array).any() for array in arrays)
+    assert unfed is (chosen[0].function in exceptions)
+
+
+def floating(tree: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """Every array of floating or complex numbers, and every list of them that becomes one."""
+    if isinstance(tree, (np.ndarray, np.generic)):
+        if tree.dtype.kind in "fc":
+            yield np.asarray(tree)
+    elif isinstance(tree, Mapping):
+        for member in tree.values():
+            yield from floating(member)
+    elif isinstance(tree, (list, tuple)):
+        if tree and all(isinstance(member, float) for member in tree):
+            yield np.array(tree)
+        for member in tree:
+            yield from floating(member)

@@ -1,0 +1,189 @@
+"""More ways of being slightly wrong, beside those of ``mutants.py``, for the mutation score.
+
+What a framework's arrays can do for them is its ``Dialect``, in ``dialect.py`` of its folder.
+A mutant counts only where it came to bear: an ignored keyword must have changed the result, a
+detached result must have had a gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from runners.suite.device import Device
+from tests.framework.mutants import STEP, UNCHANGED, Arrays, Mutant, Wrapper, _at
+
+
+class Dialect(Protocol):
+    """What the operators need of one framework's arrays."""
+
+    def values(self, array: Any) -> np.ndarray | None:
+        """The values, as NumPy computes with them; None of an array that has none yet, or none of numbers."""
+
+    def like(self, array: Any, values: np.ndarray) -> Any:
+        """These values as ``array`` holds its own, a gradient through it kept."""
+
+    def gradient_off(self, array: Any, applied: Callable[[], None]) -> Any:
+        """The same values, with a gradient 1 % too large; ``applied`` is called where one is taken."""
+
+    def detached(self, array: Any) -> Any:
+        """The same values without a gradient; ``UNCHANGED`` if there was none."""
+
+    def copied(self, array: Any) -> Any:
+        """An array of its own."""
+
+    def clobber(self, array: Any) -> bool:
+        """Change an argument in place, where arrays can be."""
+
+
+def operators(arrays: Arrays, dialect: Dialect) -> Iterator[Mutant]:
+    """Those that look at a result, or at the arguments of its call."""
+    yield _changed("last element off", arrays, dialect, _last_off)
+    yield _changed("negatives lost", arrays, dialect, lambda values, step: _positive(values))
+    yield _changed("wrong stride", arrays, dialect, lambda values, step: _reordered(values))
+    yield _gradient_off(arrays, dialect)
+    yield _at("detached", arrays, 0, lambda value: dialect.detached(value) if arrays.is_array(value) else UNCHANGED)
+    yield _clobbered(arrays, dialect)
+
+
+def right_once(arrays: Arrays, dialect: Dialect) -> Mutant:
+    """The first call is right, and every later one gives zeros."""
+    calls = 0
+
+    def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        nonlocal calls
+        calls += 1
+        values = dialect.values(result) if arrays.is_array(result) else None
+        if calls == 1 or values is None or not values.any():
+            return result
+        mutant.applied = True
+        return dialect.like(result, np.zeros_like(values))
+
+    return Mutant("right once", alter)
+
+
+class Ignoring:
+    """A device whose functions ignore one keyword; without a name it only notes which are used."""
+
+    def __init__(self, device: Device, arrays: Arrays, dialect: Dialect, wrapper_of: Wrapper, name: str = "") -> None:
+        self._device = device
+        self._arrays = arrays
+        self._dialect = dialect
+        self._wrapper_of = wrapper_of
+        self._name = name
+        self.used: set[str] = set()
+        self.applied = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    def lookup(self, name: str) -> Any:
+        function = self._device.lookup(name)
+        if isinstance(function, type) or self._wrapper_of(function) is not None:
+            return function
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            self.used.update(options)
+            if self._name not in options:
+                return function(*arguments, **options)
+            without = {key: self._copied(value) for key, value in options.items() if key != self._name}
+            try:
+                dropped = function(*self._copied(list(arguments)), **without)
+            except Exception:
+                # A keyword that the function cannot do without is ignored by nobody.
+                return function(*arguments, **options)
+            right = function(*arguments, **options)
+            if self._same(dropped, right):
+                return right
+            self.applied = True
+            return dropped
+
+        return call
+
+    def _copied(self, tree: Any) -> Any:
+        if isinstance(tree, list):
+            return [self._copied(member) for member in tree]
+        return self._dialect.copied(tree) if self._arrays.is_array(tree) else tree
+
+    def _same(self, one: Any, other: Any) -> bool:
+        """What cannot be compared counts as the same, so that no mutant is counted that may be none."""
+        if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+            return len(one) == len(other) and all(self._same(a, b) for a, b in zip(one, other, strict=True))
+        if isinstance(one, dict) and isinstance(other, dict):
+            return one.keys() == other.keys() and all(self._same(value, other[key]) for key, value in one.items())
+        if not (self._arrays.is_array(one) and self._arrays.is_array(other)):
+            plain = (bool, int, float, complex, str)
+            return not (isinstance(one, plain) and isinstance(other, plain)) or one == other or one != one
+        if one.dtype != other.dtype:
+            return False
+        values, others = self._dialect.values(one), self._dialect.values(other)
+        return values is None or others is None or np.array_equal(values, others, equal_nan=values.dtype.kind in "fc")
+
+
+Change = Callable[[np.ndarray, float], "np.ndarray | None"]
+"""From right values and a step that is no rounding to wrong ones; None if they would be the same."""
+
+
+def _changed(name: str, arrays: Arrays, dialect: Dialect, change: Change) -> Mutant:
+    def alter(value: Any) -> Any:
+        values = dialect.values(value) if arrays.is_array(value) else None
+        if values is None or not values.size or values.dtype.kind not in "biufc":
+            return UNCHANGED
+        wrong = change(values.copy(), STEP.get(str(value.dtype).rpartition(".")[2], 0.01))
+        return UNCHANGED if wrong is None else dialect.like(value, wrong)
+
+    return _at(name, arrays, 0, alter)
+
+
+def _last_off(values: np.ndarray, step: float) -> np.ndarray | None:
+    last = values.reshape(-1)[-1:]
+    if values.dtype.kind == "b":
+        changed = ~last
+    elif values.dtype.kind in "iu":
+        changed = last + 1
+    else:
+        # A step of the last element alone can drown in a tolerance that goes by the largest.
+        size = np.abs(values[np.isfinite(values)]).max(initial=0)
+        if not np.isfinite(last[0]):
+            return None
+        changed = last + max(step * size, step)
+    flat = values.reshape(-1)
+    flat[-1] = changed[0]
+    return flat.reshape(values.shape)
+
+
+def _positive(values: np.ndarray) -> np.ndarray | None:
+    if values.dtype.kind not in "if" or not (values < 0).any():
+        return None
+    return np.abs(values)
+
+
+def _reordered(values: np.ndarray) -> np.ndarray | None:
+    """Read by columns what was written by rows."""
+    if values.ndim < 2:
+        return None
+    wrong = values.reshape(-1, order="F").reshape(values.shape)
+    return None if np.array_equal(wrong, values, equal_nan=values.dtype.kind in "fc") else wrong
+
+
+def _gradient_off(arrays: Arrays, dialect: Dialect) -> Mutant:
+    def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        def applied() -> None:
+            mutant.applied = True
+
+        return dialect.gradient_off(result, applied) if arrays.is_array(result) else result
+
+    return Mutant("gradient off", alter)
+
+
+def _clobbered(arrays: Arrays, dialect: Dialect) -> Mutant:
+    def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        # What the function itself works on in place, or gives back, is meant to change.
+        given = [value for value in arguments if arrays.is_array(value) and value is not result]
+        if arrays.is_array(result) and given and options.get("out") is None:
+            mutant.applied = dialect.clobber(given[0]) or mutant.applied
+        return result
+
+    return Mutant("clobbered input", alter)

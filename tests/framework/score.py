@@ -1,0 +1,89 @@
+"""The trials of the mutation score: each case against every mutant that comes to bear on it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any, cast
+
+from protocol.enums import TimingPolicy, Verdict
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from tests.framework.mutants import Mutant, Wrong
+from tests.framework.noticing import mutants, with_its_reference_kept
+from tests.framework.operators import Ignoring, operators, right_once
+from tests.framework.running import cases, run
+
+
+@dataclass(frozen=True)
+class Trials:
+    """One framework's value cases on the host, and what makes its functions wrong."""
+
+    cpu: Device
+    cases: list[Case]
+    arrays: Any
+    dialect: Any
+    wrapper_of: Any
+    of_part: frozenset[str]
+    """Cases that use some of a result: what they leave out they need not notice."""
+
+    def of(self, case: Case) -> Iterator[tuple[str, bool]]:
+        """Each operator that came to bear on the case, and whether the case noticed."""
+        case = with_its_reference_kept(case)
+        if run(self.cpu, case).verdict is not Verdict.passed:
+            return
+        for operator, applied, noticed in self._tried(case):
+            if applied and (noticed or case.id not in self.of_part):
+                yield operator, noticed
+
+    def _tried(self, case: Case) -> Iterator[tuple[str, bool, bool]]:
+        gradient_taken = False
+        for mutant in chain(mutants(self.arrays), operators(self.arrays, self.dialect)):
+            noticed = self._noticed(mutant, case)
+            # Nobody can miss the gradient of a result that none is taken of.
+            if mutant.name != "detached" or gradient_taken:
+                yield _family(mutant.name), mutant.applied, noticed
+            gradient_taken |= mutant.name == "gradient off" and mutant.applied
+        once = right_once(self.arrays, self.dialect)
+        noticed = self._noticed(once, case, TimingPolicy.steady)
+        yield once.name, once.applied, noticed
+        recorder = self._ignoring("")
+        run(cast(Device, recorder), case)
+        for name in sorted(recorder.used):
+            device = self._ignoring(name)
+            noticed = run(cast(Device, device), case).verdict is not Verdict.passed
+            yield "ignored keyword", device.applied, noticed
+
+    def _noticed(self, mutant: Mutant, case: Case, timing: TimingPolicy = TimingPolicy.off) -> bool:
+        outcome = run(cast(Device, Wrong(self.cpu, mutant, self.wrapper_of)), case, timing)
+        return outcome.verdict is not Verdict.passed
+
+    def _ignoring(self, name: str) -> Ignoring:
+        return Ignoring(self.cpu, self.arrays, self.dialect, self.wrapper_of, name)
+
+
+@cache
+def trials(framework: str) -> Trials:
+    """Of the framework whose folder of tests is on the path."""
+    known = importlib.import_module("test_mutants")
+    described = importlib.import_module(f"runners.{framework}").FRAMEWORK
+    os.environ.update(described.devices["cpu"].variables)
+    cpu = described.load_device("cpu")
+    cpu.prime()
+    return Trials(
+        cpu=cpu,
+        cases=cases(described, "value"),
+        arrays=importlib.import_module("arrays").ARRAYS,
+        dialect=importlib.import_module("dialect").DIALECT,
+        wrapper_of=importlib.import_module("wrappers").wrapper_of,
+        of_part=frozenset(getattr(known, "OF_PART", ())),
+    )
+
+
+def _family(name: str) -> str:
+    return re.sub(r"^value \d+", "a value", name)

@@ -1,0 +1,87 @@
+"""How many jobs a campaign and a submitter may have, counted in the database."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.access.caller import Caller
+from coordinator.access.roles import Role
+from coordinator.bounds import Bounds
+from coordinator.campaigns import service
+from coordinator.campaigns.models import CampaignRequest
+from coordinator.errors import RequestError, TooManyError
+from coordinator.registry import store as registry
+from coordinator.registry import suites
+from protocol import PROTOCOL_VERSION
+from protocol.catalogue import CatalogueCase, CatalogueSuite
+from protocol.enums import DeviceClass
+from protocol.runner import Fingerprint, RunnerInfo
+
+CASES = 10
+ADMIN = Caller("admin", Role.admin, "token")
+
+
+@pytest.fixture
+async def fleet(engine: AsyncEngine) -> AsyncEngine:
+    """One live runner of a suite of ten cases."""
+    cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(CASES)]
+    info = RunnerInfo(
+        boot_id="boot-1",
+        protocol=PROTOCOL_VERSION,
+        framework="torch",
+        version="2.9.0",
+        device="cpu",
+        device_class=DeviceClass.cpu,
+        device_count=1,
+        queue_limit=256,
+        fingerprint=Fingerprint(hardware="a CPU", environment="abc", host="here", system="Linux", python="3.11"),
+    )
+    async with engine.begin() as connection:
+        suite_id = await suites.store_suite(
+            connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
+        )
+        runner_id = await registry.store_runner(connection, None, info, url="http://runner", secret="secret")
+        await registry.store_offer(connection, runner_id, [suite_id])
+        await connection.execute(text("UPDATE runners SET state = 'online'"))
+    return engine
+
+
+def request(runs: int) -> CampaignRequest:
+    return CampaignRequest(suite="paper", runs=runs)
+
+
+async def test_jobs_of_one_campaign(fleet: AsyncEngine) -> None:
+    bounds = Bounds(campaign_jobs=CASES * 3)
+    assert (await service.dry_run(fleet, request(3), bounds)).jobs == CASES * 3
+    for call in (service.dry_run(fleet, request(4), bounds), service.submit(fleet, request(4), bounds, None)):
+        with pytest.raises(RequestError, match="40 jobs, and a campaign has at most 30") as refused:
+            await call
+        assert refused.value.status == 422
+    assert (await service.submit(fleet, request(3), bounds, None)).counters.total == CASES * 3
+
+
+@pytest.mark.parametrize("user", ["ann", None])
+async def test_jobs_of_one_submitter(fleet: AsyncEngine, user: str | None) -> None:
+    """Another's do not count, nor do those that have ended."""
+    bounds = Bounds(user_jobs=CASES * 3)
+    await service.submit(fleet, request(3), bounds, "bob")
+    first = await service.submit(fleet, request(2), bounds, user)
+    with pytest.raises(TooManyError, match=r"20 jobs without an outcome, and with these 20 .* more than 30"):
+        await service.submit(fleet, request(2), bounds, user)
+    await service.cancel(fleet, first.id, ADMIN)
+    await service.submit(fleet, request(3), bounds, user)
+
+
+async def test_submissions_at_the_same_time_are_counted_one_after_the_other(fleet: AsyncEngine) -> None:
+    bounds = Bounds(user_jobs=CASES * 3)
+    results = await asyncio.gather(
+        *(service.submit(fleet, request(1), bounds, "ann") for _ in range(8)), return_exceptions=True
+    )
+    assert sum(isinstance(result, TooManyError) for result in results) == 5
+    async with fleet.connect() as connection:
+        stored = await connection.execute(text("SELECT sum(total)::int FROM campaign_targets"))
+        assert stored.scalar_one() == CASES * 3

@@ -1,0 +1,55 @@
+"""What the mutation score's operators need of JAX's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tests.framework.mutants import UNCHANGED
+
+
+class JaxDialect:
+    def values(self, array: Any) -> np.ndarray | None:
+        if isinstance(array, jax.core.Tracer) or jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+            return None
+        values = np.asarray(array)
+        return values.astype(np.float32) if array.dtype == jnp.bfloat16 else values
+
+    def like(self, array: Any, values: np.ndarray) -> Any:
+        wrong = values.astype(array.dtype)
+        return jax.device_put(wrong, array.sharding) if isinstance(array, jax.Array) else wrong
+
+    def gradient_off(self, array: Any, applied: Callable[[], None]) -> Any:
+        if not _is_differentiated(array) or not jnp.issubdtype(array.dtype, jnp.inexact):
+            return array
+
+        @jax.custom_jvp
+        def same(value: Any) -> Any:
+            return value
+
+        @same.defjvp
+        def off(values: Any, tangents: Any) -> Any:
+            applied()
+            return values[0], tangents[0] * jnp.asarray(1.01, tangents[0].dtype)
+
+        return same(array)
+
+    def detached(self, array: Any) -> Any:
+        return jax.lax.stop_gradient(array) if _is_differentiated(array) else UNCHANGED
+
+    def copied(self, array: Any) -> Any:
+        return array
+
+    def clobber(self, array: Any) -> bool:
+        return False
+
+
+def _is_differentiated(array: Any) -> bool:
+    return isinstance(array, jax.core.Tracer) and type(array).__name__ in ("JVPTracer", "LinearizeTracer")
+
+
+DIALECT = JaxDialect()

@@ -1,0 +1,47 @@
+"""Fallbacks planted in every way that JAX has are seen, and what only looks like one is accused of nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.enums import Placement, Verdict
+from protocol.outcomes import Outcome
+from tests.jax.plants import HONEST, PLANTS
+
+ROOT = Path(__file__).parents[2]
+OutcomeByName = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> OutcomeByName:
+    """The outcome of every call, made on the second of two devices (``plants.py``)."""
+    command = [sys.executable, "-m", "tests.jax.plants"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_fallback_is_seen(outcomes: OutcomeByName, name: str) -> None:
+    seen = Outcome.model_validate(outcomes[name])
+    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.fell_back), seen
+    assert seen.proof.fallbacks
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_call_is_accused_of_nothing(outcomes: OutcomeByName, name: str) -> None:
+    seen = Outcome.model_validate(outcomes[name])
+    assert (seen.verdict, seen.placement) == (Verdict.passed, Placement.on_device), seen
+    assert seen.proof.fallbacks == {}
+    assert seen.proof.executed
+
+
+def test_where_nothing_executed_nothing_is_claimed(outcomes: OutcomeByName) -> None:
+    seen = Outcome.model_validate(outcomes["nothing"])
+    assert (seen.verdict, seen.placement, seen.proof.executed) == (Verdict.passed, Placement.unknown, 0)

@@ -1,0 +1,11 @@
+"""Every defect of the framework that the documentation lists is still there in the version that it names."""
+
+from __future__ import annotations
+
+from runners.suite.device import Device
+from tests.framework.defects import Defect, assert_there, each_of
+
+
+@each_of("torch on XLA")
+def test_a_listed_defect_is_there(xla: Device, defect: Defect) -> None:
+    assert_there(defect)

@@ -1,0 +1,53 @@
+"""At a failure the operation in flight and its kernels are named from what torch dispatches, not from its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from protocol.enums import Kernels
+from runners.torch.devices import Cpu
+
+CPU = Cpu()
+MATRIX = torch.eye(3)
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "dtype", "kernels"),
+    [
+        (lambda: torch.linalg.cholesky(MATRIX.half()), "aten::linalg_cholesky_ex", "float16", Kernels.other_dtypes),
+        (lambda: torch.bitwise_and(MATRIX, MATRIX), "aten::bitwise_and", "float32", Kernels.other_dtypes),
+        (lambda: torch.sort(MATRIX.to_sparse()), "aten::sort", "float32", None),
+        (lambda: torch.mm(MATRIX, torch.ones(4, 4)), "aten::mm", "float32", None),
+    ],
+)
+def test_the_operation_that_raises(call: Callable[[], Any], name: str, dtype: str, kernels: Kernels | None) -> None:
+    found = CPU.failing(call)
+    assert found is not None
+    assert found.name.startswith(name)
+    assert found.dtypes[0] == dtype
+    assert found.kernels is kernels
+    assert dtype not in found.kernel_dtypes
+
+
+def test_an_operation_without_a_kernel_for_the_device() -> None:
+    found = CPU.failing(lambda: torch.ops.aten._cudnn_rnn_flatten_weight([MATRIX], 4, 3, 2, 3, 0, 1, False, False))
+    assert found is not None
+    assert (found.name, found.kernels) == ("aten::_cudnn_rnn_flatten_weight", Kernels.none)
+
+
+def test_a_function_that_dispatches_nothing_is_named_by_itself() -> None:
+    found = CPU.failing(lambda: torch.stack([MATRIX, torch.ones(4)], dim=9))
+    assert found is not None
+    assert "stack" in found.name
+
+
+def test_what_python_raises_after_an_operation_blames_none() -> None:
+    assert CPU.failing(lambda: [torch.abs(MATRIX), {}["missing"]]) is None
+
+
+def test_a_call_that_does_not_fail_again_names_nothing() -> None:
+    assert CPU.failing(lambda: torch.abs(MATRIX)) is None

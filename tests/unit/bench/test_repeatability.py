@@ -1,0 +1,59 @@
+"""The bench of repeatability judges as it says: campaigns of a simulated host, and some that must not pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bench.busy import busy
+from bench.repeatability import FEWEST_FOUND, PLANTED, Campaign, Trial, judged, planted_among
+from tests.unit.comparison.noisy_host import Host
+
+
+def trial(loops: int, factor: float = 1.5, runs: int = 3) -> Trial:
+    host = Host(loops, functions=44, runs=runs)
+    first, again = (host.campaign(seed) for seed in (1, 2))
+    planted = planted_among([f"f{number}" for number in range(host.functions)], seed=3)
+    slower = host.campaign(4, planted, factor)
+    campaigns = (Campaign(levels, levels) for levels in (first, again, slower))
+    return Trial(loops, *campaigns, planted)
+
+
+@pytest.mark.parametrize("loops", [0, 4])
+def test_on_a_simulated_host_every_target_is_met(loops: int) -> None:
+    figures = judged(trial(loops), {"seed": 3})
+    assert [figure.name for figure in figures] == [
+        f"{name}_beside_{loops}_loops" for name in ("false_alarms", "planted_slowdowns_found", "insufficient_data")
+    ]
+    assert [figure.met for figure in figures] == [True, True, True]
+    assert figures[1].value >= FEWEST_FOUND
+
+
+def test_a_slowdown_that_is_none_is_not_found() -> None:
+    alarms, found, _ = judged(trial(0, factor=1.0), {})
+    assert alarms.met
+    assert (found.value, found.met) == (0.0, False)
+
+
+def test_one_run_a_side_is_insufficient() -> None:
+    _, found, unknown = judged(trial(0, runs=1), {})
+    assert not found.met
+    assert (unknown.value, unknown.met) == (1.0, False)
+
+
+def test_at_most_half_of_the_functions_are_slowed() -> None:
+    assert len(planted_among([f"f{number}" for number in range(100)], seed=1)) == PLANTED
+    assert len(planted_among([f"f{number}" for number in range(8)], seed=1)) == 4
+
+
+def test_the_loops_run_meanwhile_and_end_with_it(tmp_path: Path) -> None:
+    before = children()
+    with busy(2, tmp_path):
+        assert len(children() - before) == 2
+    assert children() <= before
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}

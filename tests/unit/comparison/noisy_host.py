@@ -1,0 +1,83 @@
+"""A host that is busy with other things, simulated: the samples of campaigns that were taken on it.
+
+It has two cores and so many loops that never rest. A call that is preempted waits for its turn; a
+neighbour on the same core slows all samples of a while; bursts of minutes' or milliseconds' length
+come from elsewhere; the clock drifts; and processes differ a little from each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from coordinator.results.comparison.latencies import Measurement
+
+CORES = 2
+SLICE_MS = 3.0
+LEAST_SAMPLE_MS = 0.1
+BUDGET_MS = 200.0
+LOW = 0.05
+
+
+@dataclass(frozen=True)
+class Host:
+    """``loops`` processes keep it busy."""
+
+    loops: int
+    functions: int = 60
+    runs: int = 3
+
+    def campaign(self, seed: int, slowed: Collection[str] = (), factor: float = 1.5) -> list[Measurement]:
+        """The levels of each run; of the ``slowed`` functions each call takes so many times as long."""
+        generator = np.random.default_rng([seed, self.loops])
+        drift = generator.uniform(0, 2 * np.pi)
+        found = []
+        for run in range(1, self.runs + 1):
+            for number, (name, cases) in enumerate(self._suite()):
+                moment = 2 * np.pi * (run * self.functions + number) / (self.runs * self.functions)
+                process = np.exp(generator.normal(0, 0.015) + 0.03 * np.sin(drift + moment))
+                burst = generator.random() < 0.04
+                for case, milliseconds in cases:
+                    call = milliseconds * (factor if name in slowed else 1.0) * process
+                    samples = self._samples(generator, call) * (generator.uniform(1.3, 3.0) if burst else 1.0)
+                    found.append(Measurement(name, case, run, float(np.quantile(samples, LOW))))
+        return found
+
+    def _suite(self) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """The same functions and cases on every host: calls of 2 µs to 50 ms."""
+        generator = np.random.default_rng(14)
+        for number in range(self.functions):
+            name = f"f{number}"
+            usual = 10 ** generator.uniform(-2.7, 1.7)
+            cases = int(generator.integers(2, 13))
+            yield name, [(f"{name}/{case}", usual * 2 ** generator.normal(0, 0.7)) for case in range(cases)]
+
+    def _samples(self, generator: np.random.Generator, call: float) -> np.ndarray:
+        """Milliseconds of a call, sample by sample, each over as many calls as last 0.1 ms."""
+        lasts = max(call, LEAST_SAMPLE_MS)
+        number = int(np.clip(BUDGET_MS / (lasts * self._share), 3, 40))
+        samples = np.full(number, lasts)
+        samples *= np.exp(np.abs(generator.normal(0, 0.02, number)))
+        samples *= 1 + self._beside(generator, number)
+        samples += self._waits(generator, lasts, number)
+        return samples / lasts * call
+
+    @property
+    def _share(self) -> float:
+        return max(1.0, (self.loops + 1) / CORES)
+
+    def _beside(self, generator: np.random.Generator, number: int) -> np.ndarray:
+        """The slowdown by what shares the core and its caches, one level for a while."""
+        if not self.loops:
+            return np.zeros(number)
+        whole = generator.uniform(0.2, 0.3)
+        return np.where(generator.random(number) < 0.3, generator.uniform(0, whole, number), whole)
+
+    def _waits(self, generator: np.random.Generator, lasts: float, number: int) -> np.ndarray:
+        """Whoever has used up its slice waits for the others'."""
+        others = max(0, self.loops + 1 - CORES) / CORES
+        # In turn: how often is nearly certain, how long is not.
+        times = np.floor(lasts / SLICE_MS + generator.random(number))
+        return times * SLICE_MS * others * generator.uniform(0.6, 1.4, number)

@@ -1,0 +1,201 @@
+"""A failure is repeated elsewhere to explain it; that repetition can change nothing but the explanation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from protocol.enums import Ending, Kernels, Repetition, TimingPolicy
+from runners.isolation.explanation import MAX_DTYPES, are_alike, explained, in_single
+from runners.isolation.harness import Alone, run_case
+from runners.isolation.observations import LINE_LIMIT, Evidence, Observation
+from runners.suite.cases import Case, Function
+from runners.suite.checks import Leaf
+from runners.suite.device import Description, Device, Operation, Proof
+from runners.suite.trees import mapped
+
+
+class Arrays:
+    """NumPy as a device that can do what it is given."""
+
+    framework = "arrays"
+    is_host = False
+
+    def __init__(self, name: str, function: Callable[..., Any], operation: Any = None) -> None:
+        self.name = name
+        self._function = function
+        self._operation = operation
+
+    def describe(self) -> Description:
+        raise NotImplementedError
+
+    def prime(self) -> None:
+        """Nothing has to be opened."""
+
+    @property
+    def handle(self) -> str:
+        return self.name
+
+    def dtype(self, name: str) -> str:
+        return name
+
+    def scope(self, dtype: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def to_device(self, tree: Any, dtype: str) -> Any:
+        return [leaf.astype(dtype) if leaf.dtype.kind == "f" else leaf for leaf in tree]
+
+    def to_host(self, tree: Any) -> Any:
+        return mapped(tree, lambda leaf: Leaf(leaf, str(leaf.dtype), self.name), np.ndarray)
+
+    def wait(self, tree: Any) -> None:
+        """Nothing is ever pending."""
+
+    def seed(self, seed: int) -> None:
+        """Nothing is random."""
+
+    def on_device(self, device: str) -> bool:
+        return device == self.name
+
+    @contextmanager
+    def counting(self, proof: Proof) -> Iterator[None]:
+        yield
+
+    tracing = counting
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return call
+
+    def lookup(self, name: str) -> Callable[..., Any]:
+        return self._function
+
+    def host(self) -> Device | None:
+        return HOST
+
+    def failing(self, call: Callable[[], object]) -> Operation | None:
+        if isinstance(self._operation, BaseException):
+            raise self._operation
+        with pytest.raises((TypeError, AssertionError)):
+            call()
+        return self._operation  # type: ignore[no-any-return]
+
+
+HOST = Arrays("host", np.negative)
+
+
+def case(dtype: str = "float64", **options: Any) -> Case:
+    function = Function("arrays.negative", reference=np.negative, **options)
+    made: Any = (lambda inputs: [inputs.normal(8)]) if "float" in dtype else (lambda inputs: [inputs.integers(8)])
+    function.value("plain", made, dtype=dtype)
+    return function.cases[0]
+
+
+def refuses_double(array: Any) -> Any:
+    if array.dtype != np.float32:
+        raise TypeError(f"npu:0 takes no {array.dtype}")
+    return -array
+
+
+def observed(device: Device, of: Case) -> Observation:
+    return run_case(device, of, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+
+
+def evidence(device: Arrays, of: Case) -> Evidence:
+    found = explained(device, of, observed(device, of)).evidence
+    assert found is not None
+    return found
+
+
+def test_a_failure_is_explained_by_its_operation_and_by_what_the_same_call_does_elsewhere() -> None:
+    operation = Operation("neg", ("float64",), Kernels.other_dtypes, ("float32",))
+    found = evidence(Arrays("npu:0", refuses_double, operation), case())
+    assert (found.exception, found.message) == ("builtins.TypeError", "npu:0 takes no float64")
+    assert (found.operation, found.dtypes) == ("neg", ["float64"])
+    assert (found.kernels, found.kernel_dtypes) == (Kernels.other_dtypes, ["float32"])
+    assert (found.on_host, found.in_float32) == (Repetition.passed, Repetition.passed)
+
+
+def test_a_wrong_result_that_the_host_has_too_is_the_same_failure() -> None:
+    found = evidence(Arrays("npu:0", np.abs), case())
+    assert (found.on_host, found.in_float32) == (Repetition.passed, Repetition.failed_otherwise)
+    HOST._function = np.abs
+    try:
+        assert evidence(Arrays("npu:0", np.abs), case()).on_host is Repetition.failed_alike
+    finally:
+        HOST._function = np.negative
+
+
+@pytest.mark.parametrize("thrown", [RuntimeError("odd"), SystemExit(3), KeyboardInterrupt()])
+def test_a_repetition_that_raises_leaves_its_part_of_the_evidence_empty(thrown: BaseException) -> None:
+    found = evidence(Arrays("npu:0", refuses_double, thrown), case())
+    assert (found.operation, found.kernels) == (None, None)
+    assert (found.message, found.on_host) == ("npu:0 takes no float64", Repetition.passed)
+
+
+def test_what_a_framework_names_is_cut_to_size() -> None:
+    operation = Operation("n\0" * 9_999, ("float64",) * 999, None, ("x" * 9_999,))
+    found = evidence(Arrays("npu:0", refuses_double, operation), case())
+    assert found.operation is not None
+    assert (len(found.operation), len(found.dtypes)) == (LINE_LIMIT, MAX_DTYPES)
+    assert "\0" not in found.operation
+    assert len(found.kernel_dtypes[0]) == LINE_LIMIT
+
+
+def test_the_host_is_not_set_against_itself() -> None:
+    class Host(Arrays):
+        is_host = True
+
+    assert evidence(Host("cpu", refuses_double), case()).on_host is None
+
+
+def test_a_device_that_explains_nothing_loses_nothing() -> None:
+    class Plain(Arrays):
+        host = failing = None  # type: ignore[assignment]
+
+    found = evidence(Plain("npu:0", refuses_double), case())
+    assert (found.operation, found.on_host, found.in_float32) == (None, None, Repetition.passed)
+
+
+@pytest.mark.parametrize("ending", sorted(set(Ending) - {Ending.raised, Ending.mismatched}))
+def test_only_failures_of_a_living_process_are_repeated(ending: Ending) -> None:
+    device = Arrays("npu:0", lambda array: sys.exit("never called"))
+    before = replace(observed(device, case()), ending=ending)
+    assert explained(device, case(), before) is before
+
+
+@pytest.mark.parametrize(
+    ("dtype", "single"), [("float32", None), ("bool", None), ("float16", "float32"), ("complex128", "complex64")]
+)
+def test_a_case_in_single_precision(dtype: str, single: str | None) -> None:
+    found = in_single(replace(case(), dtype=dtype))
+    assert (found and found.dtype) == single
+
+
+def test_integers_of_the_cases_dtype_become_floating_and_others_stay() -> None:
+    integral = replace(case(), dtype="int64", arguments=lambda inputs: [inputs.integers(3), np.array([1], np.int32), 2])
+    single = in_single(integral)
+    assert single is not None
+    made = single.arguments(single.inputs())
+    assert [getattr(value, "dtype", None) for value in made] == [np.float64, np.int32, None]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("Input tensor on cuda:0 at 0x7f", "Input tensor on cpu at 0x3a", True),
+        ("in user code:\n\n    TypeError: no list", "TypeError: no list", True),
+        ("no kernel of {{node a_1}} [Op:Add] name: ", "no kernel of {{node a_7}}", True),
+        ("no kernel for int8", "no kernel for int4", False),
+        ("", "anything", False),
+    ],
+)
+def test_failures_are_alike_but_for_names_of_devices_and_addresses(one: str, other: str, alike: bool) -> None:
+    first, second = (Evidence(exception="builtins.TypeError", message=text) for text in (one, other))
+    assert are_alike(first, second) is alike
+    assert not are_alike(first, replace(second, exception="builtins.ValueError"))
