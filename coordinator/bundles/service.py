@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from coordinator.bundles import reader, store
 from coordinator.bundles.reader import Bundle
 from coordinator.bundles.store import DoneJob
+from coordinator.database.connection import allow_long_statements
 from coordinator.database.outage import is_refused
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.records import record
@@ -46,7 +47,8 @@ async def import_bundle(engine: AsyncEngine, file: BinaryIO, name: str | None, c
     bundle = await asyncio.to_thread(reader.check, file)
     try:
         async with engine.begin() as connection:
-            await store.take_time(connection)
+            # An import of a bundle that is being imported waits for that.
+            await allow_long_statements(connection)
             known = await store.campaign_of(connection, bundle.sha256)
             if known is None:
                 created = await store.create_campaign(

@@ -21,9 +21,6 @@ from coordinator.targets.selectors import spelled
 from protocol.bundle import BundleHeader
 from protocol.enums import Verdict
 
-STATEMENT_TIMEOUT_S = 600
-"""An import of a bundle that is being imported waits for that, longer than a statement may otherwise take."""
-
 
 class DoneJob(NamedTuple):
     """The outcome of a job, with its case and run."""
@@ -32,10 +29,6 @@ class DoneJob(NamedTuple):
     case_id: int
     run: int
     finished_at: datetime
-
-
-async def take_time(connection: AsyncConnection) -> None:
-    await connection.execute(text(f"SET LOCAL statement_timeout = '{STATEMENT_TIMEOUT_S}s'"))
 
 
 async def create_campaign(

@@ -16,7 +16,7 @@ from coordinator.causes import store
 from coordinator.causes.models import Override, OverrideRequest, Reclassification, Reclassified
 from coordinator.causes.rules import RULES_REVISION, Classification, classify, verdict_of
 from coordinator.causes.store import OVERRIDDEN, ClassifiedOutcome
-from coordinator.database.connection import transact
+from coordinator.database.connection import allow_long_statements, transact
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
 from coordinator.targets import store as targets
 from coordinator.targets.selectors import Selector, spelled
@@ -30,7 +30,7 @@ async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassifi
         await campaigns.detail(engine, campaign_id)
 
     async def work(connection: AsyncConnection) -> Reclassified:
-        await store.set_statement_timeout(connection)
+        await allow_long_statements(connection)
         await store.lock_exclusively(connection)
         return await _reclassified(connection, campaign_id)
 

@@ -15,7 +15,6 @@ from protocol.enums import Cause, Verdict
 PAGE = 200
 """Outcomes with their evidence that are read at once: some megabytes at the most."""
 RENAMED_AT_ONCE = 1000
-TIMEOUT_S = 600
 LOCK = 0x706F72746F72766E
 """Advisory lock of a transaction that gives outcomes another cause."""
 OVERRIDDEN = "overridden"
@@ -29,10 +28,6 @@ class ClassifiedOutcome(NamedTuple):
     verdict: Verdict
     cause: Cause | None
     rule: str | None
-
-
-async def set_statement_timeout(connection: AsyncConnection) -> None:
-    await connection.execute(text(f"SET LOCAL statement_timeout = '{TIMEOUT_S}s'"))
 
 
 async def lock_exclusively(connection: AsyncConnection) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -25,8 +25,8 @@ from coordinator.settings import STATEMENT_TIMEOUT_S
 T = TypeVar("T")
 
 APPLICATION_NAME = "portolan"
-IDLE_IN_TRANSACTION_TIMEOUT_S = 60.0
-"""A transaction left open keeps dead rows alive, which makes every claim slower."""
+LONG_STATEMENT_S = 600.0
+"""What reads or writes a whole campaign may take so long, and what waits for it."""
 POOL_WAIT_S = 30.0
 """How long a request waits for a connection while all are in use."""
 PING_TIMEOUT_S = 5.0
@@ -47,7 +47,8 @@ def engine(
     settings = {
         "application_name": application_name,
         "statement_timeout": f"{statement_timeout_s * 1000:.0f}",
-        "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_TIMEOUT_S * 1000:.0f}",
+        # A connection that the network forgot in the middle of a transaction holds its locks until then.
+        "idle_in_transaction_session_timeout": f"{(statement_timeout_s + wire.ANSWER_MARGIN_S) * 1000:.0f}",
         # The parallel plans that PostgreSQL likes for exports compete with the runners for cores.
         "max_parallel_workers_per_gather": "0",
     }
@@ -67,6 +68,7 @@ def engine(
     )
     event.listen(made.sync_engine, "connect", _mark_fresh)
     event.listen(made.sync_engine, "checkout", _ping)
+    event.listen(made.sync_engine, "checkin", _forget_long)
     return made
 
 
@@ -90,6 +92,20 @@ def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
             raise InvalidatePoolError from error
 
     connection.run_async(ask)
+
+
+async def allow_long_statements(connection: AsyncConnection) -> None:
+    """Let each statement of the rest of this transaction take ``LONG_STATEMENT_S``, on the server and here."""
+    await connection.execute(text(f"SET LOCAL statement_timeout = '{LONG_STATEMENT_S:.0f}s'"))
+    raw = (await connection.get_raw_connection()).driver_connection
+    assert isinstance(raw, wire.BoundedConnection)
+    raw.limit_statements(LONG_STATEMENT_S)
+
+
+def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
+    # None: it was closed, and not given back.
+    if connection is not None:
+        connection.driver_connection.limit_as_made()
 
 
 async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:

@@ -52,6 +52,19 @@ class BoundedConnection(Connection):  # type: ignore[misc]
     say; without a bound of its own that takes as long as the statement was allowed to.
     """
 
+    _config: Any
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._made_with = self._config
+
+    def limit_statements(self, statement_timeout_s: float) -> None:
+        """Follow the server, which now lets a statement take so long."""
+        self._config = self._made_with._replace(command_timeout=statement_timeout_s + ANSWER_MARGIN_S)
+
+    def limit_as_made(self) -> None:
+        self._config = self._made_with
+
     def _cancel_current_command(self, *waiters: Any) -> None:
         super()._cancel_current_command(*waiters)
         asyncio.get_running_loop().call_later(CANCEL_TIMEOUT_S, self._give_up_cancelling)

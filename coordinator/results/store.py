@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from coordinator.database.connection import allow_long_statements
 from coordinator.database.views import VIEWS, cpu_bases, ratios
 from coordinator.results.models import Cell, FunctionKey, WhichVerdict
 from coordinator.results.query import (
@@ -25,7 +26,6 @@ from coordinator.results.query import (
 )
 from coordinator.targets.models import Target
 
-TIMEOUT_S = 600
 WORK_MEMORY = "64MB"
 """A million outcomes are sorted; PostgreSQL's own 4 MB would put that on disk."""
 LOCK = 0x6D617478
@@ -124,7 +124,7 @@ async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wai
 
 async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) -> None:
     """Bring the campaign's cells up to date; ``anew``: those that were made by another definition go first."""
-    await connection.execute(text(f"SET LOCAL statement_timeout = '{TIMEOUT_S}s'"))
+    await allow_long_statements(connection)
     await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
     # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
     await connection.execute(text("SET LOCAL enable_nestloop = off"))

@@ -53,9 +53,9 @@ def hidden(device: str) -> dict[str, str]:
 
 
 def test_every_target_names_one_platform_and_no_other() -> None:
-    assert {name: device.variables["JAX_PLATFORMS"] for name, device in FRAMEWORK.devices.items()} == {
-        name: name for name in FRAMEWORK.devices
-    }
+    # What is only lowered is traced on the host.
+    named = {name: "cpu" if name.endswith("-lowered") else name for name in FRAMEWORK.devices}
+    assert {name: device.variables["JAX_PLATFORMS"] for name, device in FRAMEWORK.devices.items()} == named
 
 
 def test_without_cuda_the_cuda_target_is_refused_with_one_line() -> None:

@@ -12,4 +12,4 @@ def test_jax_is_the_wheel() -> None:
 
 
 def test_a_framework_says_what_it_has_before_jax_is_imported() -> None:
-    assert_told_without_import("jax", ["cpu", "cuda", "tpu"])
+    assert_told_without_import("jax", ["cpu", "cuda", "cuda-lowered", "tpu", "tpu-lowered"])

@@ -7,6 +7,7 @@ from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
 from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
 from tests.framework.running import cases, each
+from tests.tensorflow.processor import BY_ONEDNN_ALONE, WITH_ONEDNN
 
 GONE: dict[str, str] = {
     "tf.contrib.framework.nest.map_structure_up_to": "tf.__internal__.nest.map_structure_up_to",
@@ -22,25 +23,6 @@ FAULTY: dict[str, str] = {
     "tf.experimental.numpy.clip/bfloat16": "the result is of float64",
 }
 """Cases that this TensorFlow gets wrong on the CPU too, and how."""
-
-WITH_ONEDNN = {
-    "tf.nn.conv3d/empty-batch": "result: expected shape (0, 3, 3, 3, 2), got (0, 5, 5, 5, 3)",
-}
-"""Cases that it gets wrong where it takes oneDNN, which it does on some processors."""
-
-BY_ONEDNN_ALONE = (
-    "tf.nn.conv3d/channels-first",
-    "tf.nn.conv3d/channels-first-dilations",
-    "tf.nn.conv3d/channels-first-strided-valid",
-    "tf.nn.conv3d/dilations",
-    "tf.nn.conv3d/dilations-valid",
-    "tf.nn.conv3d/gradient-dilations",
-    "tf.nn.conv2d_transpose/channels-first",
-    "tf.nn.conv2d_transpose/channels-first-valid",
-    "tf.nn.conv2d_transpose/dilations",
-    "tf.nn.conv2d_transpose/dilations-valid",
-)
-"""Cases that TensorFlow's own kernels for the CPU refuse, so that they raise on processors where it takes no oneDNN."""
 
 
 @each(cases(FRAMEWORK))

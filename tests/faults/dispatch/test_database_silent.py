@@ -12,7 +12,9 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
+from sqlalchemy import text
 
+from coordinator.database.connection import engine
 from coordinator.database.pools import REQUESTS
 from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
@@ -130,6 +132,18 @@ def test_a_network_that_forgets_the_connections(database: str, start_runner: Cal
         finally:
             coordinator.kill()
             coordinator.stop()
+
+
+async def forgotten_in_a_transaction(proxy: SilentProxy) -> None:
+    """Have all connections forgotten, one of them, as the coordinator makes them, with a lock on every job."""
+    pool = engine(proxy.dsn, pool_size=1, statement_timeout_s=STATEMENT_TIMEOUT_S)
+    connection = await pool.connect()
+    await connection.execute(text("SELECT FROM jobs FOR UPDATE"))
+    proxy.forget()
+    raw = (await connection.get_raw_connection()).driver_connection
+    assert raw is not None
+    raw.terminate()
+    await connection.invalidate()
 
 
 def done(dsn: str) -> Any:

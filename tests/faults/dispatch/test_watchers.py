@@ -34,14 +34,14 @@ API = ("campaigns", "campaigns/1", "campaigns/1/outcomes", "campaigns/1/matrix",
 class Watcher:
     """``portolan submit --wait`` of naps, as somebody runs it in a terminal of their own."""
 
-    def __init__(self, url: str, place: Path) -> None:
+    def __init__(self, url: str, place: Path, **variables: str) -> None:
         self.lines: list[str] = []
         self.process = subprocess.Popen(
             [
                 *(*COMMAND, "submit", "--wait", "--url", url, "--timing", "off"),
                 *("--suite", "hazards", "--functions", "hazards.nap", "--runs", str(RUNS)),
             ],
-            env=environment(PORTOLAN_DATA=str(place), PORTOLAN_TOKEN=ADMIN_TOKEN),
+            env=environment(PORTOLAN_DATA=str(place), **variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -71,8 +71,8 @@ class Watcher:
 
 
 @contextmanager
-def watching(url: str, place: Path) -> Iterator[Watcher]:
-    watcher = Watcher(url, place)
+def watching(url: str, place: Path, **variables: str) -> Iterator[Watcher]:
+    watcher = Watcher(url, place, **variables)
     try:
         until(lambda: watcher.lines, "it says the campaign's number")
         yield watcher
@@ -101,7 +101,7 @@ def test_a_watcher_outlasts_a_killed_postgresql(
     try:
         runner = start_runner()
         assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
-        with watching(f"http://127.0.0.1:{coordinator.port}", place / "data") as watcher:
+        with watching(f"http://127.0.0.1:{coordinator.port}", place / "data", PORTOLAN_TOKEN=ADMIN_TOKEN) as watcher:
             coordinator.wait_done(1, 3)
             os.kill(postmaster(own_postgres.directory), signal.SIGKILL)
             watcher.wait_says("waiting for it")
@@ -128,7 +128,7 @@ def asked(coordinator: CoordinatorProcess, path: str) -> tuple[int, str | None]:
 def test_a_watcher_outlasts_a_killed_coordinator(
     coordinator: CoordinatorProcess, runner: RunnerProcess, place: Path
 ) -> None:
-    with watching(f"http://127.0.0.1:{coordinator.port}", place) as watcher:
+    with watching(f"http://127.0.0.1:{coordinator.port}", place, PORTOLAN_TOKEN=ADMIN_TOKEN) as watcher:
         coordinator.wait_done(1, 3)
         coordinator.kill()
         watcher.wait_says("waiting for it")

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
-from coordinator.database.connection import engine
+from coordinator.database import wire
+from coordinator.database.connection import allow_long_statements, engine
 from coordinator.database.notifications import Notice, listening
 from coordinator.database.values import jsonable, plain_text, to_json
 
@@ -124,3 +126,30 @@ async def test_listening_survives_a_broken_connection(postgres: str) -> None:
             await sender.execute(f"notify jobs, '{round_}'")
             assert await notices.take(60) == [Notice("jobs", str(round_))]
     await sender.close()
+
+
+async def test_a_long_statement_may_be_allowed_for_one_transaction(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "ANSWER_MARGIN_S", 0.2)
+    pool = engine(postgres, pool_size=1, statement_timeout_s=0.3)
+    nap = text("SELECT pg_sleep(1)")
+    try:
+        async with pool.begin() as connection:
+            await allow_long_statements(connection)
+            await connection.execute(nap)
+        async with pool.connect() as connection:
+            with pytest.raises((DBAPIError, TimeoutError)):
+                await connection.execute(nap)
+    finally:
+        await pool.dispose()
+
+
+async def test_a_transaction_may_be_idle_no_longer_than_a_statement_and_its_answer_take(postgres: str) -> None:
+    pool = engine(postgres, pool_size=1, statement_timeout_s=2.0)
+    try:
+        async with pool.connect() as connection:
+            shown = await connection.execute(text("SHOW idle_in_transaction_session_timeout"))
+            assert shown.scalar_one() == f"{2 + wire.ANSWER_MARGIN_S:.0f}s"
+    finally:
+        await pool.dispose()
