@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.campaigns import service
-from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, DryRun
+from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, Cancellation, DryRun
 from coordinator.context import Context
 from coordinator.parameters import CampaignId, CampaignNumber
 from protocol.problems import problem_responses
@@ -54,10 +54,15 @@ async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
     return await service.detail(context.engine, campaign_id)
 
 
-@router.post("/{campaign_id}/cancel", dependencies=[needs(Role.submitter)], responses=problem_responses(404, 409))
-async def cancel(campaign_id: CampaignId, context: Context, caller: CurrentCaller) -> CampaignDetail:
-    """Cancel what is not done; outcomes so far stay. A submitter cancels campaigns of its own name only."""
-    campaign = await service.cancel(context.engine, campaign_id, caller)
+@router.post("/{campaign_id}/cancel", dependencies=[needs(Role.submitter)], responses=problem_responses(400, 404, 409))
+async def cancel(
+    campaign_id: CampaignId, context: Context, caller: CurrentCaller, part: Cancellation | None = None
+) -> CampaignDetail:
+    """Cancel what is not done, on some targets or on all; outcomes so far stay.
+
+    A submitter cancels campaigns of its own name only.
+    """
+    campaign = await service.cancel(context.engine, campaign_id, caller, part.targets if part else ())
     await context.announce("cancel")
     return campaign
 

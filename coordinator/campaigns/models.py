@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coordinator.parameters import LARGEST_INTEGER, Text
 from protocol.enums import DEFAULT_SUITE, TimingPolicy
@@ -35,8 +35,26 @@ class CampaignRequest(BaseModel):
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
     timing: TimingPolicy = TimingPolicy.steady
+    verdicts_first: bool = False
+    """Run 1 is not timed, so it waits for no lock: what ports is known on all targets before anything is timed."""
     rerun: Rerun | None = None
     dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _require_timed_runs(self) -> Self:
+        if self.verdicts_first and (self.runs < 2 or self.timing is TimingPolicy.off):
+            raise ValueError(
+                "verdicts_first leaves run 1 untimed and times the others: ask for 2 runs or more, with a timing"
+            )
+        return self
+
+
+class Cancellation(BaseModel):
+    """The part of a campaign that is to be cancelled: its jobs on these targets; without any, all of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    targets: list[Word] = Field(default=[], max_length=100)
 
 
 class Counters(BaseModel):
@@ -71,6 +89,8 @@ class CampaignTarget(BaseModel):
     live_runners: int
     held_up_by: list[str]
     """A sentence for each runner of the target that could serve it and does not, with the reason."""
+    verdicts_complete: bool | None
+    """Whether no job of the untimed run 1 is left; null if the campaign has none."""
     counters: Counters
     estimate: TimeEstimate
 
@@ -85,6 +105,7 @@ class Campaign(BaseModel):
     runs: int
     timeout_s: float
     timing: TimingPolicy
+    verdicts_first: bool
     rerun_of: int | None
     created_at: datetime
     finished_at: datetime | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Row
@@ -31,7 +31,7 @@ from coordinator.database.connection import transact
 from coordinator.errors import ConflictError, NotFoundError
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
-from coordinator.targets.selectors import select_targets
+from coordinator.targets.selectors import TargetName, select_of_campaign, select_targets
 
 ENOUGH_JOBS = 5
 """Fewer finished jobs than this say nothing about the time left."""
@@ -133,14 +133,27 @@ async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[Rec
     return [RecentFailure.model_validate(row._mapping) for row in rows]
 
 
-async def cancel(engine: AsyncEngine, campaign_id: int, caller: Caller) -> CampaignDetail:
+async def cancel(
+    engine: AsyncEngine, campaign_id: int, caller: Caller, selectors: Sequence[str] = ()
+) -> CampaignDetail:
+    """Cancel what is not done, on the targets that the selectors choose, or all of it if there are none."""
+
     async def work(connection: AsyncConnection) -> None:
         row = await store.read_campaign(connection, campaign_id)
         if row is None:
             raise _no_campaign(campaign_id)
         if row.created_by != caller.name:
             caller.require(Role.operator)
-        if not await store.cancel(connection, campaign_id) and row.state == "done":
+        if selectors:
+            targets = await targets_store.of_campaign(connection, campaign_id)
+            chosen = select_of_campaign(
+                selectors,
+                [TargetName(target.id, target.framework, target.version, target.device) for target in targets],
+            )
+            ended = not await store.cancel_targets(connection, campaign_id, [target.id for target in chosen])
+        else:
+            ended = not await store.cancel(connection, campaign_id)
+        if ended and row.state == "done":
             raise ConflictError(f"campaign {campaign_id} is done: there is nothing left to cancel")
 
     await transact(engine, work)

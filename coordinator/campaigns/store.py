@@ -9,7 +9,7 @@ from sqlalchemy import Row, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.models import CampaignRequest
-from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase
+from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase, priority
 from coordinator.database.tables import campaign_targets, campaigns, cases, suites
 from coordinator.targets.selectors import TargetName
 
@@ -81,6 +81,7 @@ async def create(
             runs=request.runs,
             timeout_s=request.timeout_s,
             timing=str(request.timing),
+            verdicts_first=request.verdicts_first,
             rerun_of=request.rerun.campaign if request.rerun else None,
             created_by=created_by,
         )
@@ -116,7 +117,7 @@ async def create(
 
 _LISTED = """
 SELECT c.id, c.name, c.suite, c.state, c.selectors AS targets, c.functions, c.runs, c.timeout_s, c.timing,
-       c.rerun_of, c.created_at, c.finished_at, c.imported_at, c.created_by,
+       c.verdicts_first, c.rerun_of, c.created_at, c.finished_at, c.imported_at, c.created_by,
        t.total, t.done, t.passed, t.failed, t.skipped, t.incomplete, t.cancelled,
        extract(epoch FROM coalesce(c.finished_at, now()) - c.created_at)::float8 AS elapsed_s
   FROM campaigns c
@@ -184,12 +185,20 @@ async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[i
                  WHERE r.target_id = t.id AND rs.suite_id = ct.suite_id AND r.state = 'online') AS live_runners,
                ARRAY(SELECT format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)
                        FROM runners r WHERE r.target_id = t.id AND r.state NOT IN ('online', 'removed')
-                      ORDER BY r.id) AS held_up_by
+                      ORDER BY r.id) AS held_up_by,
+               CASE WHEN c.verdicts_first THEN
+                    NOT EXISTS (SELECT 1 FROM jobs
+                                 WHERE state = 'queued' AND target_id = ct.target_id AND priority = first.priority)
+                    AND NOT EXISTS (SELECT 1 FROM jobs WHERE lease_until IS NOT NULL AND target_id = ct.target_id
+                                       AND priority = first.priority)
+               END AS verdicts_complete
           FROM campaign_targets ct
+          JOIN campaigns c ON c.id = ct.campaign_id
           JOIN targets t ON t.id = ct.target_id
+         CROSS JOIN (SELECT CAST(:first AS int) AS priority) first
          WHERE ct.campaign_id = :id
         """),
-        {"id": campaign_id},
+        {"id": campaign_id, "first": priority(campaign_id, 1)},
     )
     return {row.target_id: row for row in rows}
 
@@ -255,7 +264,7 @@ async def failed_lately(connection: AsyncConnection, campaign_id: int, most: int
 
 
 async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
-    """Cancel what is not done; False if the campaign had ended already."""
+    """Cancel all that is not done; False if the campaign had ended already."""
     changed = await connection.execute(
         text("""
         UPDATE campaigns SET state = 'cancelled', finished_at = now()
@@ -265,10 +274,41 @@ async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
     )
     if changed.scalar_one_or_none() is None:
         return False
+    await _cancel_jobs(connection, campaign_id, None)
+    return True
+
+
+async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_ids: Sequence[int]) -> bool:
+    """Cancel what is not done on these targets; False if the campaign had ended already.
+
+    If nothing is left, it ends: done if a target was charted to its end, else cancelled.
+    """
+    found = await connection.execute(
+        text("SELECT 1 FROM campaigns WHERE id = :id AND state = 'running' FOR UPDATE"), {"id": campaign_id}
+    )
+    if found.scalar_one_or_none() is None:
+        return False
+    await _cancel_jobs(connection, campaign_id, target_ids)
+    await connection.execute(
+        text("""
+        UPDATE campaigns c SET finished_at = now(), state = CASE WHEN t.whole THEN 'done' ELSE 'cancelled' END
+          FROM (SELECT bool_or(cancelled = 0) AS whole, bool_and(done + cancelled >= total) AS settled
+                  FROM campaign_targets WHERE campaign_id = :id) t
+         WHERE c.id = :id AND t.settled
+        """),
+        {"id": campaign_id},
+    )
+    return True
+
+
+async def _cancel_jobs(connection: AsyncConnection, campaign_id: int, target_ids: Sequence[int] | None) -> None:
+    """Cancel the jobs that are not done, on these targets or on all."""
     await connection.execute(
         text("""
         WITH chosen AS (
-            SELECT id FROM jobs WHERE campaign_id = :id AND state IN ('queued', 'leased', 'running')
+            SELECT id FROM jobs
+             WHERE campaign_id = :id AND state IN ('queued', 'leased', 'running')
+               AND (CAST(:targets AS int[]) IS NULL OR target_id = ANY(CAST(:targets AS int[])))
              ORDER BY id FOR UPDATE
         ), gone AS (
             UPDATE jobs j SET state = 'cancelled', lease_until = NULL FROM chosen WHERE j.id = chosen.id
@@ -281,6 +321,5 @@ async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
           FROM (SELECT target_id, count(*) AS n FROM gone GROUP BY 1) n
          WHERE c.campaign_id = :id AND c.target_id = n.target_id
         """),
-        {"id": campaign_id},
+        {"id": campaign_id, "targets": None if target_ids is None else list(target_ids)},
     )
-    return True

@@ -23,7 +23,7 @@ from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
 from protocol.enums import DEFAULT_SUITE, TimingPolicy
 
-INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing"}
+INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "verdicts_first"}
 """The members of a campaign that its rerun has too, unless others are given."""
 
 
@@ -45,6 +45,10 @@ def submit(
     runs: Annotated[int | None, typer.Option(help="How often each case runs, in processes of their own; 3.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds that one case may take; 900.")] = None,
     timing: Annotated[TimingPolicy | None, typer.Option(help="How calls are timed; steady.")] = None,
+    verdicts_first: Annotated[
+        bool | None,
+        typer.Option("--verdicts-first/--timed-from-the-start", help="Time nothing in run 1, which shows what ports."),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="What to call the campaign.")] = None,
     rerun: Annotated[
         tuple[LeftOver, int] | None,
@@ -66,11 +70,14 @@ def submit(
         runs=runs,
         timeout_s=timeout,
         timing=timing,
+        verdicts_first=verdicts_first,
     )
     if rerun is not None:
         which, earlier = rerun
         # What is not given is as it was.
         inherited = client.campaign(earlier).model_dump(mode="json", include=INHERITED)
+        if verdicts_first is None and (runs == 1 or timing is TimingPolicy.off):
+            inherited["verdicts_first"] = False
         request = {**inherited, **request, "rerun": {"campaign": earlier, "which": which}}
     if dry_run:
         plan = client.dry_run(request)
@@ -158,6 +165,7 @@ def _print_one(campaign: CampaignDetail) -> None:
     print(
         f"suite {campaign.suite}, functions {' '.join(campaign.functions)}, {plural(campaign.runs, 'run')}, "
         f"timeout {campaign.timeout_s:g} s, timing {campaign.timing}"
+        f"{', run 1 for verdicts alone' if campaign.verdicts_first else ''}"
     )
     if campaign.imported_at is not None:
         print(f"imported {campaign.imported_at:%Y-%m-%d %H:%M}, begun {campaign.created_at:%Y-%m-%d %H:%M}")
@@ -188,9 +196,15 @@ def _print_one(campaign: CampaignDetail) -> None:
 
 
 @with_client
-def cancel(client: Client, campaign_id: CampaignId) -> None:
+def cancel(
+    client: Client,
+    campaign_id: CampaignId,
+    targets: Annotated[
+        list[str] | None, typer.Option(help="Only its part on these, such as torch/xla; all of it unless given.")
+    ] = None,
+) -> None:
     """Cancel what is not done yet; the outcomes so far stay."""
-    campaign = client.cancel(campaign_id)
+    campaign = client.cancel(campaign_id, split(targets))
     counters = campaign.counters
     print(f"campaign {campaign_id}: {plural(counters.cancelled, 'job')} cancelled, {counters.done} were done")
 

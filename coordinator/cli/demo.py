@@ -1,8 +1,8 @@
 """``portolan demo``: from nothing to a chart of this machine, or of another coordinator's runners, in one command.
 
 One environment (a framework's) after the other is set up; as soon as one is ready its targets get
-runners and a campaign of their own, while the next is still being set up. One loop drives all of it,
-which also keeps the runners alive.
+runners, while the next is still being set up. Then one campaign charts all of them, verdicts first. One
+loop drives all of it, which also keeps the runners alive.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import ExitStack, suppress
-from functools import partial
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -23,7 +22,15 @@ import typer
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget
 from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
-from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
+from coordinator.cli.local import (
+    KNOWN_TARGETS,
+    LOOK_EVERY_S,
+    Instance,
+    LocalRunner,
+    local_instance,
+    parse_targets,
+    stoppable,
+)
 from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.output import console
@@ -39,14 +46,14 @@ from coordinator.results.summary import Section
 
 NAME = "demo"
 HOPELESS_STARTS = 5
-"""A runner that ended this often in a row takes its campaign with it."""
+"""A runner that ended this often in a row has its target's part of the campaign cancelled."""
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
 """Frameworks whose environment we know how to set up; others are there or are not."""
 RUNNERS_LIMIT_S = 180.0
 """How long to wait for runners that have been asked for by name; importing a framework takes its time."""
 
 Work = dict[str, Any]
-"""The members of a submission that are the same for each campaign of a demo: the functions, and how many runs."""
+"""The members of a demo's submission beside its name and targets: the functions, and how many runs."""
 Results = tuple[MatrixPage, Sequence[Section]]
 T = TypeVar("T")
 Steps = Generator[Sequence[CampaignTarget | str], None, T]
@@ -78,24 +85,22 @@ class Follower:
 
 
 class Demo:
-    """The campaigns of a demo on one coordinator."""
+    """The campaign of a demo on one coordinator."""
 
     def __init__(self, client: Client, board: Board, work: Work) -> None:
         self.client = client
         self.board = board
         self.watch = OutageWatch(board.say, client.url)
-        self.campaigns: list[int] = []
+        self.campaign: int | None = None
         self._work = work
         # What an interrupted demo left queued would go before ours.
         self.watch.retry(self._cancel_leftovers)
 
-    def drive(self, ways: Sequence[Steps[None]], tend: Callable[[], None] = lambda: None) -> None:
-        """Take every way to its end, one step of each at a time."""
-        with ExitStack() as stack:
-            for way in ways:
-                stack.callback(way.close)
-            while steps := [rows for way in ways if (rows := next(way, None)) is not None]:
-                self.board.show([row for rows in steps for row in rows])
+    def drive(self, way: Steps[None], tend: Callable[[], None] = lambda: None) -> None:
+        """Take the way to its end, step by step."""
+        with closing(way):
+            for rows in way:
+                self.board.show(rows)
                 tend()
                 time.sleep(LOOK_EVERY_S)
         self.board.show([])
@@ -115,33 +120,42 @@ class Demo:
                 yield []
                 continue
             self.watch.succeeded()
-            self.campaigns.append(campaign.id)
+            self.campaign = campaign.id
             self.board.say(
-                f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(targets)}, "
-                f"{plural(campaign.runs, 'run')} of each case"
+                f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(targets)}; "
+                f"of each case one run for its verdict, then {plural(campaign.runs - 1, 'timed run')}"
             )
             return campaign
 
-    def follow(self, campaign: CampaignDetail, is_hopeless: Callable[[], bool] = lambda: False) -> Steps[None]:
-        """Show the campaign's progress until it has ended. One that is hopeless is cancelled."""
-        follower = Follower(self.client.url, self.client.token, campaign, self.board.say)
+    def follow(self, campaign: CampaignDetail, hopeless: Callable[[], Sequence[str]] = tuple) -> Steps[None]:
+        """Show the campaign's progress until it has ended. Its part on targets that are hopeless is cancelled."""
+        follower, began = Follower(self.client.url, self.client.token, campaign, self.board.say), time.monotonic()
+        given_up: set[str] = set()
+        verdicts_told = False
         while not follower.ended:
-            if is_hopeless():
+            for target in set(hopeless()) - given_up:
                 with suppress(PortolanError):
-                    self.client.cancel(campaign.id)
+                    self.client.cancel(campaign.id, [target])
+                    given_up.add(target)
+                    self.board.say(f"{target}: given up, its runner ended {HOPELESS_STARTS} times in a row")
+            if not verdicts_told and all(target.verdicts_complete for target in follower.latest.by_target):
+                verdicts_told = True
+                self.board.say(
+                    f"all verdicts are on the chart after {duration(time.monotonic() - began)}, the times fill in: "
+                    f"{self.client.url}/campaigns/{campaign.id}/matrix"
+                )
             yield follower.latest.by_target
         if follower.error is not None:
             raise follower.error
 
-    def results(self, tend: Callable[[], None] = lambda: None) -> list[Results]:
-        """Return the matrix and the summary of each campaign; ``tend`` brings back a database of ours that is away."""
-        watch = OutageWatch(self.board.say, self.client.url, *self.campaigns)
+    def results(self, campaign: int, tend: Callable[[], None] = lambda: None) -> Results:
+        """Return the matrix and the summary; ``tend`` brings back a database of ours that is away."""
 
-        def read(campaign: int) -> Results:
+        def read() -> Results:
             tend()
             return self.client.matrix(campaign), self.client.summary(campaign)
 
-        return [watch.retry(partial(read, campaign)) for campaign in self.campaigns]
+        return OutageWatch(self.board.say, self.client.url, campaign).retry(read)
 
     def _cancel_leftovers(self) -> None:
         for campaign in self.client.campaigns().campaigns:
@@ -151,26 +165,22 @@ class Demo:
 
 
 class LocalDemo:
-    """The ways of this machine's frameworks to their charts: environment, runners, campaign."""
+    """The way of this machine's frameworks to their chart: environments, runners, campaign."""
 
     def __init__(self, demo: Demo, instance: Instance) -> None:
         self._demo = demo
         self._instance = instance
-        self._setting_up = False
 
-    def chart(self, framework: str, targets: Sequence[str]) -> Steps[None]:
-        """Chart the targets that share one framework's environment."""
-        # One at a time: the first chart comes soonest if the first environment has the network to itself.
-        while self._setting_up:
-            yield []
-        self._setting_up = framework in OURS
-        if self._setting_up:
-            failure = yield from self._set_up(framework, targets)
-            self._setting_up = False
-            if failure is not None:
+    def chart(self, groups: Mapping[str, Sequence[str]]) -> Steps[None]:
+        """Chart the targets of each framework."""
+        runners: list[LocalRunner] = []
+        for framework, targets in groups.items():
+            failure = (yield from self._set_up(framework, targets)) if framework in OURS else None
+            if failure is None:
+                runners += self._instance.serve(targets)
+            else:
                 self._leave_out(targets, f"its environment could not be set up: {failure}")
-                return
-        runners, began = self._instance.serve(targets), time.monotonic()
+        began = time.monotonic()
         while waiting := [runner.target for runner in runners if runner.id is None and runner.state != "left out"]:
             elapsed = duration(time.monotonic() - began)
             yield [f"{target}: starting its runner, {elapsed}" for target in waiting]
@@ -182,7 +192,9 @@ class LocalDemo:
         except PortolanError as error:
             self._leave_out(targets, str(error))
             return
-        yield from self._demo.follow(campaign, lambda: all(runner.failures >= HOPELESS_STARTS for runner in serving))
+        yield from self._demo.follow(
+            campaign, lambda: [runner.target for runner in serving if runner.failures >= HOPELESS_STARTS]
+        )
 
     def _set_up(self, framework: str, targets: Sequence[str]) -> Steps[str | None]:
         """Set up a framework's environment; the result is the reason if that failed."""
@@ -208,7 +220,9 @@ def demo(
     targets: Annotated[
         list[str] | None, typer.Option(help=f"Such as torch/cpu; unless given {' '.join(KNOWN_TARGETS)}.")
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, max=100, help="How often each case runs; a real campaign takes 3.")] = 1,
+    runs: Annotated[
+        int, typer.Option(min=1, max=99, help="How often each case is timed; a real campaign takes 3.")
+    ] = 1,
     functions: Annotated[list[str] | None, typer.Option(help="Globs such as jax.lax.*; all unless given.")] = None,
     url: Annotated[
         str | None, typer.Option(help="A coordinator that runs already: chart its runners instead of this machine.")
@@ -216,7 +230,11 @@ def demo(
     data_dir: DataDir = None,
 ) -> None:
     """Set up, start, chart every function on this machine's targets, show the matrix, stop."""
-    work: Work = {"runs": runs, **({"functions": split(functions)} if functions is not None else {})}
+    work: Work = {
+        "runs": 1 + runs,
+        "verdicts_first": True,
+        **({"functions": split(functions)} if functions is not None else {}),
+    }
     if url is not None and data_dir is not None:
         raise InstanceError("--url and --data-dir exclude each other: what is elsewhere keeps its own data")
     chosen = None if targets is None else parse_targets(targets)
@@ -224,27 +242,26 @@ def demo(
     try:
         with stoppable(), Board() as board:
             if url is None:
-                results, closing = _chart_here(
+                results, last_lines = _chart_here(
                     directory, KNOWN_TARGETS if chosen is None else chosen, work, board, data_dir
                 )
             else:
-                results, closing = _chart_elsewhere(url.rstrip("/"), chosen, work, board)
+                results, last_lines = _chart_elsewhere(url.rstrip("/"), chosen, work, board)
     except KeyboardInterrupt:
         here = f"the data stay in {directory.path}, and the next demo starts over"
         elsewhere = f"what was submitted goes on at {url}, and the next demo cancels it"
         print(f"interrupted; {here if url is None else elsewhere}", file=sys.stderr)
         raise
     out = console()
-    for matrix, summary in results:
-        print_results(matrix, summary, out)
+    print_results(*results, out)
     out.print(f"\ndone after {duration(time.monotonic() - began)}")
-    for line in closing:
+    for line in last_lines:
         out.print(line, soft_wrap=True)
 
 
 def _chart_here(
     directory: DataDirectory, targets: Sequence[str], work: Work, board: Board, data_dir: Path | None
-) -> tuple[list[Results], list[str]]:
+) -> tuple[Results, list[str]]:
     """Return the results, and the lines with which the demo closes."""
     board.say(f"charting {', '.join(targets)}; data in {directory.path}")
     with local_instance(
@@ -254,41 +271,39 @@ def _chart_here(
         instance.say_login_link()
         with Client(instance.url, instance.token) as client:
             demo = Demo(client, board, work)
-            local = LocalDemo(demo, instance)
-            demo.drive([local.chart(*group) for group in _by_framework(targets).items()], instance.tend)
-            if not demo.campaigns:
+            demo.drive(LocalDemo(demo, instance).chart(_by_framework(targets)), instance.tend)
+            campaign = demo.campaign
+            if campaign is None:
                 raise InstanceError("none of these targets can be served here, for the reasons above")
-            results = demo.results(instance.tend)
+            results = demo.results(campaign, instance.tend)
             reports = []
-            for campaign in demo.campaigns:
-                # A chart without a report is still a chart.
-                try:
-                    reports.append(f"report: {write_report(client, campaign, directory.report(campaign))}")
-                except (PortolanError, OSError) as error:
-                    board.say(f"the report of campaign {campaign} could not be written: {error}")
+            # A chart without a report is still a chart.
+            try:
+                reports.append(f"report: {write_report(client, campaign, directory.report(campaign))}")
+            except (PortolanError, OSError) as error:
+                board.say(f"the report of campaign {campaign} could not be written: {error}")
         board.say("stopping")
     program, place = _program(), f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
     return results, [
         *reports,
         "To look further:",
         f"  {program} up{place}   starts everything again on the same data; then, elsewhere,",
-        *(f"  {program} results {campaign}{place}   the matrix and every failure" for campaign in demo.campaigns),
+        f"  {program} results {campaign}{place}   the matrix and every failure",
         f'  psql "$({program} db url{place})"   the views outcome_rows, function_verdicts, function_latencies',
         f"  {program} submit --wait --runs 3{place}   a campaign as the study made them",
     ]
 
 
-def _chart_elsewhere(
-    url: str, targets: Sequence[str] | None, work: Work, board: Board
-) -> tuple[list[Results], list[str]]:
+def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board: Board) -> tuple[Results, list[str]]:
     """Return the results, and the lines with which the demo closes."""
     with Client(url, find_token(url, DataDirectory())) as client:
         demo = Demo(client, board, work)
-        groups = _by_framework(demo.watch.retry(lambda: _online(client, targets, board)))
-        demo.drive([demo.chart(group) for group in groups.values()])
-        shown = [f"  {_program()} results {campaign} --url {url}   every failure" for campaign in demo.campaigns]
+        demo.drive(demo.chart(demo.watch.retry(lambda: _online(client, targets, board))))
+        campaign = demo.campaign
+        assert campaign is not None, "it was submitted, or an error was raised"
+        shown = f"  {_program()} results {campaign} --url {url}   every failure"
         signed_in = f"  {_program()} login --link {url}   an address that opens the pages signed in"
-        return demo.results(), ["To look further:", *shown, signed_in]
+        return demo.results(campaign), ["To look further:", shown, signed_in]
 
 
 def _online(client: Client, targets: Sequence[str] | None, board: Board) -> list[str]:
@@ -311,7 +326,7 @@ def _online(client: Client, targets: Sequence[str] | None, board: Board) -> list
 
 
 def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:
-    """Targets of one framework share its environment, and so a campaign."""
+    """Targets of one framework share its environment."""
     groups: dict[str, list[str]] = {}
     for target in targets:
         groups.setdefault(target.split("/")[0], []).append(target)

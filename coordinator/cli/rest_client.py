@@ -118,8 +118,11 @@ class Client:
     def campaign(self, campaign_id: int) -> CampaignDetail:
         return self._get(CampaignDetail, f"/campaigns/{campaign_id}")
 
-    def cancel(self, campaign_id: int) -> CampaignDetail:
-        return self._parse(CampaignDetail, self._send("POST", f"/campaigns/{campaign_id}/cancel"))
+    def cancel(self, campaign_id: int, targets: Sequence[str] = ()) -> CampaignDetail:
+        """Cancel what is not done, on these targets, or on all if none is named."""
+        path = f"/campaigns/{campaign_id}/cancel"
+        sent = self._send("POST", path, json={"targets": list(targets)}) if targets else self._send("POST", path)
+        return self._parse(CampaignDetail, sent)
 
     def matrix(self, campaign_id: int, function: str | None = None, device: str | None = None) -> MatrixPage:
         """Return the whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""

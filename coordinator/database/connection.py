@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 APPLICATION_NAME = "portolan"
 LONG_STATEMENT_S = 600.0
-"""What reads or writes a whole campaign may take so long, and what waits for it."""
+"""A statement that reads or writes a whole campaign may take so long, and one that waits for it."""
 POOL_WAIT_S = 30.0
 """How long a request waits for a connection while all are in use."""
 PING_TIMEOUT_S = 5.0

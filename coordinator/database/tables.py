@@ -186,6 +186,13 @@ campaigns = Table(
     Column("runs", SmallInteger, nullable=False),
     Column("timeout_s", Double, nullable=False),
     Column("timing", _words("timing", TimingPolicy), nullable=False),
+    Column(
+        "verdicts_first",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="run 1 is not timed, so that all verdicts are known before anything is timed",
+    ),
     Column("rerun_of", ForeignKey("campaigns.id")),
     Column("state", _words("state", CAMPAIGN_STATES), nullable=False, server_default="running"),
     _now(),
@@ -195,6 +202,7 @@ campaigns = Table(
     Column("created_by", Text, comment="the name of the caller who submitted or imported it"),
     CheckConstraint("runs between 1 and 100", name="runs"),
     CheckConstraint("timeout_s > 0 and timeout_s <= 14400", name="timeout"),
+    CheckConstraint("not verdicts_first or (runs >= 2 and timing <> 'off')", name="verdicts_first"),
 )
 
 campaign_targets = Table(

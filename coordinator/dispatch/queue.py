@@ -23,6 +23,11 @@ LEASE_S = 120
 CHANNEL = "portolan"
 """The channel of NOTIFY by which coordinators announce changes to each other."""
 
+
+def _timing_of(run: str) -> str:
+    return f"CASE WHEN campaigns.verdicts_first AND {run} = 1 THEN 'off' ELSE campaigns.timing END"
+
+
 # Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is
 # open up to the first run that any of its targets with a live runner has still queued.
 _CLAIM = text(f"""
@@ -55,7 +60,8 @@ WITH open AS MATERIALIZED (
     INSERT INTO attempts (job_id, attempt, runner_id, boot_id, token)
     SELECT id, attempt, :runner, :boot, :token FROM leased
 )
-SELECT leased.id, leased.attempt, cases.name, leased.run, cases.suite_id, campaigns.timeout_s, campaigns.timing
+SELECT leased.id, leased.attempt, cases.name, leased.run, cases.suite_id, campaigns.timeout_s,
+       {_timing_of("leased.run")} AS timing
   FROM leased
   JOIN cases ON cases.id = leased.case_id
   JOIN campaigns ON campaigns.id = leased.campaign_id
@@ -63,9 +69,9 @@ SELECT leased.id, leased.attempt, cases.name, leased.run, cases.suite_id, campai
 """)
 
 # What a runner holds, in the order in which it was claimed.
-_HELD = text("""
+_HELD = text(f"""
 SELECT jobs.id, jobs.attempt, jobs.token, cases.name, jobs.run, cases.suite_id, campaigns.timeout_s,
-       campaigns.timing, jobs.state = 'running', attempts.boot_id,
+       {_timing_of("jobs.run")}, jobs.state = 'running', attempts.boot_id,
        coalesce(extract(epoch FROM clock_timestamp() - attempts.started_at), 0)::float8 AS ran_s
   FROM jobs
   JOIN attempts ON attempts.job_id = jobs.id AND attempts.attempt = jobs.attempt

@@ -92,13 +92,24 @@ def select_targets(selectors: Sequence[str], live: Iterable[TargetName]) -> list
 
     Raises ``UnknownNameError`` for a selector that matches nothing, saying what is live.
     """
-    live = list(live)
+    return _select(selectors, live, "live runner's target", "live", "none; register one first")
+
+
+def select_of_campaign(selectors: Sequence[str], targets: Iterable[TargetName]) -> list[TargetName]:
+    """The same among the targets of one campaign."""
+    return _select(selectors, targets, "target of the campaign", "its own", "none")
+
+
+def _select(
+    selectors: Sequence[str], targets: Iterable[TargetName], noun: str, whose: str, nothing: str
+) -> list[TargetName]:
+    targets = list(targets)
     chosen: dict[int, TargetName] = {}
     for text in selectors:
-        matched = [target for target in live if Selector.parse(text).matches(target)]
+        matched = [target for target in targets if Selector.parse(text).matches(target)]
         if not matched:
-            there = ", ".join(sorted(str(target) for target in live)) or "none; register one first"
-            raise UnknownNameError(f"the selector '{text}' matches no live runner's target (live: {there})", "targets")
+            there = ", ".join(sorted(str(target) for target in targets)) or nothing
+            raise UnknownNameError(f"the selector '{text}' matches no {noun} ({whose}: {there})", "targets")
         chosen.update((target.id, target) for target in matched)
     return list(chosen.values())
 

@@ -33,7 +33,7 @@ TIMINGS = {
     TimingPolicy.paper: "the study's rule: one call in each run, the mean over runs",
     TimingPolicy.off: "none; only whether it runs and is right",
 }
-FIELDS = ("name", "suite", "targets", "functions", "runs", "timing", "timeout_s")
+FIELDS = ("name", "suite", "targets", "functions", "runs", "timing", "verdicts_first", "timeout_s")
 
 
 MOST_TYPED = 250_000
@@ -54,6 +54,8 @@ class Filled:
     functions: Typed = ""
     runs: Typed = "3"
     timing: Typed = TimingPolicy.steady
+    verdicts_first: Typed = ""
+    """``true`` if its checkbox is set."""
     timeout_s: Typed = f"{DEFAULT_TIMEOUT_S:g}"
     rerun: Typed = ""
     """The campaign of which a part is run again."""
@@ -74,6 +76,7 @@ class Filled:
             "functions": words(self.functions),
             "runs": self.runs.strip(),
             "timing": self.timing,
+            "verdicts_first": self.verdicts_first,
             "timeout_s": self.timeout_s.strip(),
             "rerun": {"campaign": self.rerun, "which": self.which} if self.rerun else None,
         }
@@ -205,6 +208,7 @@ def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
         functions="" if campaign.functions == ["*"] else "\n".join(campaign.functions),
         runs=str(campaign.runs),
         timing=str(campaign.timing),
+        verdicts_first="true" if campaign.verdicts_first else "",
         timeout_s=f"{campaign.timeout_s:g}",
         rerun=str(campaign.id) if which else "",
         which=which or "",

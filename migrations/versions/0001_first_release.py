@@ -25,6 +25,13 @@ def upgrade() -> None:
             sa.Enum("off", "steady", "paper", name="timing", native_enum=False, create_constraint=True, length=24),
             nullable=False,
         ),
+        sa.Column(
+            "verdicts_first",
+            sa.Boolean(),
+            server_default=sa.text("false"),
+            nullable=False,
+            comment="run 1 is not timed, so that all verdicts are known before anything is timed",
+        ),
         sa.Column("rerun_of", sa.Integer(), nullable=True),
         sa.Column(
             "state",
