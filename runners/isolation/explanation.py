@@ -17,7 +17,7 @@ import numpy as np
 
 from protocol.enums import Ending, Repetition, TimingPolicy
 from runners.isolation.harness import Alone, repetition, run_case
-from runners.isolation.observations import LINE_LIMIT, Evidence, Observation, printable
+from runners.isolation.observations import Evidence, Observation, with_operation
 from runners.suite.cases import Case
 from runners.suite.checks import TOLERANCES
 from runners.suite.device import Device, Operation
@@ -25,7 +25,6 @@ from runners.suite.trees import mapped
 
 EXPLAINED = frozenset({Ending.raised, Ending.mismatched})
 """Endings that the function or the device is to blame for, in a process that still lives."""
-MAX_DTYPES = 32
 SINGLE = "float32"
 """The dtype that every device computes in."""
 
@@ -42,43 +41,32 @@ def explained(device: Device, case: Case, observation: Observation) -> Observati
 
 def _or_else(
     evidence: Evidence,
-    explain: Callable[[Device, Case, Observation], dict[str, Any]],
+    explain: Callable[[Evidence, Device, Case, Observation], Evidence],
     device: Device,
     case: Case,
     observation: Observation,
 ) -> Evidence:
     try:
-        return replace(evidence, **explain(device, case, observation))
+        return explain(evidence, device, case, observation)
     except BaseException:  # a repetition may raise anything, SystemExit among it
         return evidence
 
 
-def _operation(device: Device, case: Case, observation: Observation) -> dict[str, Any]:
+def _operation(evidence: Evidence, device: Device, case: Case, _: Observation) -> Evidence:
     """The operation at which the call fails again; a wrong result comes from one if it is the only one."""
     failing = getattr(device, "failing", None)
     found: Operation | None = failing(repetition(device, case)) if failing else None
-    if found is None:
-        return {}
-    return {
-        "operation": printable(found.name, LINE_LIMIT),
-        "dtypes": _lines(found.dtypes),
-        "kernels": found.kernels,
-        "kernel_dtypes": _lines(found.kernel_dtypes),
-    }
+    return evidence if found is None else with_operation(evidence, found)
 
 
-def _lines(names: Sequence[str]) -> list[str]:
-    return [printable(name, LINE_LIMIT) for name in names[:MAX_DTYPES]]
-
-
-def _on_host(device: Device, case: Case, observation: Observation) -> dict[str, Any]:
+def _on_host(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
     host = getattr(device, "host", lambda: None)() if not device.is_host else None
-    return {} if host is None else {"on_host": _repeated(host, case, observation)}
+    return evidence if host is None else replace(evidence, on_host=_repeated(host, case, observation))
 
 
-def _in_float32(device: Device, case: Case, observation: Observation) -> dict[str, Any]:
+def _in_float32(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
     single = in_single(case)
-    return {} if single is None else {"in_float32": _repeated(device, single, observation)}
+    return evidence if single is None else replace(evidence, in_float32=_repeated(device, single, observation))
 
 
 def in_single(case: Case) -> Case | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import monotonic
-from typing import Any, cast
+from typing import cast
 
 from protocol.enums import Ending, TimingPolicy
 from runners.isolation.harness import VERDICTS, Attempt, Report
-from runners.isolation.observations import LINE_LIMIT, Evidence, Observation, make_evidence, printable
+from runners.isolation.observations import Evidence, Observation, make_evidence, printable, with_operation
 from runners.suite.cases import Case, Context
 from runners.suite.device import Device, Lowering, Lowerings
 
@@ -81,21 +81,10 @@ def _nothing(reason: str) -> tuple[Ending, Evidence]:
 def _missing(found: Lowerings) -> Evidence:
     """The evidence of the first operation without a lowering; the reason names all."""
     first = next(iter(found.missing.values()))
-    operation, error = first.operation, first.error
     evidence = make_evidence(
-        exception=f"{type(error).__module__}.{type(error).__qualname__}",
-        message=str(error),
+        exception=f"{type(first.error).__module__}.{type(first.error).__qualname__}",
+        message=str(first.error),
         stage="call",
         reason=f"no lowering there: {', '.join(found.missing)}",
     )
-    return replace(
-        evidence,
-        operation=printable(operation.name, LINE_LIMIT),
-        dtypes=_lines(operation.dtypes),
-        kernels=operation.kernels,
-        kernel_dtypes=_lines(operation.kernel_dtypes),
-    )
-
-
-def _lines(names: Any) -> list[str]:
-    return [printable(name, LINE_LIMIT) for name in names[:32]]
+    return with_operation(evidence, first.operation)

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from protocol.enums import Ending, Kernels, Placement, Repetition, Verdict
+from runners.suite.device import Operation
 
 TEXT_LIMIT = 16_384
 FRAME_LIMIT = 64
 OPERATION_LIMIT = 500
+MAX_DTYPES = 32
 # The same as in ``protocol.limits``; a test holds that.
 LINE_LIMIT = 1_000
 MILLISECONDS_LIMIT = 1e12
@@ -112,6 +114,21 @@ def make_evidence(
 
 def _cut(text: str | None, limit: int) -> str | None:
     return None if text is None else printable(text, limit)
+
+
+def with_operation(evidence: Evidence, operation: Operation) -> Evidence:
+    """The evidence with the operation in flight and its kernels, their names cut to size."""
+    return dataclasses.replace(
+        evidence,
+        operation=printable(operation.name, LINE_LIMIT),
+        dtypes=_lines(operation.dtypes),
+        kernels=operation.kernels,
+        kernel_dtypes=_lines(operation.kernel_dtypes),
+    )
+
+
+def _lines(names: Sequence[str]) -> list[str]:
+    return [printable(name, LINE_LIMIT) for name in names[:MAX_DTYPES]]
 
 
 def make_proof(devices: Iterable[str], fallbacks: Mapping[str, int], executed: int | None) -> PlacementProof:

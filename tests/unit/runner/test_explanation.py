@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from protocol.enums import Ending, Kernels, Repetition, TimingPolicy
-from runners.isolation.explanation import MAX_DTYPES, are_alike, explained, in_single
+from runners.isolation.explanation import are_alike, explained, in_single
 from runners.isolation.harness import Alone, run_case
-from runners.isolation.observations import LINE_LIMIT, Evidence, Observation
+from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Evidence, Observation
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
 from runners.suite.device import Description, Device, Operation, Proof
