@@ -19,8 +19,8 @@ STYLES = {"success": "green", "partial": "yellow", "complete": "red", "unknown":
 LEGEND = (
     "success: no case failed; partial: some did; complete: all did; unknown: none counted",
     "n/m: cases that passed, of those that count; then the main cause; cold: a user's first call, that of a process's "
-    "first case; level: a call after warm-up, undisturbed; noisy: cases whose median is over 1.2 times "
-    "that; ×: level against the CPU, over common cases",
+    "first case; level: a call after warm-up, undisturbed; ~: the median of a case is over 1.2 times that; "
+    "×: level against the CPU, over common cases",
 )
 
 BETWEEN = 3
@@ -38,7 +38,9 @@ def fields(cell: Cell | None, *, on_cpu: bool) -> Fields:
     judged = cell.judged("anywhere")
     assert judged is not None
     measured = cell.first_cold_ms is not None or cell.low_ms is not None
-    times = (latency(cell.first_cold_ms), latency(cell.low_ms)) if measured else ("", "")
+    times = (
+        (latency(cell.first_cold_ms), f"{'~' if cell.noisy else ''}{latency(cell.low_ms)}") if measured else ("", "")
+    )
     slower = "" if cell.ratio_to_cpu is None else ratio(cell.ratio_to_cpu)
     head = (judged.verdict, f"{judged.passed}/{judged.total}", judged.cause or "")
     return (*head, *times, *(() if on_cpu else (slower,)))
@@ -53,19 +55,14 @@ def remark(cell: Cell | None) -> str:
 
 
 def print_matrix(matrix: MatrixPage, out: Console) -> None:
-    """As many targets side by side as fit into the terminal; nothing is cut."""
+    """Each framework by itself, as many of its targets side by side as fit into the terminal; nothing is cut."""
     if not matrix.rows:
         out.print("no function has an outcome yet")
         return
-    names = []
-    for row in matrix.rows:
-        name = Text(row.function)
-        if row.host_only:
-            name.append("\n  host only", style="dim")
-        names.append(name)
-    columns = [Column(_heading(target), _column(matrix.rows, target)) for target in matrix.targets]
-    for table in _side_by_side(Column("function", names), columns, out.width):
-        out.print(table)
+    for rows, targets in _by_framework(matrix):
+        columns = [Column(_heading(target), _column(rows, target)) for target in targets]
+        for table in _side_by_side(Column("function", [_name(row) for row in rows]), columns, out.width):
+            out.print(table)
     for line in notes(matrix.targets):
         out.print(Text(line))
     if not matrix.freshness.current:
@@ -82,6 +79,22 @@ def print_results(matrix: MatrixPage, summary: Iterable[Section], out: Console) 
         out.print(Text(section.heading, style="bold"))
         for sentence in section.sentences:
             out.print(Text(f"  {sentence}"), soft_wrap=True)
+
+
+def _by_framework(matrix: MatrixPage) -> Iterator[tuple[list[MatrixRow], list[Target]]]:
+    """The functions of each framework, with its targets."""
+    groups: dict[str, list[MatrixRow]] = {}
+    for row in matrix.rows:
+        groups.setdefault(row.framework, []).append(row)
+    for framework, rows in groups.items():
+        yield rows, [target for target in matrix.targets if target.framework == framework]
+
+
+def _name(row: MatrixRow) -> Text:
+    name = Text(row.function)
+    if row.host_only:
+        name.append("\n  host only", style="dim")
+    return name
 
 
 def _heading(target: Target) -> str:

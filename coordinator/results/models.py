@@ -137,7 +137,6 @@ class Cell(BaseModel):
                     (self.flaky, "flaky"),
                     (self.skipped - self.lowered - self.not_lowered, "skipped"),
                     (self.incomplete, "incomplete"),
-                    (self.noisy, "noisy"),
                 )
                 if count
             ),

@@ -148,9 +148,7 @@ def test_a_name_and_a_cell_that_do_not_fit_beside_each_other_stand_below_each_ot
     long = cell("partial", 100, 128, cause="not_implemented", first_cold_ms=123.4, low_ms=1.234, ratio_to_cpu=12.3)
     wide = matrix.model_copy(
         update={
-            "rows": [
-                MatrixRow(framework="tensorflow", module="tf.keras", function=name, host_only=False, cells={XLA: long})
-            ]
+            "rows": [MatrixRow(framework="torch", module="torch.nn", function=name, host_only=False, cells={XLA: long})]
         }
     )
     lines = shown(wide, 80).splitlines()
@@ -174,3 +172,20 @@ def test_a_note_is_said_once(matrix: MatrixPage) -> None:
 def test_a_matrix_that_is_behind_says_so(matrix: MatrixPage) -> None:
     behind = Freshness(outcomes=5000, of=9000, at=None, current=False)
     assert "made from 5,000 of 9,000 outcomes" in shown(matrix.model_copy(update={"freshness": behind}), 200)
+
+
+def test_each_framework_stands_by_itself_with_its_own_targets(matrix: MatrixPage) -> None:
+    other = target(3, "cpu").model_copy(update={"framework": "jax", "version": "0.10.2"})
+    rows = [
+        MatrixRow(framework="jax", module="jax", function="jax.vjp", host_only=False, cells={3: cell("success", 2, 2)}),
+        MatrixRow(framework="torch", module="torch", function="torch.cat", host_only=False, cells={}),
+    ]
+    text = shown(matrix.model_copy(update={"rows": rows, "targets": [target(CPU, "cpu"), other]}), 200)
+    headings = [line.split() for line in text.splitlines() if "@" in line]
+    assert headings == [["┃", "jax@0.10.2/cpu"], ["┃", "torch@2.9.0/cpu"]]
+
+
+def test_a_level_that_medians_part_from_is_marked() -> None:
+    quiet, busy = (cell("success", 1, 1, first_cold_ms=5.0, low_ms=1.0, noisy=noisy) for noisy in (0, 1))
+    assert fields(quiet, on_cpu=True)[-1] == "1 ms"
+    assert fields(busy, on_cpu=True)[-1] == "~1 ms"
