@@ -31,7 +31,7 @@ BUDGET_S = {Level.probe: 20.0, Level.full: 45.0}
 CASE_S = 5.0
 """The deadline of each: one that takes longer is timed_out, which is as good an outcome to look at."""
 BATCH = 8
-POLICIES = (TimingPolicy.steady, TimingPolicy.paper, TimingPolicy.off)
+POLICIES = (TimingPolicy.steady, TimingPolicy.paper, TimingPolicy.off, TimingPolicy.quick)
 
 _VALID = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.0).model_dump(mode="json")
 

@@ -95,15 +95,15 @@ def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
 def _contradictions_to_job(outcome: Outcome, job: Job) -> Iterator[str]:
     """Contradictions between the outcome and its job, or the catalogue's entry of the case."""
     timing, returned = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
-    policy, timeout_s = job.body["timing"], job.body["timeout_s"]
+    policy, timeout_s = TimingPolicy(job.body["timing"]), job.body["timeout_s"]
     if policy == TimingPolicy.off and timing.cold_ms is not None:
         yield "timing was off, and cold_ms is not null"
     if policy != TimingPolicy.off and returned and timing.cold_ms is None:
         yield f"timing was {policy}, it returned, and cold_ms is null"
-    if policy != TimingPolicy.steady and timing.samples_ms:
+    if not policy.takes_samples and timing.samples_ms:
         yield f"timing was {policy}, and there are samples_ms"
-    if policy == TimingPolicy.steady and returned and not timing.samples_ms:
-        yield "timing was steady, it returned, and there are no samples_ms"
+    if policy.takes_samples and returned and not timing.samples_ms:
+        yield f"timing was {policy}, it returned, and there are no samples_ms"
     if policy == TimingPolicy.paper and timing.position:
         yield f"timing was paper, which has a process for each case, and position is {timing.position}"
     if job.case.host_only and outcome.placement in (Placement.on_device, Placement.fell_back):

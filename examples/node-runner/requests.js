@@ -39,7 +39,7 @@ const JOB = {
     (value) => typeof value === "number" && value > 0 && value <= MOST_TIMEOUT_S,
     `a number over 0 and up to ${MOST_TIMEOUT_S}`,
   ],
-  timing: matching(/^(steady|paper|off)$/, "steady, paper or off"),
+  timing: matching(/^(steady|quick|paper|off)$/, "steady, quick, paper or off"),
 };
 const BATCH = { boot_id: text, suite: text, revision: text, jobs: list };
 const ACKNOWLEDGEMENT = { boot_id: text, n: whole(0) };

@@ -4,7 +4,7 @@ const WARM_UP_MS = { least: 5, most: 50 };
 const ALIKE = 0.05;
 const SAMPLE_MS = 0.1;
 const MOST_CALLS = 4096;
-const SAMPLING = { leastSamples: 10, least_ms: 10, mostSamples: 200, most_ms: 200, fewest: 3 };
+const SAMPLING = { leastSamples: 10, least_ms: 10, mostSamples: 200, most_ms: 200, quick_ms: 20, fewest: 3 };
 const PRECISION = 0.01;
 
 export const clock = (begin) => Number(process.hrtime.bigint() - begin) / 1e6;
@@ -21,14 +21,14 @@ function once(call, fresh, calls) {
 }
 
 /** Call until two calls in a row take alike. */
-function warmUp(call, fresh) {
+function warmUp(call, fresh, most_ms) {
   const begin = process.hrtime.bigint();
   let before = once(call, fresh, 1);
   for (;;) {
     const now = once(call, fresh, 1);
     const spent = clock(begin);
     const alike = Math.abs(now - before) <= ALIKE * before;
-    if ((alike && spent >= WARM_UP_MS.least) || spent >= WARM_UP_MS.most) return;
+    if ((alike && spent >= WARM_UP_MS.least) || spent >= most_ms) return;
     before = now;
   }
 }
@@ -57,9 +57,10 @@ function known(samples) {
   return spread / Math.sqrt(sorted.length) <= PRECISION * quantile(sorted, 0.5);
 }
 
-/** Warm up and sample; nothing is dropped as an outlier. */
-export function samples(call, fresh) {
-  warmUp(call, fresh);
+/** Warm up and sample; nothing is dropped as an outlier. Quick is the same in a tenth of the time. */
+export function samples(call, fresh, policy) {
+  const most_ms = policy === "quick" ? SAMPLING.quick_ms : SAMPLING.most_ms;
+  warmUp(call, fresh, Math.min(WARM_UP_MS.most, most_ms));
   const calls = callsPerSample(call, fresh);
   const taken = [];
   let spent = 0;
@@ -67,12 +68,12 @@ export function samples(call, fresh) {
     const each = once(call, fresh, calls);
     taken.push(each);
     spent += each * calls;
-  } while (!enough(taken, spent));
+  } while (!enough(taken, spent, most_ms));
   return { samples_ms: taken, calls_per_sample: calls };
 }
 
-function enough(taken, spent) {
+function enough(taken, spent, most_ms) {
   if (taken.length >= SAMPLING.mostSamples) return true;
-  if (spent >= SAMPLING.most_ms) return taken.length >= SAMPLING.fewest;
+  if (spent >= most_ms) return taken.length >= SAMPLING.fewest;
   return taken.length >= SAMPLING.leastSamples && spent >= SAMPLING.least_ms && known(taken);
 }

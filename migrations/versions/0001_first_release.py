@@ -22,7 +22,9 @@ def upgrade() -> None:
         sa.Column("timeout_s", sa.Double(), nullable=False),
         sa.Column(
             "timing",
-            sa.Enum("off", "steady", "paper", name="timing", native_enum=False, create_constraint=True, length=24),
+            sa.Enum(
+                "off", "quick", "steady", "paper", name="timing", native_enum=False, create_constraint=True, length=24
+            ),
             nullable=False,
         ),
         sa.Column(

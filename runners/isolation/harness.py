@@ -179,9 +179,10 @@ class Attempt:
         self.stage = "placement"
         self._trace(context)
         self.stage = "samples"
-        if self.policy is TimingPolicy.steady and not self.case.refuses:
+        if self.policy.takes_samples and not self.case.refuses:
+            budget_s = clock.QUICK_BUDGET_S if self.policy is TimingPolicy.quick else clock.BUDGET_S
             with self._locked():
-                self.samples = clock.steady(call, device.wait)
+                self.samples = clock.steady(call, device.wait, budget_s=budget_s)
         self.stage = "repeat"
         self._repeat(context, moved, call, expected)
         return Ending.returned, None

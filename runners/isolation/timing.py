@@ -20,6 +20,7 @@ Call = Callable[[], Any]
 Wait = Callable[[Any], None]
 
 BUDGET_S = 0.2
+QUICK_BUDGET_S = 0.02
 WARM_UP_S = 0.05
 LEAST_WARM_UP_S = 0.005
 """Calls of microseconds go on getting faster for hundreds of them; longer ones settle with the second."""
@@ -53,7 +54,7 @@ def cold(call: Call, wait: Wait) -> tuple[Any, float]:
     return result, (perf_counter_ns() - start) / 1e6
 
 
-def steady(call: Call, wait: Wait, *, budget_s: float = BUDGET_S) -> Samples:
+def steady(call: Call, wait: Wait, *, budget_s: float) -> Samples:
     """Warm up, then sample until the median is known well enough or the budget is used."""
     with _no_garbage_collection():
         wait(None)

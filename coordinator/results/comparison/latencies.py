@@ -253,16 +253,26 @@ def _decided(found: Difference, own: Sequence[CaseLatencyChange], factor: float)
 
 
 def _changed_cases(function: _Function, usual: Spreads) -> tuple[CaseLatencyChange, ...]:
-    """All cases are asked side by side, and one alone has no others to bear it out: each must be surer."""
+    """All cases are asked side by side, and one alone has no others to bear it out: each must be surer.
+
+    A call that lasts longer than a busy host lets anything run alone is disturbed in some runs and not in others, far
+    more than the usual spread says; so the runs of a case must part as well, every one.
+    """
     alpha = ALPHA / len(function.common)
     pooled = [_pooled(spread, prior).excess for spread, prior in zip(function.spreads, usual, strict=True)]
     prior = Spreads(*(Spread(excess, WORTH) for excess in pooled))
     found = []
     for case, sides in function.common.items():
         own = difference(_value(*sides), (len(sides[0]), len(sides[1])), function.case_spreads[case], prior, alpha)
-        if min(map(len, sides)) >= 2 and own.sure_direction:
+        if min(map(len, sides)) >= 2 and own.sure_direction and _are_apart(*sides):
             found.append(CaseLatencyChange(case, own.sure_direction, own.ratio, own.interval))
     return tuple(sorted(found, key=lambda change: -abs(math.log(change.ratio))))
+
+
+def _are_apart(before: Runs, after: Runs) -> bool:
+    """Whether every run of one side is slower than every run of the other, by more than the least change."""
+    fast, slow = sorted((before.values(), after.values()), key=min)
+    return min(slow) - max(fast) > math.log(LEAST)
 
 
 def _tells(found: Difference, factor: float) -> bool:

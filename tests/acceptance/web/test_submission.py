@@ -66,7 +66,7 @@ def test_a_preview_is_what_is_submitted(visitor: Visitor, coordinator: Coordinat
         ("runs", "101", "less than or equal to 100"),
         ("timeout_s", "0", "greater than 0"),
         ("timeout_s", "nan", "finite"),
-        ("timing", "sometimes", "'off', 'steady' or 'paper'"),
+        ("timing", "sometimes", "'off', 'quick', 'steady' or 'paper'"),
         ("suite", "hazard", "did you mean hazards?"),
         ("name", "x" * 201, "at most 200"),
         ("name", "a\0b", "NUL"),

@@ -73,6 +73,20 @@ def test_a_slowdown_of_one_case_is_one_of_its_function() -> None:
     assert found.changed_cases[0].ratio == pytest.approx(3.0)
 
 
+def test_a_case_that_met_the_same_burst_before_did_not_change_by_itself() -> None:
+    """Two of its runs before were undisturbed, and none after; but one before was as slow as those."""
+    others = [*campaign(cases=12, function="g"), *campaign(cases=3)]
+
+    def with_case(levels: Sequence[float]) -> list[Measurement]:
+        return [*others, *(Measurement("f", "f/own", run, level) for run, level in enumerate(levels, 1))]
+
+    def words(before: Sequence[float], after: Sequence[float]) -> set[str]:
+        return {change.change for change in compare_latencies(with_case(before), with_case(after))}
+
+    assert words((1.0, 1.01, 1.9), (1.9, 1.92, 1.95)) == {"same"}
+    assert words((1.0, 1.01, 1.02), (1.9, 1.92, 1.95)) == {"same", "slower"}
+
+
 @pytest.mark.parametrize("ratio", [1.05, 1.19, 1 / 1.19])
 def test_no_change_counts_that_is_less_than_the_least(ratio: float) -> None:
     found = the_change(campaign((1.0,) * 6), campaign((ratio,) * 6))

@@ -90,7 +90,7 @@ def test_a_sample_is_divided_by_its_calls() -> None:
         while time.perf_counter_ns() < end:
             pass
 
-    samples = timing.steady(spin, lambda _: None)
+    samples = timing.steady(spin, lambda _: None, budget_s=timing.BUDGET_S)
     assert samples.calls_per_sample > 1
     assert 0.010 <= min(samples.milliseconds) < 0.020
 
