@@ -61,7 +61,7 @@ _DEADLINE = 'setTimeout(() => this.stop("timed_out"), Math.ceil(left_ms) + 1)'
 _ENDED = "      this.#finish(job, seen);\n      this.#next();"
 _RECEIPTS = "status: statuses[index] })) });"
 _WRITE = "response.write(events.line(++sent));"
-_SAMPLES = 'if (policy === "steady") {'
+_SAMPLES = 'if (policy === "steady" || policy === "quick") {'
 _CASES = "cases: [...cases.values()].map(entry)"
 _NUMBERED = "JSON.stringify({ ...event, n })"
 _OPENED = 'if (path !== "/healthz" && '
