@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Query, Request, Response, status
 from fastapi.responses import RedirectResponse
 
 from coordinator.access import service
-from coordinator.access.caller import CurrentCaller, caller_of, needs
+from coordinator.access.caller import CurrentCaller, bearer_of, caller_of, needs
 from coordinator.access.identifier import Identifier, cookie_value
 from coordinator.access.middleware import session_cookie
 from coordinator.access.requests import is_foreign
@@ -55,6 +55,7 @@ async def send(
         assert caller.token_sha256 is not None
         return await _sign_in(request, context, caller.token_sha256, next)
     except UnauthorizedError as error:
+        request.state.caller = bearer_of(error)
         return _form(request, next, str(error))
 
 
