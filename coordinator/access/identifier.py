@@ -67,7 +67,7 @@ class Identifier:
         self._lookups = asyncio.Semaphore(LOOKUPS_AT_ONCE)
 
     async def identify(self, headers: Iterable[tuple[bytes, bytes]], cookie: str) -> Caller:
-        """Return the caller. Raises ``UnauthorizedError`` for a wrong token, ``TokenEndedError`` for one that was right.
+        """Return the caller. Raises ``UnauthorizedError`` for a wrong token, ``TokenEndedError`` for an old one.
 
         A session that is over is nobody's: its reader may go on as anybody can.
         """
