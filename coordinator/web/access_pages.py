@@ -16,7 +16,7 @@ from coordinator.access.roles import Role
 from coordinator.access.tokens import local_path
 from coordinator.context import Context
 from coordinator.errors import ForeignSiteError, UnauthorizedError
-from coordinator.parameters import LARGEST_BIGINT
+from coordinator.parameters import LARGEST_BIGINT, Text
 from coordinator.web.pages import page
 
 router = APIRouter()
@@ -24,8 +24,8 @@ open_router = APIRouter()
 """The routes of callers who have no role yet."""
 
 ROWS = 100
-Once = Annotated[str | None, Query(max_length=200)]
-Next = Annotated[str | None, Query(max_length=2000)]
+Once = Annotated[Text | None, Query(max_length=200)]
+Next = Annotated[Text | None, Query(max_length=2000)]
 
 
 @open_router.get("/login")

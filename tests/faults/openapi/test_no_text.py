@@ -183,7 +183,10 @@ def complaint(answer: httpx.Response, request: Hostile) -> str | None:
     told = f"{request.method} {request.path} {request.form or request.content[:200]!r}: {answer.status_code}"
     if answer.status_code >= 500 or (request.refused and answer.status_code < 400):
         return f"{told} {answer.text[:200]}"
-    if answer.status_code >= 400 and answer.headers["content-type"] != "application/problem+json":
+    # A form that is wrong comes back as a page, with a sentence beside the field; a link to sign in leads to one.
+    is_form = request.path.startswith("/login") or (request.method == "POST" and not request.path.startswith("/api/"))
+    kinds = ("application/problem+json", *(["text/html; charset=utf-8"] if is_form else []))
+    if answer.status_code >= 400 and answer.headers["content-type"] not in kinds:
         return f"{told} {answer.headers['content-type']}"
     return None
 
