@@ -8,6 +8,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── QueryError                    422  2
     │   ├── NotFoundError                 404  2
     │   ├── UnauthorizedError             401  2
+    │   │   └── TokenEndedError           401  2
     │   ├── ForbiddenError                403  2
     │   │   └── RoleMissingError          403  2
     │   ├── ForeignHostError              421  2
@@ -117,6 +118,15 @@ class UnauthorizedError(RequestError):
 
     status = 401
     title = "Not allowed"
+
+
+class TokenEndedError(UnauthorizedError):
+    """The token was revoked, or has expired. Its bearer may do nothing, and is known all the same."""
+
+    def __init__(self, message: str | None = None, *, name: str = "", token_id: int | None = None) -> None:
+        super().__init__(message)
+        self.name = name
+        self.token_id = token_id
 
 
 class ForbiddenError(RequestError):

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Request
 
 from coordinator.access.roles import Role
-from coordinator.errors import RoleMissingError, UnauthorizedError
+from coordinator.errors import RoleMissingError, TokenEndedError, UnauthorizedError
 
 CallerKind = Literal["token", "session", "anonymous", "runner"]
 
@@ -55,6 +55,13 @@ class Caller:
 
 
 NOBODY = Caller("anonymous", None, "anonymous")
+
+
+def bearer_of(error: UnauthorizedError) -> Caller:
+    """The caller that was refused: of a token that has ended its bearer, without a role; else nobody."""
+    if isinstance(error, TokenEndedError):
+        return Caller(error.name, None, "token", error.token_id)
+    return NOBODY
 
 
 def caller_of(request: Request) -> Caller:

@@ -15,16 +15,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from coordinator.bounds import Bounds
 from coordinator.logs import get_logger
+from protocol.problems import PROBLEM_JSON, Problem
 
 log = get_logger(__name__)
 
 LOOK_EVERY_S = 1.0
 OTHER_FILES = 1024
 """For the database, runners, files, and connections that wait to be accepted."""
-FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 5\r\n"
-    b"Connection: close\r\nContent-Length: %d\r\n\r\n%s"
-)
+BAD_REQUEST = "no request of HTTP can be read there: a path or a header holds a character that HTTP does not allow"
 
 
 def allow_connections(count: int) -> None:
@@ -71,6 +69,13 @@ class BoundedProtocol(H11Protocol):
         self.begun = False
         self.since = self.loop.time()
         super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request of HTTP, with a problem as everything else is refused."""
+        if self.is_waiting or not self.cycle.response_started:
+            self.transport.write(_answer(400, "Bad Request", "The request cannot be read", BAD_REQUEST))
+        # Half an answer is out already otherwise: its client sees that the rest does not come.
+        self.transport.close()
 
     @property
     def is_waiting(self) -> bool:
@@ -122,5 +127,11 @@ def _make_room(connections: Iterable[Any]) -> bool:
 
 def _full(most: int) -> bytes:
     detail = f"all {most:,} connections of this coordinator are busy: try again in a moment"
-    body = f'{{"type": "about:blank", "title": "Too many connections", "status": 503, "detail": "{detail}"}}'.encode()
-    return FULL % (len(body), body)
+    return _answer(503, "Service Unavailable", "Too many connections", detail, "Retry-After: 5")
+
+
+def _answer(status: int, phrase: str, title: str, detail: str, *more: str) -> bytes:
+    """A problem that ends its connection, as the bytes of HTTP: there is no request that it could answer."""
+    body = Problem(title=title, status=status, detail=detail).model_dump_json(exclude_none=True).encode()
+    headers = [f"Content-Type: {PROBLEM_JSON}", "Connection: close", f"Content-Length: {len(body)}", *more]
+    return "\r\n".join([f"HTTP/1.1 {status} {phrase}", *headers, "", ""]).encode() + body

@@ -11,6 +11,9 @@ from coordinator.access.headers import RAW
 from coordinator.access.requests import fields, refusal
 from coordinator.problems import problem
 
+RANGES = frozenset({b"range", b"if-range", b"accept-ranges"})
+"""Headers of requests for a part of a file, and of the answer that one may be asked for."""
+
 
 class RequestGuard:
     """``app(scope, …)`` if the request may be answered; a problem if not."""
@@ -26,12 +29,14 @@ class RequestGuard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = message["headers"]
+                given = [header for header in message["headers"] if header[0] not in RANGES]
                 own = {name for name, _ in given}
                 message["headers"] = [*given, *(header for header in RAW if header[0] not in own)]
             await send(message)
 
         error = refusal(scope["method"], scope["path"], fields(scope["headers"]), self._names)
+        # An export is made anew for each request, so that parts of two would be no file: HTTP lets a range be ignored.
+        scope = {**scope, "headers": [header for header in scope["headers"] if header[0] not in RANGES]}
         app = problem(Request(scope), error.status, error.title, str(error)) if error else self._app
         await app(scope, receive, send_with_headers)
 

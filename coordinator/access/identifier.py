@@ -23,7 +23,7 @@ from coordinator.access.audit import USE_EVERY
 from coordinator.access.caller import NOBODY, Caller, CallerKind
 from coordinator.access.roles import Role
 from coordinator.access.tokens import digest
-from coordinator.errors import UnauthorizedError
+from coordinator.errors import TokenEndedError, UnauthorizedError
 
 HELD_S = 1.0
 """How long an answer of the database is relied on."""
@@ -67,7 +67,7 @@ class Identifier:
         self._lookups = asyncio.Semaphore(LOOKUPS_AT_ONCE)
 
     async def identify(self, headers: Iterable[tuple[bytes, bytes]], cookie: str) -> Caller:
-        """Return the caller. Raises ``UnauthorizedError`` for a token that is wrong, expired or revoked.
+        """Return the caller. Raises ``UnauthorizedError`` for a wrong token, ``TokenEndedError`` for an old one.
 
         A session that is over is nobody's: its reader may go on as anybody can.
         """
@@ -136,9 +136,12 @@ def _is_due(last_used_at: datetime | None) -> bool:
 
 def _require_valid(row: Row[Any]) -> None:
     if row.revoked_at is not None:
-        raise UnauthorizedError(f"the token {row.prefix} was revoked on {row.revoked_at:%Y-%m-%d}: {ANOTHER}")
-    if row.expires_at <= datetime.now(UTC):
-        raise UnauthorizedError(f"the token {row.prefix} expired on {row.expires_at:%Y-%m-%d}: {ANOTHER}")
+        ended = f"was revoked on {row.revoked_at:%Y-%m-%d}"
+    elif row.expires_at <= datetime.now(UTC):
+        ended = f"expired on {row.expires_at:%Y-%m-%d}"
+    else:
+        return
+    raise TokenEndedError(f"the token {row.prefix} {ended}: {ANOTHER}", name=row.name, token_id=row.id)
 
 
 def _credentials(headers: Iterable[tuple[bytes, bytes]], cookie: str) -> tuple[str | None, str | None]:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coordinator.access.audit import AuditWriter, make_entry
-from coordinator.access.caller import NOBODY, SIGN_IN, Caller, caller_of
+from coordinator.access.caller import NOBODY, SIGN_IN, Caller, bearer_of, caller_of
 from coordinator.access.identifier import Identifier
 from coordinator.access.requests import SAFE
 from coordinator.access.roles import Role
@@ -77,6 +77,8 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
         if is_change and not caller.is_known and caller.role is not Role.admin:
             raise UnauthorizedError(SIGN_IN)
     except UnauthorizedError as error:
+        # A stolen token that was revoked is still tried: the record says whose it was.
+        scope["state"]["caller"] = bearer_of(error)
         return problem(request, error.status, error.title, str(error))
     except Exception as error:
         if not is_outage(error):

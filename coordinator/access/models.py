@@ -85,6 +85,12 @@ class AuditRow(BaseModel):
     status: int
     detail: str | None
 
+    @property
+    def caller(self) -> str:
+        """The caller for people: a runner has no role, and must not be taken for a person of its name."""
+        described = "runner" if self.kind == "runner" else self.role
+        return f"{self.who}, {described}" if described else self.who
+
 
 class AuditPage(BaseModel):
     entries: list[AuditRow]

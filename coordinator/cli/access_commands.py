@@ -130,7 +130,7 @@ def audit(
         [
             (
                 f"{entry.at:%Y-%m-%d %H:%M:%S}",
-                f"{entry.who}, {entry.role}" if entry.role else entry.who,
+                entry.caller,
                 *(entry.address, f"{entry.method} {entry.path}", str(entry.status), entry.detail or ""),
             )
             for entry in entries

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Depends, Response, status
+from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response, status
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from coordinator.access.caller import needs
+from coordinator.access.caller import Caller, needs
 from coordinator.access.roles import Role
 from coordinator.context import Context
 from coordinator.errors import ForbiddenError, UnauthorizedError
@@ -36,9 +36,11 @@ async def register(registration: RunnerRegistration, context: Context) -> Runner
 
 
 async def _enrolment_token(
-    context: Context, given: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
+    request: Request,
+    context: Context,
+    given: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
 ) -> EnrolmentToken:
-    """The token that the request bears, made with this coordinator's key."""
+    """The token that the request bears, made with this coordinator's key; from here on its runner is the caller."""
     if context.enrolment_key_file is None:
         raise ForbiddenError(
             "this coordinator enrols no runners: start it with an enrolment key "
@@ -54,6 +56,7 @@ async def _enrolment_token(
             "the enrolment token is missing or wrong: have one made with the coordinator's key of today "
             "(`portolan runner token NAME FRAMEWORK/DEVICE`)"
         )
+    request.state.caller = Caller(token.name, None, "runner")
     return token
 
 
@@ -61,11 +64,15 @@ async def _enrolment_token(
 async def enrol(
     token: Annotated[EnrolmentToken, Depends(_enrolment_token)],
     body: Enrolment,
+    request: Request,
     response: Response,
     after: BackgroundTasks,
     context: Context,
 ) -> EnrolledRunner:
     """For runners: probe the caller, and give it a secret of its own. The same name again is the same runner."""
+    if token.is_for(body.name):
+        # Of the replicas that share a token, the one that asks.
+        request.state.caller = Caller(body.name, None, "runner")
     entry = await enrolment.enrol(context.engine, body, token)
     if entry.created:
         response.status_code = status.HTTP_201_CREATED

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from coordinator.access.headers import DOCUMENT
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.causes.rules import readable
+from coordinator.page_text import finalized
 from coordinator.reports.contents import ReportContents
 from coordinator.reports.table_renderer import cell_text
 from coordinator.results.outcomes.repeat import repeat_command
@@ -33,6 +34,7 @@ _templates = Environment(
     loader=PackageLoader("coordinator.reports"),
     autoescape=True,
     undefined=StrictUndefined,
+    finalize=finalized,
     trim_blocks=True,
     lstrip_blocks=True,
 )

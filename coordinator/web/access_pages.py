@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Query, Request, Response, status
 from fastapi.responses import RedirectResponse
 
 from coordinator.access import service
-from coordinator.access.caller import CurrentCaller, caller_of, needs
+from coordinator.access.caller import CurrentCaller, bearer_of, caller_of, needs
 from coordinator.access.identifier import Identifier, cookie_value
 from coordinator.access.middleware import session_cookie
 from coordinator.access.requests import is_foreign
@@ -16,7 +16,7 @@ from coordinator.access.roles import Role
 from coordinator.access.tokens import local_path
 from coordinator.context import Context
 from coordinator.errors import ForeignSiteError, UnauthorizedError
-from coordinator.parameters import LARGEST_BIGINT
+from coordinator.parameters import LARGEST_BIGINT, Text
 from coordinator.web.pages import page
 
 router = APIRouter()
@@ -24,8 +24,8 @@ open_router = APIRouter()
 """The routes of callers who have no role yet."""
 
 ROWS = 100
-Once = Annotated[str | None, Query(max_length=200)]
-Next = Annotated[str | None, Query(max_length=2000)]
+Once = Annotated[Text | None, Query(max_length=200)]
+Next = Annotated[Text | None, Query(max_length=2000)]
 
 
 @open_router.get("/login")
@@ -55,6 +55,7 @@ async def send(
         assert caller.token_sha256 is not None
         return await _sign_in(request, context, caller.token_sha256, next)
     except UnauthorizedError as error:
+        request.state.caller = bearer_of(error)
         return _form(request, next, str(error))
 
 

@@ -17,6 +17,7 @@ from coordinator import formats
 from coordinator.access.caller import caller_of
 from coordinator.csv_text import csv_text
 from coordinator.logs import get_logger
+from coordinator.page_text import finalized
 from coordinator.reports.table_renderer import cell_text
 from coordinator.web import filters
 from coordinator.web.forms import form_token, keep_cookie
@@ -33,6 +34,7 @@ templates = Environment(
     loader=FileSystemLoader([HERE / "templates", HERE.parent / "reports" / "templates"]),
     autoescape=select_autoescape(default=True),
     undefined=StrictUndefined,
+    finalize=finalized,
     trim_blocks=True,
     lstrip_blocks=True,
 )

@@ -15,6 +15,7 @@ from coordinator.access.roles import Role
 from coordinator.conformance import Finding, Report
 from coordinator.context import Context, Shared
 from coordinator.errors import RunnerError, RunnerRefusedError
+from coordinator.parameters import Text
 from coordinator.registry import admission, service
 from coordinator.registry.admission import Admission
 from coordinator.registry.models import Runner, RunnerRegistration
@@ -66,7 +67,7 @@ class RunningCheck:
 
 
 @router.get("/runners/new", dependencies=[needs(Role.operator)])
-async def form(request: Request, url: Annotated[str, Query(max_length=500)] = "") -> Response:
+async def form(request: Request, url: Annotated[Text, Query(max_length=500)] = "") -> Response:
     return _page(request, url, anyway=False, errors={})
 
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coordinator.database.connection import engine as make_engine
-from coordinator.results.outcomes.service import pages
+from coordinator.database.outage import is_outage, reason_of
+from coordinator.results.outcomes.service import DATABASE_AWAY_CODE, pages
 from coordinator.results.outcomes.store import Filters
 from coordinator.settings import Settings
 
@@ -70,4 +71,11 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
-    asyncio.run(write(asked["campaign"], Filters(**asked["filters"]), asked["path"]))
+    try:
+        asyncio.run(write(asked["campaign"], Filters(**asked["filters"]), asked["path"]))
+    except Exception as error:
+        if not is_outage(error):
+            raise
+        # No fault of the request: who asked is told to try again.
+        print(reason_of(error), file=sys.stderr)
+        sys.exit(DATABASE_AWAY_CODE)

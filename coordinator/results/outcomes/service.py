@@ -16,12 +16,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
 from coordinator.csv_text import csv_text
-from coordinator.errors import PortolanError
+from coordinator.errors import DatabaseAwayError, PortolanError
 from coordinator.results.outcomes import store
 from coordinator.results.outcomes.models import OutcomePage
 from coordinator.results.outcomes.store import Filters
 
 EXPORT_PAGE = 2000
+DATABASE_AWAY_CODE = os.EX_TEMPFAIL
+"""With which the process that writes parquet ends when the database went away."""
 
 
 async def page(engine: AsyncEngine, campaign_id: int, filters: Filters, *, after: int, limit: int) -> OutcomePage:
@@ -93,6 +95,8 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
                 await process.wait()
         if process.returncode != 0:
             last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
+            if process.returncode == DATABASE_AWAY_CODE:
+                raise DatabaseAwayError(last[0])
             raise PortolanError(f"the parquet file could not be written: {last[0]}")
     return path
 

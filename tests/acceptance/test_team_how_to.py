@@ -1,0 +1,243 @@
+"""The how-to for a team is followed as it is written: its commands, in its order, on three machines.
+
+Blocks without a language are typed into a shell; a block of text right after one is what is then seen, where ``…``
+stands for anything. Only the first block, of what differs from place to place, is replaced by what holds here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from scripts import chromium
+from tests.browser.conftest import browser_path as browser_path
+from tests.browser.watched import WITHIN_S
+from tests.coordinator_process import free_port
+from tests.runner_process import LIMIT_S, ROOT, environment, until
+
+PAGE = (ROOT / "docs" / "how-to" / "share-with-a-team.md").read_text()
+SETTINGS = "What differs from place to place"
+BOX, ADA, BEN, LAB = "box", "ada", "ben", "lab3"
+SIGN_IN, WORK = "4. Sign in with a browser", "6. Work"
+WHERE = {
+    "1. Start the coordinator": [BOX],
+    "2. Make a token for each person": [BOX],
+    "3. Sign in on the command line": [ADA],
+    SIGN_IN: [ADA],
+    "5. Let a runner join": [BOX, LAB],
+    WORK: [ADA],
+    "7. Look who did what": [BOX],
+    "8. Take a token back": [BOX, ADA],
+}
+"""On whose machine each block of a chapter is typed."""
+REFUSED = "this needs the role submitter, and ben is viewer: ask an admin for a token with that role"
+STAYS = re.compile(r"^portolan(-runner serve| up)\b", re.MULTILINE)
+"""A command that does not end by itself."""
+SHOWS_WITHIN_S = 300.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """A block of commands, and the lines that are to be seen after it."""
+
+    chapter: str
+    commands: str
+    shown: tuple[str, ...]
+
+
+def read_steps(page: str) -> Iterator[Step]:
+    for chapter in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        blocks = re.finditer(r"^```\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", chapter, re.MULTILINE | re.DOTALL)
+        for block in blocks:
+            yield Step(chapter.partition("\n")[0], block[1], tuple((block[2] or "").splitlines()))
+
+
+def is_shown(step: Step, output: str) -> bool:
+    """Whether the lines of the page are among those of the output, in their order; blanks count once."""
+    lines = iter(" ".join(line.split()) for line in output.splitlines())
+    wanted = (".*".join(re.escape(part.strip()) for part in line.split("…")) for line in step.shown)
+    return all(any(re.fullmatch(pattern, line) for line in lines) for pattern in wanted)
+
+
+class Machine:
+    """A home with a shell in it; what is exported lasts from block to block."""
+
+    def __init__(self, home: Path, settings: str) -> None:
+        home.mkdir(mode=0o711)
+        self.home = home
+        self._exports = home / ".exports"
+        self._exports.write_text(settings)
+        bare = {name: value for name, value in environment().items() if not name.startswith(("PORTOLAN_", "XDG_"))}
+        cache = os.environ.get("PORTOLAN_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        place = {"HOME": str(home), "PORTOLAN_DATA": str(home / "data"), "PORTOLAN_CACHE": cache}
+        self._environment = {**bare, **place, "PATH": programs}
+        self._started: list[subprocess.Popen[str]] = []
+        self._readers: list[threading.Thread] = []
+
+    def follow(self, step: Step) -> str:
+        """Type the commands and see what the page says; return what was printed."""
+        if STAYS.search(step.commands):
+            return self._start(step)
+        typed = f"set -euo pipefail\n. {self._exports}\n{step.commands}\nexport -p > {self._exports}"
+        done = subprocess.run(
+            ["bash", "-c", typed],
+            cwd=self.home,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        refused = any(line.startswith("portolan: ") for line in step.shown)
+        assert done.returncode == (2 if refused else 0), (step, done.stdout)
+        assert is_shown(step, done.stdout), (step, done.stdout)
+        return done.stdout
+
+    def stop(self) -> None:
+        """Ctrl-C for what was started, as in its terminal."""
+        for shell in reversed(self._started):
+            if shell.poll() is None:
+                os.killpg(shell.pid, signal.SIGINT)
+            shell.wait(LIMIT_S)
+        for reader in self._readers:
+            reader.join()
+
+    def _start(self, step: Step) -> str:
+        lines: list[str] = []
+        shell = subprocess.Popen(
+            ["bash", "-c", f"set -euo pipefail\n. {self._exports}\n{step.commands}"],
+            cwd=self.home,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._started.append(shell)
+        self._readers.append(threading.Thread(target=_read, args=(shell, lines)))
+        self._readers[-1].start()
+
+        def shows() -> bool:
+            assert shell.poll() is None, (step, lines)
+            return is_shown(step, "".join(lines))
+
+        until(shows, f"what the page says of {step.commands!r}", SHOWS_WITHIN_S)
+        return "".join(lines)
+
+
+def _read(shell: subprocess.Popen[str], lines: list[str]) -> None:
+    assert shell.stdout is not None
+    with shell.stdout as stream:
+        lines.extend(stream)
+
+
+@pytest.fixture
+def named() -> str:
+    """A name by which this machine reaches itself; its own, if it has one that leads here."""
+    own = socket.gethostname()
+    try:
+        socket.gethostbyname(own)
+    except OSError:
+        return "localhost"
+    return own
+
+
+@pytest.fixture
+def machines(place: Path, named: str) -> Iterator[dict[str, Machine]]:
+    settings = (
+        f"export BOX={named} PORT={free_port()} RUNNERS_PORT={free_port()}\n"
+        f"export NETWORK={socket.gethostbyname(named)}/32\n"
+        "export FRAMEWORK=hazards DEVICE=cpu SUITE=hazards FUNCTIONS=hazards.add\n"
+    )
+    with ExitStack() as stack:
+        made = {}
+        for name in (BOX, ADA, BEN, LAB):
+            made[name] = Machine(place / name, settings)
+            stack.callback(made[name].stop)
+        yield made
+
+
+@pytest.fixture
+def browser(browser_path: str, named: str) -> Iterator[Browser]:
+    rule = "--host-resolver-rules="
+    args = [arg for arg in chromium.ALONE if not arg.startswith(rule)]
+    args.append(f"{rule}MAP {named} {socket.gethostbyname(named)}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=args, chromium_sandbox=False)
+        expect.set_options(timeout=WITHIN_S * 1e3)
+        yield browser
+        browser.close()
+
+
+def bring_tokens(machines: dict[str, Machine]) -> None:
+    """A token on the box goes to the one whose name it bears, in private."""
+    for file in machines[BOX].home.glob("*.token"):
+        assert file.stat().st_mode & 0o077 == 0, file
+        shutil.move(file, machines[file.stem].home / file.name)
+
+
+def opened(browser: Browser, address: str) -> Page:
+    page = browser.new_context().new_page()
+    page.set_default_timeout(WITHIN_S * 1e3)
+    page.goto(address)
+    return page
+
+
+def test_a_team_follows_the_page(machines: dict[str, Machine], browser: Browser) -> None:
+    steps = list(read_steps(PAGE))
+    assert steps[0].chapter == SETTINGS
+    typed_at = {chapter: iter(names) for chapter, names in WHERE.items()}
+    pages: dict[str, Page] = {}
+    for step in steps[1:]:
+        output = machines[next(typed_at[step.chapter])].follow(step)
+        bring_tokens(machines)
+        if step.chapter == SIGN_IN:
+            link = output.strip()
+            pages[ADA] = opened(browser, link)
+            expect(pages[ADA].locator(".caller")).to_contain_text("ada, submitter")
+            pages[BEN] = opened(browser, link.partition("/login")[0])
+            sign_in(pages[BEN], (machines[BEN].home / "ben.token").read_text().strip())
+            expect(pages[BEN].locator(".caller")).to_contain_text("ben, viewer")
+        if step.chapter == WORK:
+            pages[BEN].reload()
+            expect(pages[BEN].get_by_role("table").first).to_contain_text("hazards")
+            pages[BEN].get_by_role("link", name="New campaign").click()
+            expect(pages[BEN].locator("main .lead")).to_have_text(REFUSED)
+    assert f"```text\n{REFUSED}\n```" in PAGE
+    left = {chapter: list(names) for chapter, names in typed_at.items()}
+    assert not any(left.values()), "the page has fewer blocks than are expected"
+    # She who lost her token has lost her session with it, and her work is there for the others.
+    answer = pages[ADA].reload()
+    assert answer is not None
+    assert answer.status == 401
+    assert "hazards.add" in (machines[ADA].home / "one.csv").read_text()
+
+
+def sign_in(page: Page, token: str) -> None:
+    page.get_by_role("main").get_by_role("link", name="Sign in").click()
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_page_that_is_untrue_is_noticed() -> None:
+    (step,) = read_steps("## One\n\n```\nportolan whoami\n```\n\n```text\nada, … at http://…\nlast\n```\n")
+    assert is_shown(step, "first\nada,  submitter at http://box:1\nmiddle\nlast\n")
+    for output in ("ada, submitter at http://box:1\n", "last\nada, x at http://box\n", "bea, x at http://b\nlast\n"):
+        assert not is_shown(step, output)

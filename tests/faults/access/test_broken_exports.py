@@ -1,0 +1,180 @@
+"""Exports that fail in the middle: their client is told, and takes no piece of a file for the whole."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import random
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+import pyarrow.parquet as pq
+import pytest
+
+from tests.admin import ADMIN_TOKEN, AS_ADMIN
+from tests.coordinator_process import CoordinatorProcess
+from tests.enrolling_runner import Relay
+from tests.faults.registration.listing_runner import ListingRunner, cases
+from tests.portolan_process import Portolan
+from tests.runner_process import until
+
+ROWS = 200
+MESSAGE_BYTES = 30_000
+"""Of chance, in twice as many letters: no buffer of a connection holds an export of 12 MB, and none is made small."""
+A_PART = 1 << 20
+FORMATS = ("csv", "parquet")
+PATIENCE_S = 300.0
+
+
+class WordyRunner(ListingRunner):
+    """Every case of it fails, with a message of its own that nothing makes short."""
+
+    def take(self, batch: dict[str, Any]) -> dict[str, Any]:
+        taken = super().take(batch)
+        with self._changed:
+            for event in self.events:
+                if event["type"] == "finished" and "evidence" not in event["outcome"]:
+                    message = random.randbytes(MESSAGE_BYTES).hex()
+                    failed = {"verdict": "failed", "ending": "raised", "evidence": {"message": message}}
+                    event["outcome"] = {**event["outcome"], **failed}
+        return taken
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the coordinator makes its files."""
+    return tmp_path_factory.mktemp("exports")
+
+
+@pytest.fixture(scope="module")
+def coordinator(new_database: Callable[..., str], folder: Path) -> Iterator[CoordinatorProcess]:
+    """With one campaign, number 1, and room for one export at a time."""
+    limits = {"PORTOLAN_LIMITS": "exports=1, exports_waiting=1", "TMPDIR": str(folder)}
+    coordinator = CoordinatorProcess(new_database(), **limits)
+    runner = WordyRunner(cases(*(f"wordy.f{number}" for number in range(ROWS))), "wordy")
+    try:
+        assert coordinator.register(runner.url, "").status_code == 201
+        assert coordinator.submit("*", suite="paper", runs=1) == 1
+        coordinator.wait_ended(1)
+    finally:
+        runner.stop()
+    yield coordinator
+    coordinator.stop()
+
+
+def address(coordinator: CoordinatorProcess, format: str) -> str:
+    return f"{coordinator.url}/api/v1/campaigns/1/outcomes?format={format}"
+
+
+def export(coordinator: CoordinatorProcess, format: str) -> httpx.Response:
+    return httpx.get(address(coordinator, format), headers=AS_ADMIN, timeout=PATIENCE_S)
+
+
+def is_whole(format: str, content: bytes) -> bool:
+    if format == "csv":
+        csv.field_size_limit(1 << 20)
+        return len(list(csv.reader(io.StringIO(content.decode(), newline="")))) == ROWS + 1
+    return int(pq.read_table(io.BytesIO(content)).num_rows) == ROWS
+
+
+async def _terminate_in_the_middle(dsn: str, begin: Callable[[], Any]) -> Any:
+    """Begin an export, and end its connection to PostgreSQL while its statement runs."""
+    holder, watcher = await asyncpg.connect(dsn), await asyncpg.connect(dsn)
+    try:
+        transaction = holder.transaction()
+        await transaction.start()
+        await holder.execute("lock table outcomes in access exclusive mode")
+        begun = begin()
+        waiting = (
+            "select pid from pg_stat_activity where datname = current_database() "
+            "and wait_event_type = 'Lock' and query like '%outcome_rows%'"
+        )
+        async with asyncio.timeout(PATIENCE_S):
+            while not (rows := await watcher.fetch(waiting)):
+                assert not begun.done(), begun.result().text[:500]
+        for row in rows:
+            await watcher.execute("select pg_terminate_backend($1)", row["pid"])
+        answer = await asyncio.to_thread(begun.result, PATIENCE_S)
+        await transaction.rollback()
+        return answer
+    finally:
+        await holder.close()
+        await watcher.close()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_postgresql_goes_away_in_the_middle(coordinator: CoordinatorProcess, folder: Path, format: str) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        answer = asyncio.run(
+            _terminate_in_the_middle(coordinator.dsn, lambda: pool.submit(export, coordinator, format))
+        )
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert not list(folder.iterdir())
+    assert is_whole(format, export(coordinator, format).content), "it works again"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_coordinator_is_killed_in_the_middle(coordinator: CoordinatorProcess, folder: Path, format: str) -> None:
+    """The answer says its length first: what ends earlier is an error of HTTP."""
+    with slow_reader() as client, client.stream("GET", address(coordinator, format)) as answer:
+        assert answer.status_code == 200
+        assert int(answer.headers["content-length"]) > A_PART
+        coordinator.kill()
+        with pytest.raises(httpx.RemoteProtocolError):
+            answer.read()
+    for left in folder.iterdir():
+        left.unlink()  # nobody is there to do it: it is left to the system, as a temporary file
+    coordinator.start()
+    assert is_whole(format, export(coordinator, format).content)
+
+
+def slow_reader() -> httpx.Client:
+    """A client whose system takes little that it has not read."""
+    small = [(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)]
+    return httpx.Client(transport=httpx.HTTPTransport(socket_options=small), headers=AS_ADMIN, timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_client_that_goes_away_leaves_nothing_behind(
+    coordinator: CoordinatorProcess, folder: Path, format: str
+) -> None:
+    for _ in range(3):
+        with slow_reader() as client, client.stream("GET", address(coordinator, format)) as answer:
+            assert answer.status_code == 200
+            next(answer.iter_bytes())
+    until(lambda: not list(folder.iterdir()), "its files are gone")
+    assert export(coordinator, format).status_code == 200, "its place is free"
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "json"])
+def test_the_command_line_keeps_no_piece_of_a_file(
+    coordinator: CoordinatorProcess, tmp_path: Path, format: str
+) -> None:
+    """The way breaks in the middle: one line says so, and the file is not there; what a pipe got ends in no ``]``."""
+    passed = 0
+
+    def breaks(piece: bytes) -> bool:
+        nonlocal passed
+        passed += len(piece)
+        return passed < A_PART
+
+    relay = Relay(coordinator.port, breaks)
+    try:
+        portolan = Portolan(tmp_path, PORTOLAN_URL=relay.url, PORTOLAN_TOKEN=ADMIN_TOKEN)
+        file = tmp_path / f"outcomes.{format}"
+        line = portolan.refused("results", "1", "--format", format, "--output", str(file))
+        assert "went away in the middle of its answer" in line
+        assert not file.exists()
+        assert not [path for path in tmp_path.iterdir() if path.is_file()], "nor a piece of it"
+        passed = 0
+        if format == "json":
+            assert portolan.call("results", "1", "--format", format).returncode == 2
+    finally:
+        relay.close()

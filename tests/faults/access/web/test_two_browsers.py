@@ -1,0 +1,162 @@
+"""People of three roles in two real browsers, and a token that somebody else has: what each may, and what each is told.
+
+Whoever is refused is told what is missing and what to do, because most of them are honest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from scripts import chromium
+from tests.admin import ADMIN_TOKEN
+from tests.browser.watched import WITHIN_S
+from tests.faults.access.web.house import House
+from tests.runner_process import until
+
+ELSEWHERE = "127.0.0.2"
+"""The address of a thief: another one of this machine's."""
+
+
+@pytest.fixture(scope="module")
+def browsers(browser_path: str, house: House) -> Iterator[tuple[Browser, Browser]]:
+    """Two processes of Chromium that share nothing."""
+    with sync_playwright() as playwright:
+        expect.set_options(timeout=WITHIN_S * 1e3)
+        first, second = (
+            playwright.chromium.launch(executable_path=browser_path, args=[*chromium.ALONE], chromium_sandbox=False)
+            for _ in range(2)
+        )
+        yield first, second
+        first.close()
+        second.close()
+
+
+def token(house: House, name: str, role: str) -> dict[str, Any]:
+    answer = house.coordinator.http.post("/tokens", json={"name": name, "role": role})
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+def sign_in(page: Page, secret: str) -> None:
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def signed_in(house: House, browser: Browser, secret: str) -> Page:
+    """A page of a profile of its own, signed in as a person does it."""
+    page = browser.new_context(base_url=house.base).new_page()
+    page.set_default_timeout(WITHIN_S * 1e3)
+    page.goto("/campaigns")
+    page.get_by_role("link", name="Sign in").first.click()
+    sign_in(page, secret)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Campaigns")
+    return page
+
+
+def refusal(page: Page, path: str, status: int = 403) -> str:
+    """What a person reads who may not open this page."""
+    answer = page.goto(path)
+    assert answer is not None
+    assert answer.status == status
+    return page.locator("main .lead").inner_text()
+
+
+def test_a_viewer_a_submitter_and_an_operator_may_each_what_their_role_says(
+    house: House, browsers: tuple[Browser, Browser]
+) -> None:
+    people = {"vera": "viewer", "sam": "submitter", "sue": "submitter", "olga": "operator"}
+    vera, sam, sue, olga = (
+        signed_in(house, browsers[number % 2], token(house, name, role)["secret"])
+        for number, (name, role) in enumerate(people.items())
+    )
+    vera.get_by_role("link", name="New campaign").click()
+    expect(vera.locator("main .lead")).to_have_text(
+        "this needs the role submitter, and vera is viewer: ask an admin for a token with that role"
+    )
+    sam.get_by_role("link", name="New campaign").click()
+    sam.get_by_label(re.compile("^Name")).fill("Of Sam")
+    sam.get_by_role("button", name="Submit").click()
+    expect(sam.get_by_role("heading", level=1)).to_have_text("Of Sam")
+    path = httpx.URL(sam.url).path
+    campaign = int(path.rpartition("/")[2])
+    assert house.coordinator.campaign(campaign)["created_by"] == "sam"
+
+    vera.goto(path)
+    expect(vera.get_by_role("heading", level=1)).to_have_text("Of Sam")
+    assert "needs the role submitter, and vera is viewer" in refusal(vera, f"{path}/cancel")
+    sue.goto(f"{path}/cancel")
+    sue.get_by_role("button", name="Cancel the campaign").click()
+    expect(sue.locator("main .lead")).to_contain_text("needs the role operator, and sue is submitter")
+    assert "needs the role operator, and sam is submitter" in refusal(sam, "/runners/new")
+    assert "needs the role admin, and olga is operator" in refusal(olga, "/tokens")
+    assert house.coordinator.campaign(campaign)["state"] == "running"
+
+    olga.goto(f"{path}/cancel")
+    olga.get_by_role("button", name="Cancel the campaign").click()
+    expect(olga).to_have_url(f"{house.base}{path}")
+    assert house.coordinator.campaign(campaign)["state"] == "cancelled"
+    for page in (vera, sam, sue, olga):
+        page.context.close()
+
+
+def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
+    house: House, browsers: tuple[Browser, Browser]
+) -> None:
+    stolen = token(house, "dora", "submitter")
+    dora = signed_in(house, browsers[0], stolen["secret"])
+    admin = signed_in(house, browsers[1], ADMIN_TOKEN)
+    headers = {"Authorization": f"Bearer {stolen['secret']}"}
+    transport = httpx.HTTPTransport(local_address=ELSEWHERE)
+    with httpx.Client(base_url=house.base, headers=headers, transport=transport, timeout=WITHIN_S) as thief:
+        made = thief.post("/api/v1/campaigns", json={"suite": "paper", "targets": ["listed/cpu"]})
+        assert made.status_code == 201, made.text
+        audited(house, "dora", 201)
+        admin.goto("/audit")
+        entry = admin.get_by_role("row", name=f"dora, submitter {ELSEWHERE} POST /api/v1/campaigns 201")
+        expect(entry.first).to_be_visible()
+
+        until(lambda: listed(house, stolen)["last_used_at"], "its last use is written")
+        admin.get_by_role("main").get_by_role("link", name="tokens").click()
+        row = admin.get_by_role("row", name=re.compile(f"^dora submitter {stolen['prefix']}"))
+        expect(row).not_to_contain_text("never")
+        row.get_by_role("button", name="Revoke").click()
+        expect(row).to_contain_text("by admin")
+
+        refused = thief.get("/api/v1/campaigns")
+        assert refused.status_code == 401
+        assert f"the token {stolen['prefix']} was revoked on" in refused.json()["detail"]
+        assert "ask an admin for another" in refused.json()["detail"]
+        entry = audited(house, "dora", 401)
+        assert (entry["address"], entry["token_id"], entry["role"]) == (ELSEWHERE, stolen["id"], None)
+
+    assert "sign in at /login in a browser" in refusal(dora, f"/campaigns/{house.campaign}", 401)
+    dora.get_by_role("main").get_by_role("link", name="Sign in").click()
+    sign_in(dora, stolen["secret"])
+    expect(dora.get_by_role("alert")).to_contain_text(f"the token {stolen['prefix']} was revoked on")
+    expect(dora.get_by_role("alert")).to_contain_text("ask an admin for another")
+    sign_in(dora, token(house, "dora", "submitter")["secret"])
+    expect(dora).to_have_url(f"{house.base}/campaigns/{house.campaign}")
+    for page in (dora, admin):
+        page.context.close()
+
+
+def audited(house: House, who: str, status: int) -> dict[str, Any]:
+    """The newest entry of that name and status that came from elsewhere."""
+
+    def found() -> dict[str, Any] | None:
+        entries = house.coordinator.http.get("/audit", params={"who": who}).json()["entries"]
+        return next((entry for entry in entries if (entry["address"], entry["status"]) == (ELSEWHERE, status)), None)
+
+    entry: dict[str, Any] = until(found, f"what {who} did is recorded")
+    return entry
+
+
+def listed(house: House, token: dict[str, Any]) -> dict[str, Any]:
+    tokens = house.coordinator.http.get("/tokens").json()["tokens"]
+    return next(dict(row) for row in tokens if row["id"] == token["id"])
