@@ -38,6 +38,8 @@ class SurfaceEntry(Message):
     """The canonical one of its public names."""
     aliases: list[str]
     kind: EntryKind
+    bases: list[str]
+    """The public classes from which a class inherits, the nearest first."""
     module: str
     """The module in which it is defined; empty where it does not say."""
     signature: str | None

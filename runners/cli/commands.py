@@ -138,7 +138,9 @@ def _parser() -> argparse.ArgumentParser:
     surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
     surface.add_argument("framework", metavar="FRAMEWORK")
     _python(surface)
-    surface.add_argument("--out", metavar="FILE", type=Path, help="where to; packed if it ends in .gz (default: stdout)")
+    surface.add_argument(
+        "--out", metavar="FILE", type=Path, help="where to; packed if it ends in .gz (default: stdout)"
+    )
     surface.set_defaults(device="cpu")
 
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")

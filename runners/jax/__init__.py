@@ -25,5 +25,9 @@ FRAMEWORK = Framework(
         "tpu-lowered": DeviceDeclaration("runners.jax.devices:TpuLowered", _ON_HOST),
     },
     suites=suites_in("runners.jax.suites"),
-    surface=PublicSurface("jax", homes=("jax", "jaxlib")),
+    surface=PublicSurface(
+        "jax",
+        homes=("jax", "jaxlib"),
+        excluded={"jax.extend.mlir": "the bindings of the compiler's dialects, generated with it"},
+    ),
 )

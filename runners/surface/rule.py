@@ -85,8 +85,12 @@ def is_deprecated(doc: str | None, name: str) -> bool:
         return True
     start = " ".join(" ".join(re.split(r"\n\s*\n", doc.strip())[:_PARAGRAPHS]).split())
     own = re.escape(name.rpartition(".")[2])
-    subject = rf"(?:this (?:function|class|method|module|api|op|symbol|property|transform) |[`\w.~:]*\b{own}(?:\(.*?\))?`* )"
-    return bool(re.search(rf"(?:^|[.:!] ){subject}(?:is|has been|was|will be) (?:now )?deprecated", start, re.IGNORECASE))
+    subject = (
+        rf"(?:this (?:function|class|method|module|api|op|symbol|property|transform) |[`\w.~:]*\b{own}(?:\(.*?\))?`* )"
+    )
+    return bool(
+        re.search(rf"(?:^|[.:!] ){subject}(?:is|has been|was|will be) (?:now )?deprecated", start, re.IGNORECASE)
+    )
 
 
 def told_signature(text: str | None, doc: str | None, name: str) -> str | None:

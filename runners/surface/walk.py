@@ -6,7 +6,7 @@ import inspect
 import types
 import typing
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from runners.suite.framework import PublicSurface
@@ -17,17 +17,26 @@ Entry = dict[str, Any]
 
 
 def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> list[Entry]:
-    """Every public function and class, each once, and the members of the classes; in the order of their names."""
+    """Every public object once, with all its names: functions, classes, and the members of the classes."""
     objects, names = _objects(modules, surface)
     public = {key: canonical(found) for key, found in names.items()}
-    classes = {objects[key]: name for key, name in public.items() if isinstance(objects[key], type)}
-    rows = []
-    for key, name in public.items():
-        value = objects[key]
-        rows.append(_entry(name, names[key] - {name}, _kind(value), value))
-        if isinstance(value, type):
-            rows += list(_members(name, value, classes, surface))
+    classes = {value: public[key] for key, value in objects.items() if isinstance(value, type)}
+    rows = [_entry(names[key], _kind(value), value, bases=_bases(value, classes)) for key, value in objects.items()]
+    held: dict[int, tuple[Any, type, set[str]]] = {}
+    for owner, name in classes.items():
+        for attribute, member, base in _members(owner, classes, surface):
+            # Several classes may share a member: one object is one entry.
+            held.setdefault(id(member), (member, base, set()))[2].add(f"{name}.{attribute}")
+    for member, base, found in held.values():
+        kind = _member_kind(member)
+        assert kind is not None
+        rows.append(_entry(found, kind, _function_of(member), defined_in=base.__module__))
     return sorted(rows, key=lambda row: str(row["name"]))
+
+
+def _bases(value: Any, classes: Mapping[type, str]) -> list[str]:
+    """The public classes from which a class inherits, the nearest first."""
+    return [classes[base] for base in value.__mro__[1:] if base in classes] if isinstance(value, type) else []
 
 
 def _objects(
@@ -97,22 +106,19 @@ def _kind(value: Any) -> str:
     return "function"
 
 
-def _members(
-    owner: str, owner_class: type, classes: Mapping[type, str], surface: PublicSurface
-) -> Iterator[Entry]:
+def _members(owner: type, classes: Mapping[type, str], surface: PublicSurface) -> Iterator[tuple[str, Any, type]]:
     """The public members that a class has itself, or from a base that is not public and so lists none."""
     seen: set[str] = set()
-    for base in owner_class.__mro__:
-        if base is not owner_class and (base in classes or not within(base.__module__, surface.homes)):
+    for base in owner.__mro__:
+        if base is not owner and (base in classes or not within(base.__module__, surface.homes)):
             continue
         for attribute in sorted(vars(base)):
             if attribute in seen or not is_public(attribute):
                 continue
             seen.add(attribute)
-            held = inspect.getattr_static(base, attribute, None)
-            kind = _member_kind(held)
-            if kind is not None:
-                yield _entry(f"{owner}.{attribute}", set(), kind, _function_of(held), defined_in=base.__module__)
+            member = inspect.getattr_static(base, attribute, None)
+            if _member_kind(member) is not None:
+                yield attribute, member, base
 
 
 def _member_kind(held: Any) -> str | None:
@@ -137,15 +143,16 @@ def _function_of(held: Any) -> Any:
     return held.fget if isinstance(held, property) and held.fget is not None else held
 
 
-def _entry(name: str, aliases: set[str], kind: str, value: Any, defined_in: str | None = None) -> Entry:
+def _entry(names: set[str], kind: str, value: Any, defined_in: str | None = None, bases: Sequence[str] = ()) -> Entry:
+    name = canonical(names)
     doc = _attribute(value, "__doc__")
     text = doc if isinstance(doc, str) and doc.strip() else None
-    # A class may inherit the docstring of a base of another package; Python tells that of the class alone.
     marked = isinstance(_attribute(value, "__deprecated__"), str)
     return {
         "name": name,
-        "aliases": sorted(aliases),
+        "aliases": sorted(names - {name}),
         "kind": kind,
+        "bases": list(bases),
         "module": defined_in or _home(value) or "",
         "signature": told_signature(None if kind == "property" else _signature(value), text, name),
         "documented": text is not None,

@@ -31,6 +31,9 @@ FRAMEWORK = Framework(
         excluded={
             "tf.compat.v1.compat": "the same names once more",
             "tf.compat.v2": "the same names once more",
+            "tf.dtensor": "the implementation of tf.experimental.dtensor",
+            "tf.security": "its fuzzers",
+            "tf.tools": "programs for those who build it",
             "tf.python": "the implementation, which is declared private",
         },
     ),
