@@ -70,9 +70,7 @@ def coverage(
         return Share(len(charted.intersection(of)), len(of))
 
     def weighted(weight: Mapping[str, int]) -> Share:
-        return Share(
-            sum(weight[name] for name in charted.intersection(weight)), sum(weight.values())
-        )
+        return Share(sum(weight[name] for name in charted.intersection(weight)), sum(weight.values()))
 
     certain = {name: count.certain for name, count in uses.items() if name in kinds}
     every = {name: count.all for name, count in uses.items() if name in kinds}

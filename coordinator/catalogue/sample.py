@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from coordinator.errors import CatalogueError
 
@@ -37,7 +38,7 @@ class Sample:
 def deciles(ranked: Sequence[tuple[str, int]]) -> list[Sequence[tuple[str, int]]]:
     """Part functions, the rarest first, into ten whose sizes differ by one at most."""
     bounds = [len(ranked) * number // DECILES for number in range(DECILES + 1)]
-    return [ranked[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [ranked[start:end] for start, end in pairwise(bounds)]
 
 
 def draw(
@@ -70,9 +71,7 @@ def draw(
     return Sample(seed, len(ranked), tuple(drawn), tuple(short))
 
 
-def _of_stratum(
-    order: Sequence[tuple[str, int]], wanted: int, stratum: str, refused: Mapping[str, str]
-) -> list[Drawn]:
+def _of_stratum(order: Sequence[tuple[str, int]], wanted: int, stratum: str, refused: Mapping[str, str]) -> list[Drawn]:
     """Take the first ones of an order; for each that is refused, the first one behind them."""
     reserve = iter(row for row in order[wanted:] if row[0] not in refused)
     found = []

@@ -1,4 +1,4 @@
-"""``portolan-runner``: serve a device, run a case or a suite, list the cases or a framework's surface, set an environment up.
+"""``portolan-runner``: serve a device, run a case or a suite, list cases or a surface, set an environment up.
 
 Exit codes: 0 done or passed, 1 failed, 2 bad usage or not possible here, 3 incomplete.
 """
@@ -138,9 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
     surface.add_argument("framework", metavar="FRAMEWORK")
     _python(surface)
-    surface.add_argument(
-        "--out", metavar="FILE", type=Path, help="where to; packed if it ends in .gz (default: stdout)"
-    )
+    surface.add_argument("--out", metavar="FILE", type=Path, help="where to (default: stdout); .gz: packed")
     surface.set_defaults(device="cpu")
 
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")

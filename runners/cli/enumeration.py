@@ -28,8 +28,8 @@ from runners.errors import FrameworkBrokenError, UsageError
 from runners.isolation.fork_server import Interpreter
 
 LAUNCH = Path(__file__).resolve().parents[1] / "surface" / "launch.py"
-SILENCE_S = 120.0
-"""How long one import, or the walk, may say nothing."""
+SILENCE_S = 300.0
+"""How long one import, or the walk, may say nothing: on a busy machine a framework takes a minute."""
 MOST_CHILDREN = 40
 """Each module that ends or stops a child costs one."""
 _PIECE = 65_536
@@ -152,7 +152,7 @@ def _lines(framework: str, walk: Walk) -> bytes:
             printed=sorted(walk.printed),
             **walk.end,
         )
-        entries = [SurfaceEntry(**entry) for entry in walk.entries]
+        entries = sorted((SurfaceEntry(**entry) for entry in walk.entries), key=lambda entry: (entry.name, entry.kind))
     except (ValidationError, TypeError) as error:
         problem = str(error).splitlines()[0]
         raise FrameworkBrokenError(f"{framework}: its walk said what cannot be read: {problem}") from error

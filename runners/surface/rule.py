@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _LONGEST_SIGNATURE = 1000
+_THING = "(?:function|class|method|module|api|op|symbol|property|transform)"
 _PARAGRAPHS = 4
 """How far into a docstring a sentence that deprecates the object itself is looked for."""
 
@@ -85,12 +86,9 @@ def is_deprecated(doc: str | None, name: str) -> bool:
         return True
     start = " ".join(" ".join(re.split(r"\n\s*\n", doc.strip())[:_PARAGRAPHS]).split())
     own = re.escape(name.rpartition(".")[2])
-    subject = (
-        rf"(?:this (?:function|class|method|module|api|op|symbol|property|transform) |[`\w.~:]*\b{own}(?:\(.*?\))?`* )"
-    )
-    return bool(
-        re.search(rf"(?:^|[.:!] ){subject}(?:is|has been|was|will be) (?:now )?deprecated", start, re.IGNORECASE)
-    )
+    subject = rf"(?:this {_THING}|`*(?:\w+\.)*{own}(?:\([^)]*\))?`*)"
+    said = rf"(?:^|[.:!`] ){subject} (?:is|has been|was|will be) (?:now )?deprecated"
+    return bool(re.search(said, start, re.IGNORECASE))
 
 
 def told_signature(text: str | None, doc: str | None, name: str) -> str | None:

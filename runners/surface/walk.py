@@ -1,4 +1,4 @@
-"""The walk over public modules and classes: an entry for every function, class and member that the rule calls public."""
+"""The walk over public modules and classes: an entry for each function, class and member that is public."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from runners.surface.rule import canonical, is_deprecated, is_public, private_im
 Entry = dict[str, Any]
 
 
-def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> list[Entry]:
+def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> Iterator[Entry]:
     """Every public object once, with all its names: functions, classes, and the members of the classes."""
     objects, names = _objects(modules, surface)
     public = {key: canonical(found) for key, found in names.items()}
     classes = {value: public[key] for key, value in objects.items() if isinstance(value, type)}
-    rows = [_entry(names[key], _kind(value), value, bases=_bases(value, classes)) for key, value in objects.items()]
+    for key, value in objects.items():
+        yield _entry(names[key], _kind(value), value, bases=_bases(value, classes))
     held: dict[int, tuple[Any, type, set[str]]] = {}
     for owner, name in classes.items():
         for attribute, member, base in _members(owner, classes, surface):
@@ -30,8 +31,7 @@ def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> 
     for member, base, found in held.values():
         kind = _member_kind(member)
         assert kind is not None
-        rows.append(_entry(found, kind, _function_of(member), defined_in=base.__module__))
-    return sorted(rows, key=lambda row: str(row["name"]))
+        yield _entry(found, kind, _function_of(member), defined_in=base.__module__)
 
 
 def _bases(value: Any, classes: Mapping[type, str]) -> list[str]:

@@ -7,7 +7,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from coordinator.catalogue.usage.counts import FORMAT, Tally
@@ -25,7 +24,7 @@ class CountState:
             self._open()
         except sqlite3.Error as error:
             raise CatalogueError(
-                f"{path} is no state of a count ({error}); delete it, or name another --state"
+                f"{path} cannot hold the state of a count ({error}): delete it, or name another --state"
             ) from error
 
     def _open(self) -> None:
@@ -70,7 +69,5 @@ class CountState:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
