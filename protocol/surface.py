@@ -8,7 +8,7 @@ from pydantic import Field
 
 from protocol.model import Message
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 """The number of this form, and of the rule by which it was made."""
 
 EntryKind = Literal["function", "class", "exception", "method", "classmethod", "staticmethod", "property"]

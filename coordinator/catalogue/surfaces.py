@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from io import BytesIO
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -15,6 +17,10 @@ from coordinator.errors import CatalogueError
 from protocol.model import first_fault
 from protocol.surface import SurfaceEntry, SurfaceHeader
 
+ROOTS: Mapping[str, str] = {"torch": "torch", "tensorflow": "tf", "jax": "jax"}
+"""The packages that are counted, and the first part of their public names."""
+ARRAYS: Mapping[str, str] = {"torch": "torch.Tensor", "tf": "tf.Tensor", "jax": "jax.Array"}
+"""The class of each framework's arrays."""
 SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
 SUFFIX = ".ndjson.gz"
 MOST_BYTES = 256_000_000
@@ -106,6 +112,28 @@ def unpacked(content: bytes) -> bytes:
     if decompressor.unconsumed_tail or not decompressor.eof:
         raise ValueError("too large, or cut off")
     return plain
+
+
+def packed(content: bytes) -> bytes:
+    """The content compressed, with no time and no name in the result: equal content gives equal bytes."""
+    sink = BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
+        stream.write(content)
+    return sink.getvalue()
+
+
+def array_methods() -> dict[str, frozenset[str]]:
+    """The names of the methods of each framework's array, in any release that comes with Portolan."""
+    found: dict[str, set[str]] = {}
+    for release in shipped():
+        surface = open_surface(release)
+        owner = ARRAYS[ROOTS[surface.header.framework]]
+        names = {name for entry in surface.entries for name in (entry.name, *entry.aliases)}
+        root = owner.partition(".")[0]
+        found.setdefault(root, set()).update(
+            name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == owner
+        )
+    return {root: frozenset(names) for root, names in found.items()}
 
 
 @dataclass(frozen=True)

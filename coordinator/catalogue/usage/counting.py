@@ -20,8 +20,9 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
+from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage.counts import Counts, Tally
-from coordinator.catalogue.usage.resolver import ROOTS, uses_of
+from coordinator.catalogue.usage.resolver import uses_of
 from coordinator.catalogue.usage.sources import Source, sources
 from coordinator.catalogue.usage.state import CountState
 

@@ -15,7 +15,7 @@ from coordinator.catalogue.surfaces import Surface, unpacked
 from coordinator.errors import CatalogueError
 from protocol.model import first_fault
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 """The number of this form, and of the rule by which a use is counted."""
 DEFAULT = files("coordinator.catalogue") / "data" / "counts.json.gz"
 """The counts that come with Portolan, of packages that use the frameworks."""

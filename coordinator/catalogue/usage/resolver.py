@@ -14,9 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-ROOTS: Mapping[str, str] = {"torch": "torch", "tensorflow": "tf", "jax": "jax"}
-"""The packages that are counted, and the first part of their public names."""
-ARRAYS: Mapping[str, str] = {"torch": "torch.Tensor", "tf": "tf.Tensor", "jax": "jax.Array"}
+from coordinator.catalogue.surfaces import ARRAYS, ROOTS
+
 _MADE = frozenset(
     """arange array asarray as_tensor constant convert_to_tensor empty empty_like eye fill from_numpy full full_like
     identity linspace logspace normal ones ones_like rand rand_like randint randn randn_like randperm range tensor

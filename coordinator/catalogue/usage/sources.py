@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from coordinator.errors import CatalogueError
 
@@ -155,7 +155,7 @@ def _tar(path: Path) -> Iterator[Member]:
     with tarfile.open(path, "r:*") as archive:
         while (info := archive.next()) is not None:
             # The archive keeps every header that it has seen; the last is all that it needs.
-            archive.members = archive.members[-1:]
+            archive.members = archive.members[-1:]  # type: ignore[attr-defined]
             if info.offset_data > allowance:
                 yield "", b"", "archive expands too far"
                 return
@@ -203,7 +203,7 @@ def _content_of(line: bytes) -> tuple[bytes, str | None]:
     return (b"", "too large") if len(content) > LARGEST_FILE else (content, None)
 
 
-def _unpacked(path: Path) -> IO[bytes]:
+def _unpacked(path: Path) -> Any:
     with path.open("rb") as stream:
         start = stream.read(6)
     if start.startswith(b"\x1f\x8b"):

@@ -16,11 +16,11 @@ from coordinator.errors import CatalogueError
 class CountState:
     """Holds the tally, the position in the corpus and the digests of the files so far, all of one moment."""
 
-    def __init__(self, path: Path, corpus: Path) -> None:
+    def __init__(self, path: Path | None, corpus: Path) -> None:
         self._path = path
         self._identity = json.dumps({"rule": FORMAT, "corpus": str(corpus.resolve())})
         try:
-            self._connection = sqlite3.connect(path)
+            self._connection = sqlite3.connect(path or "")
             self._open()
         except sqlite3.Error as error:
             raise CatalogueError(
@@ -63,6 +63,8 @@ class CountState:
     def forget(self) -> None:
         """Delete the state of a count that is complete."""
         self._connection.close()
+        if self._path is None:
+            return
         for suffix in ("", "-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
 
