@@ -51,7 +51,7 @@ def private_imports(source: str | bytes, module: str, *, is_package: bool) -> se
                 (exported if below or alias.asname == alias.name else own).add(alias.asname or alias.name)
         else:
             exported |= _bound(statement)
-    return own - exported
+    return own - exported - {"*"}
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
