@@ -54,14 +54,18 @@ def _objects(
 
 
 def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str, Any]:
-    """The values that a module offers: those in its ``__all__``, else those that it does not import for itself."""
+    """The values that a module offers: those in its ``__all__``, else those that it does not import for itself.
+
+    A package offers both: those of torch and its parts leave out of ``__all__`` what their documentation has.
+    """
     declared = set(exports(module))
     found = {name: value for name, value in members(module).items() if is_public(name)}
     if surface.generated:
         return found
-    if declared:
+    is_package = hasattr(module, "__path__")
+    if declared and not is_package:
         return {name: value for name, value in found.items() if name in declared}
-    hidden = private_imports(_source(module), module.__name__, is_package=hasattr(module, "__path__"))
+    hidden = private_imports(_source(module), module.__name__, is_package=is_package) - declared
     return {name: value for name, value in found.items() if name not in hidden}
 
 
