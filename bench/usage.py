@@ -1,7 +1,7 @@
 """``usage``: files a second that a count of use reads on one core, beside a plain parse and walk of the same files.
 
-The files are the Python files of the installed packages that are nearest: real code, whatever is installed. Every second
-one is made to import a framework, as most installed files name none and would not be parsed at all.
+The files are Python files of the installed packages: real code, whatever is installed. Every second one is made to
+import a framework, as most installed files name none and would not be parsed at all.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a suite charts of one release."""
+    """The part of one release that a suite charts."""
 
     suite: str
     release: str

@@ -44,7 +44,7 @@ class CountState:
         self._tally: str = row[2]
 
     def tally(self) -> Tally:
-        """What was counted so far."""
+        """The counts so far."""
         tally = Tally()
         for name, value in json.loads(self._tally).items():
             setattr(tally, name, value if name == "examples" else Counter(value))
