@@ -13,7 +13,7 @@ from coordinator.catalogue.surfaces import CHARTABLE, Surface
 from coordinator.catalogue.usage.counts import ResolvedCounts, UseCount
 
 FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
-"""What the modules of a framework hold; the others are members of classes."""
+"""The kinds that modules hold; the others are members of classes."""
 
 
 @dataclass(frozen=True)
