@@ -21,6 +21,8 @@ ROOTS: Mapping[str, str] = {"torch": "torch", "tensorflow": "tf", "jax": "jax"}
 """The packages that are counted, and the first part of their public names."""
 ARRAYS: Mapping[str, str] = {"torch": "torch.Tensor", "tf": "tf.Tensor", "jax": "jax.Array"}
 """The class of each framework's arrays."""
+ECHOES: Mapping[str, str] = {"tf.compat.v2.": "tf."}
+"""Modules that no surface enters, as they hold the same names once more."""
 SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
 SUFFIX = ".ndjson.gz"
 MOST_BYTES = 256_000_000
@@ -48,6 +50,9 @@ class Surface:
 
     def resolve(self, name: str) -> SurfaceEntry | None:
         """The entry of a name, also of a member that its class inherits from a public one."""
+        for prefix, meant in ECHOES.items():
+            if name.startswith(prefix):
+                name = meant + name.removeprefix(prefix)
         if name in self.by_name:
             return self.by_name[name]
         owner, _, member = name.rpartition(".")

@@ -52,6 +52,12 @@ def test_a_name_is_resolved_by_aliases_and_by_the_bases_of_its_class() -> None:
     assert [None if row is None else row.name for row in found] == ["torch.add", "torch.Module.train", None, None]
 
 
+def test_names_that_a_module_holds_once_more_are_those_of_the_first() -> None:
+    found = surface(entry("tf.cast"), framework="tensorflow").resolve("tf.compat.v2.cast")
+    assert found is not None
+    assert found.name == "tf.cast"
+
+
 def test_two_releases_are_compared_by_name() -> None:
     later = surface(
         entry("torch.mul", deprecated=True),
