@@ -21,6 +21,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "timing": ("torch", "tensorflow", "jax"),
     "dispatch": (),
     "memory": (),
+    "usage": (),
     "repeatability": (),
     "pages": (),
     "truth": ("torch", "tensorflow", "jax"),

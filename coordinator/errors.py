@@ -38,6 +38,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── DatabaseAwayError             503  2
     │   └── DirectoryHeldError            503  2
     ├── DrawingError                      500  2
+    ├── CatalogueError                    500  2
     ├── SettingError                      503  2
     ├── CoordinatorError                  500  2
     │   └── CoordinatorAwayError          500  2
@@ -310,6 +311,10 @@ class DrawingError(PortolanError):
     """The figure could not be drawn; the coordinator's log says more, and its table has the numbers."""
 
     title = "The figure cannot be drawn"
+
+
+class CatalogueError(PortolanError):
+    """A file of the catalogue cannot be read, or not be used with another."""
 
 
 class SettingError(PortolanError):

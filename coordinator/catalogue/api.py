@@ -6,32 +6,13 @@ from itertools import groupby
 from operator import attrgetter
 
 from fastapi import APIRouter
-from pydantic import BaseModel
 
 from coordinator.catalogue import store
+from coordinator.catalogue.models import Catalogue, CatalogueSuite
 from coordinator.context import Context
 from coordinator.targets.selectors import spelled
 
 router = APIRouter(prefix="/catalogue", tags=["catalogue"])
-
-
-class CatalogueFunction(BaseModel):
-    function: str
-    cases: int
-    host_only: str | None
-    """Why it never touches a device, or null."""
-
-
-class CatalogueSuite(BaseModel):
-    suite: str
-    framework: str
-    revision: str
-    targets: list[str]
-    functions: list[CatalogueFunction]
-
-
-class Catalogue(BaseModel):
-    suites: list[CatalogueSuite]
 
 
 @router.get("")

@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 from coordinator.cli import (
     access_commands,
     campaign_commands,
+    catalogue_commands,
     cause_commands,
     comparison_commands,
     database_commands,
@@ -45,6 +46,7 @@ for command in (
 ):
     app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(access_commands.app, name="token")
+app.add_typer(catalogue_commands.app, name="catalogue")
 app.add_typer(runner_commands.app, name="runner")
 app.add_typer(fleet_commands.app, name="fleet")
 app.add_typer(database_commands.app, name="db")

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from coordinator.access.models import AuditPage, LoginLink, NewToken, Token, TokenList, WhoAmI
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
+from coordinator.catalogue.models import Catalogue
 from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
@@ -79,6 +80,9 @@ class Client:
 
     def whoami(self) -> WhoAmI:
         return self._get(WhoAmI, "/whoami")
+
+    def catalogue(self) -> Catalogue:
+        return self._get(Catalogue, "/catalogue")
 
     def login_link(self) -> LoginLink:
         """Return a link that opens the pages signed in, once."""

@@ -1,4 +1,4 @@
-"""``portolan-runner``: serve a device, run a case or a suite, list the cases, set an environment up.
+"""``portolan-runner``: serve a device, run a case or a suite, list cases or a surface, set an environment up.
 
 Exit codes: 0 done or passed, 1 failed, 2 bad usage or not possible here, 3 incomplete.
 """
@@ -51,6 +51,8 @@ def _main(arguments: Sequence[str] | None) -> int:
             for path in _set_up(options):
                 print(path)
             return 0
+        if options.command == "enumerate":
+            return _enumerate(options)
         options.interpreter = _interpreter(options)
         match options.command:
             case "serve":
@@ -132,6 +134,12 @@ def _parser() -> argparse.ArgumentParser:
     cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
     _python(cases)
     cases.add_argument("--match", default="*", help="only ids like this glob")
+
+    surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
+    surface.add_argument("framework", metavar="FRAMEWORK")
+    _python(surface)
+    surface.add_argument("--out", metavar="FILE", type=Path, help="where to (default: stdout); .gz: packed")
+    surface.set_defaults(device="cpu")
 
     setup = commands.add_parser("setup", help="install a framework into an environment of its own")
     setup.add_argument("framework", metavar="FRAMEWORK", help="torch; or one release of it, torch==2.15.0")
@@ -327,6 +335,20 @@ async def _chart(options: argparse.Namespace) -> int:
             out=options.out,
         )
     )
+    return 0
+
+
+def _enumerate(options: argparse.Namespace) -> int:
+    from runners.cli.enumeration import enumerate_surface, packed
+
+    lines = enumerate_surface(options.framework, _interpreter(options))
+    if options.out is None:
+        sys.stdout.write(lines.decode())
+        return 0
+    try:
+        options.out.write_bytes(packed(lines) if options.out.suffix == ".gz" else lines)
+    except OSError as error:
+        raise UsageError(f"--out {options.out}: {error.strerror}; name a file that can be written") from error
     return 0
 
 

@@ -6,7 +6,7 @@ folder in ``suites/`` is a suite of its name, and a file in that folder that def
 
 from __future__ import annotations
 
-from runners.suite.framework import DeviceDeclaration, Framework, suites_in
+from runners.suite.framework import DeviceDeclaration, Framework, PublicSurface, suites_in
 
 _ON_HOST = {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
 _ALLOCATED_AS_NEEDED = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
@@ -25,4 +25,9 @@ FRAMEWORK = Framework(
         "tpu-lowered": DeviceDeclaration("runners.jax.devices:TpuLowered", _ON_HOST),
     },
     suites=suites_in("runners.jax.suites"),
+    surface=PublicSurface(
+        "jax",
+        homes=("jax", "jaxlib"),
+        excluded={"jax.extend.mlir": "the bindings of the compiler's dialects, generated with it"},
+    ),
 )

@@ -32,6 +32,20 @@ class DeviceDeclaration:
 
 
 @dataclass(frozen=True)
+class PublicSurface:
+    """The declaration of what a framework offers to its users, for the enumeration of its functions and classes."""
+
+    name: str
+    """The first part of every public name: ``tf``."""
+    homes: tuple[str, ...]
+    """The packages whose objects are the framework's own."""
+    generated: bool = False
+    """Whether its modules are made for its users: then all is reached by attributes, and imports are exports."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """Public names of modules that are not entered, each with the reason."""
+
+
+@dataclass(frozen=True)
 class Framework:
     """A framework as a runner serves it."""
 
@@ -42,6 +56,8 @@ class Framework:
     """Every suite's name, with the package or module of its cases."""
     unserved: Mapping[str, str] = field(default_factory=dict)
     """Devices of the framework that no runner of ours can serve, each with the reason."""
+    surface: PublicSurface | None = None
+    """Its public surface; None where it cannot be enumerated."""
 
     def load_device(self, name: str) -> Device:
         """Import the framework and make the device, which stays untouched."""

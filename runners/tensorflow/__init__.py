@@ -6,7 +6,7 @@ folder in ``suites/`` is a suite of its name, and a file in that folder that def
 
 from __future__ import annotations
 
-from runners.suite.framework import DeviceDeclaration, Framework, suites_in
+from runners.suite.framework import DeviceDeclaration, Framework, PublicSurface, suites_in
 
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
 _NO_CUDA = {"CUDA_VISIBLE_DEVICES": "", **_QUIET}
@@ -24,4 +24,17 @@ FRAMEWORK = Framework(
         "xla": DeviceDeclaration("runners.tensorflow.devices:Xla", _NO_CUDA),
     },
     suites=suites_in("runners.tensorflow.suites"),
+    surface=PublicSurface(
+        "tf",
+        homes=("tensorflow", "keras"),
+        generated=True,
+        excluded={
+            "tf.compat.v1.compat": "the same names once more",
+            "tf.compat.v2": "the same names once more",
+            "tf.dtensor": "the implementation of tf.experimental.dtensor",
+            "tf.security": "its fuzzers",
+            "tf.tools": "programs for those who build it",
+            "tf.python": "the implementation, which is declared private",
+        },
+    ),
 )

@@ -6,7 +6,7 @@ folder in ``suites/`` is a suite of its name, and a file in that folder that def
 
 from __future__ import annotations
 
-from runners.suite.framework import DeviceDeclaration, Framework, suites_in
+from runners.suite.framework import DeviceDeclaration, Framework, PublicSurface, suites_in
 
 # Asked whether CUDA is there (importing torch_xla asks), torch looks by NVML: its other way would
 # have every forked child refused CUDA, and a CUDA-only call fail for our forking.
@@ -23,4 +23,12 @@ FRAMEWORK = Framework(
     },
     suites=suites_in("runners.torch.suites"),
     unserved={"mps": "Apple's Metal is for macOS, and this runner needs Linux to isolate its cases"},
+    surface=PublicSurface(
+        "torch",
+        homes=("torch", "functorch"),
+        excluded={
+            "torch.classes": "makes any name that it is asked for",
+            "torch.ops": "makes any name that it is asked for",
+        },
+    ),
 )

@@ -1,0 +1,190 @@
+"""Surfaces: the public functions and classes of framework releases, as files; some come with Portolan."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from coordinator.errors import CatalogueError
+from protocol.model import first_fault
+from protocol.surface import SurfaceEntry, SurfaceHeader
+
+ROOTS: Mapping[str, str] = {"torch": "torch", "tensorflow": "tf", "jax": "jax"}
+"""The packages that are counted, and the first part of their public names."""
+ARRAYS: Mapping[str, str] = {"torch": "torch.Tensor", "tf": "tf.Tensor", "jax": "jax.Array"}
+"""The class of each framework's arrays."""
+ECHOES: Mapping[str, str] = {"tf.compat.v2.": "tf."}
+"""Modules that no surface enters, as they hold the same names once more."""
+SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
+SUFFIX = ".ndjson.gz"
+MOST_BYTES = 256_000_000
+"""Of a surface once it is unpacked: the largest that we know has 12 MB."""
+CHARTABLE = frozenset({"function", "class", "method", "classmethod", "staticmethod", "property"})
+"""Kinds that a program can call or read on a device; an exception is none."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The public surface of one release."""
+
+    header: SurfaceHeader
+    entries: tuple[SurfaceEntry, ...]
+
+    @property
+    def release(self) -> str:
+        return f"{self.header.framework}@{self.header.version}"
+
+    @cached_property
+    def by_name(self) -> Mapping[str, SurfaceEntry]:
+        """Every entry by each of its names."""
+        found = {alias: entry for entry in self.entries for alias in entry.aliases}
+        return found | {entry.name: entry for entry in self.entries}
+
+    def resolve(self, name: str) -> SurfaceEntry | None:
+        """The entry of a name, also of a member that its class inherits from a public one."""
+        for prefix, meant in ECHOES.items():
+            if name.startswith(prefix):
+                name = meant + name.removeprefix(prefix)
+        if name in self.by_name:
+            return self.by_name[name]
+        owner, _, member = name.rpartition(".")
+        found = self.by_name.get(owner)
+        for base in found.bases if found is not None else ():
+            if f"{base}.{member}" in self.by_name:
+                return self.by_name[f"{base}.{member}"]
+        return None
+
+    def count(self, kinds: frozenset[str]) -> int:
+        return sum(entry.kind in kinds for entry in self.entries)
+
+
+def shipped() -> list[str]:
+    """The releases whose surfaces come with Portolan: ``torch@2.9.0``."""
+    if not SHIPPED.is_dir():
+        return []
+    names = (file.name for file in SHIPPED.iterdir() if file.name.endswith(SUFFIX))
+    return sorted(name.removesuffix(SUFFIX).replace("-", "@", 1) for name in names)
+
+
+def open_surface(given: str) -> Surface:
+    """Read the surface of a release that comes with Portolan, or of a file."""
+    if given in shipped():
+        return read_surface((SHIPPED / f"{given.replace('@', '-', 1)}{SUFFIX}").read_bytes(), given)
+    try:
+        content = Path(given).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        known = ", ".join(shipped()) or "none"
+        raise CatalogueError(
+            f"{given}: {reason.lower()}; name a file of `portolan catalogue enumerate`, or one of {known}"
+        ) from error
+    return read_surface(content, given)
+
+
+def read_surface(content: bytes, name: str) -> Surface:
+    try:
+        lines = unpacked(content).decode().splitlines()
+        header, *entries = lines
+        surface = Surface(
+            SurfaceHeader.model_validate_json(header), tuple(map(SurfaceEntry.model_validate_json, entries))
+        )
+    except ValidationError as error:
+        raise CatalogueError(f"{name} is no surface: {first_fault(error)}; make one by `{_COMMAND}`") from error
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise CatalogueError(f"{name} is no surface: make one by `{_COMMAND}`") from error
+    if len(surface.entries) != surface.header.entries:
+        raise CatalogueError(f"{name} is cut off: it has {len(surface.entries)} of {surface.header.entries} entries")
+    return surface
+
+
+_COMMAND = "portolan catalogue enumerate FRAMEWORK --out FILE"
+
+
+def unpacked(content: bytes) -> bytes:
+    """The content itself, or what is packed in it, which may not be larger than any surface is."""
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    decompressor = zlib.decompressobj(wbits=31)
+    plain = decompressor.decompress(content, MOST_BYTES)
+    if decompressor.unconsumed_tail or not decompressor.eof:
+        raise ValueError("too large, or cut off")
+    return plain
+
+
+def packed(content: bytes) -> bytes:
+    """The content compressed, with no time and no name in the result: equal content gives equal bytes."""
+    sink = BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
+        stream.write(content)
+    return sink.getvalue()
+
+
+def array_methods() -> dict[str, frozenset[str]]:
+    """The names of the methods of each framework's array, in any release that comes with Portolan."""
+    found: dict[str, set[str]] = {}
+    for release in shipped():
+        surface = open_surface(release)
+        owner = ARRAYS[ROOTS[surface.header.framework]]
+        names = {name for entry in surface.entries for name in (entry.name, *entry.aliases)}
+        root = owner.partition(".")[0]
+        found.setdefault(root, set()).update(
+            name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == owner
+        )
+    return {root: frozenset(names) for root, names in found.items()}
+
+
+@dataclass(frozen=True)
+class Move:
+    """An object that is in another module, or whose own name is another one."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class SurfaceComparison:
+    """Two releases of a framework against each other, by names."""
+
+    a: str
+    b: str
+    added: Sequence[str]
+    removed: Sequence[str]
+    moved: Sequence[Move]
+    """Names in both whose canonical name or module changed."""
+    deprecated: Sequence[str]
+    """Names in both that only the second deprecates."""
+
+
+def compare_surfaces(a: Surface, b: Surface) -> SurfaceComparison:
+    """Say what was added, removed, moved and deprecated from one release to another. Pure."""
+    if a.header.framework != b.header.framework:
+        raise CatalogueError(f"{a.release} and {b.release} are of two frameworks: compare releases of one")
+    both = [(entry, after) for entry in a.entries if (after := b.by_name.get(entry.name)) is not None]
+    moved = [
+        Move(before.name, before.module, after.module)
+        if before.name == after.name
+        else Move(before.name, before.name, after.name)
+        for before, after in both
+        if (before.name, before.module) != (after.name, after.module)
+    ]
+    return SurfaceComparison(
+        a=a.release,
+        b=b.release,
+        added=[entry.name for entry in b.entries if not _known(entry, a)],
+        removed=[entry.name for entry in a.entries if entry.name not in b.by_name],
+        moved=moved,
+        deprecated=[before.name for before, after in both if after.deprecated and not before.deprecated],
+    )
+
+
+def _known(entry: SurfaceEntry, surface: Surface) -> bool:
+    return any(name in surface.by_name for name in (entry.name, *entry.aliases))

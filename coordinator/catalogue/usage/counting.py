@@ -1,0 +1,222 @@
+"""The count of a corpus: files are read and told apart here, and parsed in worker processes, in bounded batches.
+
+Batches are added up in the order of the corpus, and the state is written with each, so that an interrupted count goes
+on behind the last one. A file that ends its worker is found by parsing its batch file by file, and costs itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import multiprocessing
+import os
+import resource
+import sys
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+
+from coordinator.catalogue.surfaces import ROOTS
+from coordinator.catalogue.usage.counts import Counts, Tally
+from coordinator.catalogue.usage.resolver import uses_of
+from coordinator.catalogue.usage.sources import Source, sources
+from coordinator.catalogue.usage.state import CountState
+
+BATCH_FILES = 200
+BATCH_BYTES = 4_000_000
+MEMORY_BYTES = 3_000_000_000
+"""Address space of a worker: a file whose tree needs more is refused."""
+NESTING = 3_000
+"""How deep expressions may be nested: more is made by programs."""
+_ROOT_WORDS = tuple(root.encode() for root in ROOTS)
+
+Methods = Mapping[str, frozenset[str]]
+Report = Callable[[Tally], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some files in a row: the ones to parse, and what came of all the others."""
+
+    files: Sequence[Source]
+    tally: Tally
+    digests: Sequence[bytes]
+    last: int
+    """The number of its last file in the corpus, counted from 1."""
+
+
+def count_corpus(
+    corpus: Path, methods: Methods, state: CountState, *, processes: int | None = None, report: Report | None = None
+) -> Counts:
+    """Count how often the corpus uses each name; goes on where the state ends."""
+    total = state.tally()
+    ahead = processes or len(os.sched_getaffinity(0))
+    pool = _Pool(ahead, methods)
+    try:
+        waiting: deque[tuple[Batch, Future[Tally]]] = deque()
+        for batch in batches(sources(corpus), state):
+            waiting.append((batch, pool.submit(batch.files)))
+            while len(waiting) > 2 * ahead:
+                _finish(*waiting.popleft(), pool, state, total)
+                if report is not None:
+                    report(total)
+        while waiting:
+            _finish(*waiting.popleft(), pool, state, total)
+    finally:
+        pool.close()
+    return total.counts(corpus.name or str(corpus))
+
+
+def _finish(batch: Batch, parsed: Future[Tally], pool: _Pool, state: CountState, total: Tally) -> None:
+    batch.tally.add(pool.result(batch.files, parsed))
+    total.add(batch.tally)
+    state.write(total, batch.digests, batch.last)
+
+
+def batches(found: Iterator[Source], state: CountState) -> Iterator[Batch]:
+    """Take files together, without those that another equals and those that name no framework."""
+    files: list[Source] = []
+    tally, digests, size, number = Tally(), [], 0, 0
+    pending: set[bytes] = set()
+    for number, source in enumerate(found, 1):
+        if number <= state.position:
+            continue
+        tally.files["seen"] += 1
+        if source.refusal is not None:
+            tally.refuse(source.refusal, source.name)
+        elif (digest := hashlib.blake2b(source.content, digest_size=16).digest()) in pending or state.knows(digest):
+            tally.files["duplicates"] += 1
+        else:
+            pending.add(digest)
+            digests.append(digest)
+            if any(word in source.content for word in _ROOT_WORDS):
+                files.append(source)
+                size += len(source.content)
+            else:
+                tally.files["without_framework"] += 1
+        if len(files) >= BATCH_FILES or size >= BATCH_BYTES or len(digests) >= 20 * BATCH_FILES:
+            yield Batch(files, tally, digests, number)
+            # What is pending is known to the state only once its batch is counted.
+            pending = {digest for digest in pending if not state.knows(digest)}
+            files, tally, digests, size = [], Tally(), [], 0
+    if number > state.position:
+        yield Batch(files, tally, digests, number)
+
+
+class _Pool:
+    """Worker processes that are started again when one of them dies."""
+
+    def __init__(self, processes: int, methods: Methods) -> None:
+        self._processes = processes
+        self._methods = methods
+        self._executor = self._started(processes)
+
+    def _started(self, processes: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            processes,
+            mp_context=multiprocessing.get_context("forkserver"),
+            initializer=_prepare,
+            initargs=(dict(self._methods),),
+        )
+
+    def submit(self, files: Sequence[Source]) -> Future[Tally]:
+        try:
+            return self._executor.submit(parse_files, files)
+        except BrokenProcessPool:
+            self._restart()
+            return self._executor.submit(parse_files, files)
+
+    def result(self, files: Sequence[Source], parsed: Future[Tally]) -> Tally:
+        try:
+            return parsed.result()
+        except BrokenProcessPool:
+            # Any of the batches that were under way may hold the file that did it.
+            return self._one_by_one(files)
+
+    def _one_by_one(self, files: Sequence[Source]) -> Tally:
+        tally = Tally()
+        alone = self._started(1)
+        for source in files:
+            try:
+                tally.add(alone.submit(parse_files, [source]).result())
+            except BrokenProcessPool:
+                tally.refuse("ended its process", source.name)
+                alone.shutdown()
+                alone = self._started(1)
+        alone.shutdown()
+        return tally
+
+    def _restart(self) -> None:
+        self._executor.shutdown(wait=False)
+        self._executor = self._started(self._processes)
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+_methods: Methods = {}
+"""Of the worker process, which gets them once."""
+
+
+def _prepare(methods: Methods) -> None:
+    global _methods
+    _methods = methods
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    # A crash of a parser is counted; its core would fill the disk.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.setrecursionlimit(NESTING)
+    # Sources warn of themselves: escapes that are none, comparisons with literals.
+    warnings.simplefilter("ignore")
+    # Trees have no circles, and looking for some costs a third of the time.
+    gc.disable()
+
+
+def parse_files(files: Sequence[Source]) -> Tally:
+    """Parse files in a worker and add up what they use."""
+    tally = Tally()
+    for source in files:
+        parse_file(source, _methods, tally)
+    return tally
+
+
+def parse_file(source: Source, methods: Methods, tally: Tally) -> None:
+    """Add what one file uses, or the reason why it cannot be read."""
+    try:
+        uses = uses_of(source.content, methods)
+    except SyntaxError as error:
+        tally.refuse(_fault(error), source.name)
+        return
+    except ValueError:
+        tally.refuse("NUL or bad encoding", source.name)
+        return
+    except (RecursionError, MemoryError):
+        tally.refuse("nested too deep", source.name)
+        return
+    if not uses.frameworks:
+        tally.files["without_framework"] += 1
+        return
+    tally.files["counted"] += 1
+    tally.files["star_imports"] += uses.star_imports
+    tally.framework_files.update(uses.frameworks)
+    if source.package:
+        tally.packages[source.package] += 1
+    for name in ("resolved", "typed", "guessed"):
+        getattr(tally, name).update(getattr(uses, name))
+    tally.in_files.update({*uses.resolved, *uses.typed, *uses.guessed})
+
+
+def _fault(error: SyntaxError) -> str:
+    text = error.msg or ""
+    if "null bytes" in text:
+        return "NUL or bad encoding"
+    if text.startswith(("Missing parentheses in call", "multiple exception types")) or "octal" in text:
+        return "Python 2"
+    if isinstance(error, (IndentationError, TabError)):
+        return "indentation"
+    if "encod" in text or "codec" in text or "utf-8" in text or "unicode" in text.lower():
+        return "NUL or bad encoding"
+    return "nested too deep" if "too many nested" in text else "no Python 3"

@@ -1,0 +1,184 @@
+"""Counts of use as a file: how often a corpus names each function, by how each use was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
+
+from coordinator.catalogue.surfaces import Surface, unpacked
+from coordinator.errors import CatalogueError
+from protocol.model import first_fault
+
+FORMAT: Literal[1] = 1
+"""The number of this form, and of the rule by which a use is counted."""
+DEFAULT = files("coordinator.catalogue") / "data" / "counts.json.gz"
+"""The counts that come with Portolan, of packages that use the frameworks."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class UseCount(_Model):
+    """How often one name is used."""
+
+    resolved: NonNegativeInt = 0
+    """Through imports and assignments."""
+    typed: NonNegativeInt = 0
+    """As a member of a value whose class is known."""
+    guessed: NonNegativeInt = 0
+    """As a member of a value whose class had to be guessed."""
+    files: NonNegativeInt = 0
+
+    @property
+    def certain(self) -> int:
+        return self.resolved + self.typed
+
+    @property
+    def all(self) -> int:
+        return self.certain + self.guessed
+
+    def __add__(self, other: UseCount) -> UseCount:
+        return UseCount(
+            resolved=self.resolved + other.resolved,
+            typed=self.typed + other.typed,
+            guessed=self.guessed + other.guessed,
+            files=max(self.files, other.files),
+        )
+
+
+class FileCounts(_Model):
+    """The files of a corpus by what came of them."""
+
+    seen: NonNegativeInt
+    duplicates: NonNegativeInt
+    without_framework: NonNegativeInt
+    counted: NonNegativeInt
+    refused: dict[str, NonNegativeInt]
+    """By the reason."""
+    examples: dict[str, list[str]]
+    """The first names of each reason."""
+
+
+class FrameworkCounts(_Model):
+    files: NonNegativeInt
+    names: dict[str, UseCount]
+
+
+class Counts(_Model):
+    """The counts of one corpus."""
+
+    format: Literal[1]
+    corpus: str
+    packages: dict[str, NonNegativeInt]
+    """The archives of the corpus, with the files of each that were counted."""
+    files: FileCounts
+    star_imports: NonNegativeInt
+    """Imports of everything from a framework, whose names are not followed."""
+    frameworks: dict[str, FrameworkCounts]
+    """By the first part of their public names."""
+
+
+def open_counts(path: Path | None) -> Counts:
+    """Read counts from a file; without one, those that come with Portolan."""
+    name = "the counts that come with Portolan" if path is None else str(path)
+    try:
+        content = DEFAULT.read_bytes() if path is None else path.read_bytes()
+        return Counts.model_validate_json(unpacked(content))
+    except ValidationError as error:
+        raise CatalogueError(
+            f"{name}: no counts of use ({first_fault(error)}); make them by `portolan catalogue count CORPUS`"
+        ) from error
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise CatalogueError(f"{name}: {reason}; name a file of `portolan catalogue count CORPUS`") from error
+
+
+@dataclass(frozen=True)
+class ResolvedCounts:
+    """The uses of one release's functions, each under its canonical name."""
+
+    uses: Mapping[str, UseCount]
+    unresolved: Mapping[str, UseCount] = field(default_factory=dict)
+    """Uses of names that this release does not have, or that name a module or a value."""
+
+
+def resolve_counts(counts: Counts, surface: Surface, root: str) -> ResolvedCounts:
+    """Give every counted name to the entry that the release has for it. Pure."""
+    uses: dict[str, UseCount] = {}
+    unresolved: dict[str, UseCount] = {}
+    framework = counts.frameworks.get(root)
+    for name, count in sorted(framework.names.items()) if framework is not None else ():
+        entry = surface.resolve(name)
+        found, key = (unresolved, name) if entry is None else (uses, entry.name)
+        found[key] = found.get(key, UseCount()) + count
+    return ResolvedCounts(uses, unresolved)
+
+
+@dataclass
+class Tally:
+    """Counts while they grow: of a file, of a batch of files, of a corpus."""
+
+    resolved: Counter[str] = field(default_factory=Counter)
+    typed: Counter[str] = field(default_factory=Counter)
+    guessed: Counter[str] = field(default_factory=Counter)
+    in_files: Counter[str] = field(default_factory=Counter)
+    framework_files: Counter[str] = field(default_factory=Counter)
+    packages: Counter[str] = field(default_factory=Counter)
+    files: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def refuse(self, reason: str, name: str) -> None:
+        self.refused[reason] += 1
+        self.remember(reason, [name])
+
+    def remember(self, reason: str, names: Iterable[str]) -> None:
+        kept = self.examples.setdefault(reason, [])
+        kept.extend(list(names)[: EXAMPLES - len(kept)])
+
+    def add(self, other: Tally) -> None:
+        for name, counter in vars(other).items():
+            if isinstance(counter, Counter):
+                getattr(self, name).update(counter)
+        for reason, names in other.examples.items():
+            self.remember(reason, names)
+
+    def counts(self, corpus: str) -> Counts:
+        names: dict[str, dict[str, UseCount]] = {root: {} for root in self.framework_files}
+        for name in sorted({*self.resolved, *self.typed, *self.guessed}):
+            root = name.partition(".")[0]
+            names.setdefault(root, {})[name] = UseCount(
+                resolved=self.resolved[name],
+                typed=self.typed[name],
+                guessed=self.guessed[name],
+                files=self.in_files[name],
+            )
+        return Counts(
+            format=FORMAT,
+            corpus=corpus,
+            packages=dict(sorted(self.packages.items())),
+            files=FileCounts(
+                seen=self.files["seen"],
+                duplicates=self.files["duplicates"],
+                without_framework=self.files["without_framework"],
+                counted=self.files["counted"],
+                refused=dict(sorted(self.refused.items())),
+                examples=dict(sorted(self.examples.items())),
+            ),
+            star_imports=self.files["star_imports"],
+            frameworks={
+                root: FrameworkCounts(files=self.framework_files[root], names=found)
+                for root, found in sorted(names.items())
+            },
+        )
+
+
+EXAMPLES = 5
+"""Names of refused files that are kept of each reason."""

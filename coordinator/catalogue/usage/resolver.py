@@ -1,0 +1,319 @@
+"""The resolver: which names of a framework a source uses, followed through its imports and simple assignments. Pure.
+
+It follows a name through imports, aliases and assignments of a name, and a value through a call that makes it: a
+class makes an instance of itself, a function of the framework its array. A method is *typed* where the receiver was
+made by a class or by a function that only makes arrays, or is annotated; it is *guessed* where the receiver came from
+any other function of the framework, or where the method's name alone speaks for it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from coordinator.catalogue.surfaces import ARRAYS, ROOTS
+
+_MADE = frozenset(
+    """arange array asarray as_tensor constant convert_to_tensor empty empty_like eye fill from_numpy full full_like
+    identity linspace logspace normal ones ones_like rand rand_like randint randn randn_like randperm range tensor
+    uniform zeros zeros_like""".split()  # noqa: SIM905
+)
+MAKERS = frozenset(
+    f"{module}.{name}"
+    for module in ("torch", "tf", "tf.random", "jax.numpy", "jax.random")
+    for name in _MADE
+    if (module, name) not in (("torch", "constant"), ("torch", "uniform"))
+)
+"""Functions that make an array and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A value whose class is known, or only guessed."""
+
+    of: str
+    certain: bool
+
+
+class _Other:
+    """A value that is none of a framework."""
+
+
+OTHER = _Other()
+Binding = str | Instance | _Other | None
+"""A dotted public name, an instance, something else, or nothing that is known."""
+
+
+@dataclass
+class Uses:
+    """The names that one source uses, by how each was found."""
+
+    resolved: Counter[str] = field(default_factory=Counter)
+    typed: Counter[str] = field(default_factory=Counter)
+    guessed: Counter[str] = field(default_factory=Counter)
+    frameworks: set[str] = field(default_factory=set)
+    star_imports: int = 0
+
+
+def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
+    """Resolve one source; ``methods`` are the names of the arrays' methods, by the framework's public root.
+
+    Raises what ``ast.parse`` does for a source that it cannot read.
+    """
+    resolver = _Resolver()
+    resolver.visit(ast.parse(source))
+    found = resolver.uses
+    if len(found.frameworks) == 1:
+        # Where a file uses two frameworks, a method's name says of neither that it is meant.
+        (root,) = found.frameworks
+        for name, times in resolver.unknown_methods.items():
+            if name in methods.get(root, ()):
+                found.guessed[f"{ARRAYS[root]}.{name}"] += times
+    return found
+
+
+_LITERALS = (
+    ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set,
+    ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare, ast.Lambda,
+)  # fmt: skip
+
+
+class _Resolver:
+    """Walks a tree once, with a scope for each function and class."""
+
+    def __init__(self) -> None:
+        self.uses = Uses()
+        self.unknown_methods: Counter[str] = Counter()
+        self._scopes: list[dict[str, Binding]] = [{"self": OTHER, "cls": OTHER, "super": OTHER}]
+
+    def visit(self, node: ast.AST) -> None:
+        handler = _HANDLERS.get(type(node))
+        if handler is not None:
+            handler(self, node)
+        elif isinstance(node, ast.expr):
+            self._value(node)
+        else:
+            self._visit_children(node)
+
+    def _visit_children(self, node: ast.AST) -> None:
+        for name in node._fields:
+            child = getattr(node, name, None)
+            if isinstance(child, list):
+                for part in child:
+                    if isinstance(part, ast.AST):
+                        self.visit(part)
+            elif isinstance(child, ast.AST):
+                self.visit(child)
+
+    def _visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
+        for node in nodes:
+            if node is not None:
+                self.visit(node)
+
+    # Names
+
+    def _bind(self, name: str, binding: Binding) -> None:
+        self._scopes[-1][name] = binding
+
+    def _lookup(self, name: str) -> Binding:
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            root, _, rest = alias.name.partition(".")
+            bound = alias.asname or root
+            if root not in ROOTS:
+                self._bind(bound, OTHER)
+                continue
+            self.uses.frameworks.add(ROOTS[root])
+            full = f"{ROOTS[root]}.{rest}" if rest and alias.asname else ROOTS[root]
+            self._bind(bound, full)
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        root, _, rest = (node.module or "").partition(".")
+        known = not node.level and root in ROOTS
+        if known:
+            self.uses.frameworks.add(ROOTS[root])
+        module = f"{ROOTS[root]}.{rest}".rstrip(".") if known else ""
+        for alias in node.names:
+            if alias.name == "*":
+                self.uses.star_imports += known
+            else:
+                self._bind(alias.asname or alias.name, f"{module}.{alias.name}" if known else None)
+
+    def _assign(self, node: ast.Assign) -> None:
+        binding = self._value(node.value)
+        is_none = isinstance(node.value, ast.Constant) and node.value.value is None
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                # ``except ImportError: torch = None`` says nothing of what torch is where it is there.
+                if not (is_none and isinstance(self._lookup(target.id), str)):
+                    self._bind(target.id, binding)
+            else:
+                self.visit(target)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        stated = self._annotation(node.annotation)
+        binding = self._value(node.value) if node.value is not None else None
+        if isinstance(node.target, ast.Name):
+            self._bind(node.target.id, stated or binding)
+        else:
+            self.visit(node.target)
+
+    def _annotation(self, node: ast.expr | None) -> Instance | None:
+        if node is None:
+            return None
+        binding = self._value(node)
+        return Instance(binding, True) if isinstance(binding, str) and _is_class(binding) else None
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> None:
+        for item in node.items:
+            binding = self._value(item.context_expr)
+            if isinstance(item.optional_vars, ast.Name):
+                self._bind(item.optional_vars.id, binding)
+            elif item.optional_vars is not None:
+                self.visit(item.optional_vars)
+        self._visit_all(node.body)
+
+    # Scopes
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._bind(node.name, OTHER)
+        self._visit_all(node.decorator_list)
+        self._enter(node.args, node.body)
+        if node.returns is not None:
+            self._value(node.returns)
+
+    def _lambda(self, node: ast.Lambda) -> None:
+        self._enter(node.args, [node.body])
+
+    def _enter(self, arguments: ast.arguments, body: Iterable[ast.AST]) -> None:
+        self._visit_all([*arguments.defaults, *arguments.kw_defaults])
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        scope: dict[str, Binding] = {argument.arg: self._annotation(argument.annotation) for argument in parameters}
+        scope |= {rest.arg: OTHER for rest in (arguments.vararg, arguments.kwarg) if rest is not None}
+        scope |= {name: OTHER for name in ("self", "cls") if name in scope}
+        self._scopes.append(scope)
+        self._visit_all(body)
+        self._scopes.pop()
+
+    def _class(self, node: ast.ClassDef) -> None:
+        self._bind(node.name, OTHER)
+        self._visit_all([*node.decorator_list, *node.bases, *node.keywords])
+        self._scopes.append({})
+        self._visit_all(node.body)
+        self._scopes.pop()
+
+    def _comprehension(self, node: Any) -> None:
+        self._scopes.append({})
+        self._visit_all(node.generators)
+        self._visit_all(getattr(node, name, None) for name in ("elt", "key", "value"))
+        self._scopes.pop()
+
+    # Expressions
+
+    def _value(self, node: ast.expr, *, outer: bool = True) -> Binding:
+        """Visit an expression, and return what is known of its value. A chain of attributes is one use, of its end."""
+        kind = type(node)
+        if kind is ast.Name:
+            return self._name(node, outer)  # type: ignore[arg-type]
+        if kind is ast.Attribute:
+            return self._attribute(node, outer)  # type: ignore[arg-type]
+        if kind is ast.Call:
+            return self._call(node)  # type: ignore[arg-type]
+        if kind is ast.BinOp:
+            return self._operation(node)  # type: ignore[arg-type]
+        handler = _EXPRESSIONS.get(kind)
+        if handler is not None:
+            handler(self, node)
+        else:
+            self._visit_children(node)
+        return OTHER if isinstance(node, _LITERALS) else None
+
+    def _name(self, node: ast.Name, outer: bool) -> Binding:
+        if not isinstance(node.ctx, ast.Load):
+            self._bind(node.id, None)
+            return None
+        binding = self._lookup(node.id)
+        if outer and type(binding) is str and "." in binding:
+            self.uses.resolved[binding] += 1
+        return binding
+
+    def _attribute(self, node: ast.Attribute, outer: bool) -> Binding:
+        owner = self._value(node.value, outer=False)
+        if type(owner) is str:
+            name = f"{owner}.{node.attr}"
+            if outer:
+                self.uses.resolved[name] += 1
+            return name
+        if isinstance(owner, Instance):
+            (self.uses.typed if owner.certain else self.uses.guessed)[f"{owner.of}.{node.attr}"] += 1
+            return Instance(f"{owner.of}.{node.attr}", False)
+        return owner
+
+    def _call(self, node: ast.Call) -> Binding:
+        function = node.func
+        made: Binding
+        callee = self._value(function)
+        if callee is None and type(function) is ast.Attribute:
+            self.unknown_methods[function.attr] += 1
+        for argument in node.args:
+            self._value(argument)
+        for keyword in node.keywords:
+            self._value(keyword.value)
+        if type(callee) is str:
+            made = _made_by(callee)
+        elif isinstance(callee, Instance):
+            # A method of an array mostly returns an array.
+            array = ARRAYS[callee.of.partition(".")[0]]
+            made = Instance(array, False) if callee.of.startswith(f"{array}.") else None
+        else:
+            made = callee
+        return made
+
+    def _operation(self, node: ast.BinOp) -> Binding:
+        left, right = self._value(node.left), self._value(node.right)
+        for side in (left, right):
+            if isinstance(side, Instance) and side.of in ARRAYS.values():
+                return Instance(side.of, False)
+        return OTHER if left is OTHER and right is OTHER else None
+
+
+def _is_class(name: str) -> bool:
+    return name.rpartition(".")[2][:1].isupper()
+
+
+def _made_by(callee: str) -> Binding:
+    """Return what a call of this name makes."""
+    if _is_class(callee):
+        return Instance(callee, True)
+    root = callee.partition(".")[0]
+    if callee in MAKERS:
+        return Instance(ARRAYS[root], True)
+    return Instance(ARRAYS[root], False)
+
+
+_HANDLERS: Mapping[type, Any] = {
+    ast.Import: _Resolver._import,
+    ast.ImportFrom: _Resolver._import_from,
+    ast.Assign: _Resolver._assign,
+    ast.AnnAssign: _Resolver._annotated,
+    ast.With: _Resolver._with,
+    ast.AsyncWith: _Resolver._with,
+    ast.FunctionDef: _Resolver._function,
+    ast.AsyncFunctionDef: _Resolver._function,
+    ast.ClassDef: _Resolver._class,
+}
+_EXPRESSIONS: Mapping[type, Any] = {
+    ast.Lambda: _Resolver._lambda,
+    ast.ListComp: _Resolver._comprehension,
+    ast.SetComp: _Resolver._comprehension,
+    ast.DictComp: _Resolver._comprehension,
+    ast.GeneratorExp: _Resolver._comprehension,
+}

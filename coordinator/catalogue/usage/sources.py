@@ -1,0 +1,231 @@
+"""The Python files of a corpus: a folder, an archive or lines of JSON, read one by one and within bounds.
+
+Nothing is extracted and no link is followed. A file that cannot be read is a refusal with its reason, and costs itself.
+The order is the same every time, so that a count can go on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from coordinator.errors import CatalogueError
+
+LARGEST_FILE = 4_000_000
+"""A larger file holds data and no program that a person wrote."""
+LARGEST_LINE = 3 * LARGEST_FILE
+"""Of JSON: a file in one line, with what its escapes take."""
+MOST_EXPANDED = 300
+"""How many times its own size an archive may unpack to; Python packs to a fifth."""
+ALWAYS_EXPANDED = 256_000_000
+_TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+_ZIP = (".zip", ".whl", ".egg")
+_LINES = (".jsonl", ".jsonl.gz", ".json.gz", ".ndjson", ".ndjson.gz")
+_MEMBERS = ("content", "code", "text")
+"""The members of a line of JSON that may hold the source."""
+_WHEEL = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)-.+\.whl|(?P<sdist>.+)-(?P<of>[0-9][^-]*)\.(?:tar\.\w+|zip)")
+_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, NotImplementedError)
+_UNREADABLE = (*_BROKEN, RuntimeError, ValueError, OverflowError, MemoryError)
+"""Errors that damaged archives are known to raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One Python file, or the reason why there is none."""
+
+    name: str
+    package: str
+    """The archive in which it lies, as ``name version`` where its file name says so; empty in a plain folder."""
+    content: bytes = b""
+    refusal: str | None = None
+
+
+def sources(corpus: Path) -> Iterator[Source]:
+    """Every Python file of a corpus, in an order that is the same every time."""
+    if corpus.is_dir():
+        yield from _folder(corpus, corpus)
+    elif corpus.is_file() and _reader_of(corpus.name) is not None:
+        yield from _file(corpus, corpus.name)
+    elif corpus.exists():
+        raise CatalogueError(f"{corpus} is no corpus: name a folder, a .zip, .whl or .tar.* file, or a .jsonl file")
+    else:
+        raise CatalogueError(f"{corpus}: there is no such corpus; name a folder, an archive or a .jsonl file")
+
+
+def package_of(archive: str) -> str:
+    """The package and version that an archive's file name says; else the file name."""
+    match = _WHEEL.fullmatch(archive)
+    if match is None:
+        return archive
+    name, version = match["name"] or match["sdist"], match["version"] or match["of"]
+    return f"{name.replace('_', '-').lower()} {version}"
+
+
+def _folder(folder: Path, corpus: Path) -> Iterator[Source]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Source(_shown(folder, corpus), "", refusal=_reason(error))
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.is_symlink():
+            if entry.name.endswith(".py") or _reader_of(entry.name) is not None:
+                yield Source(_shown(path, corpus), "", refusal="a link")
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _folder(path, corpus)
+        elif entry.name.endswith(".py") or _reader_of(entry.name) is not None:
+            if entry.is_file(follow_symlinks=False):
+                yield from _file(path, _shown(path, corpus))
+            else:
+                yield Source(_shown(path, corpus), "", refusal="no plain file")
+
+
+def _file(path: Path, name: str) -> Iterator[Source]:
+    reader = _reader_of(path.name)
+    if reader is not None:
+        yield from _archive(path, name, reader)
+        return
+    try:
+        with path.open("rb") as stream:
+            yield _read(stream, name, "")
+    except OSError as error:
+        yield Source(name, "", refusal=_reason(error))
+
+
+def _shown(path: Path, corpus: Path) -> str:
+    return path.relative_to(corpus).as_posix()
+
+
+def _reader_of(name: str) -> str | None:
+    for kind, suffixes in (("tar", _TAR), ("zip", _ZIP), ("lines", _LINES)):
+        if name.lower().endswith(suffixes):
+            return kind
+    return None
+
+
+def _archive(path: Path, name: str, reader: str) -> Iterator[Source]:
+    package = package_of(path.name)
+    read = {"tar": _tar, "zip": _zip, "lines": _json_lines}[reader]
+    try:
+        for member, content, refusal in read(path):
+            shown = f"{name}!{member}" if member else name
+            yield Source(shown, package, content, refusal)
+    except _UNREADABLE as error:
+        yield Source(name, package, refusal=f"damaged archive ({type(error).__name__})")
+
+
+Member = tuple[str, bytes, str | None]
+
+
+def _zip(path: Path) -> Iterator[Member]:
+    allowance = _allowance(path)
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if info.is_dir() or not info.filename.endswith(".py"):
+                continue
+            if (info.external_attr >> 28) == 0xA:
+                yield info.filename, b"", "a link"
+                continue
+            try:
+                with archive.open(info) as stream:
+                    content, refusal = _bounded(stream)
+            except _UNREADABLE as error:
+                content, refusal = b"", f"damaged member ({type(error).__name__})"
+            allowance -= len(content)
+            if allowance < 0:
+                yield "", b"", "archive expands too far"
+                return
+            yield info.filename, content, refusal
+
+
+def _tar(path: Path) -> Iterator[Member]:
+    allowance = _allowance(path)
+    with tarfile.open(path, "r:*") as archive:
+        while (info := archive.next()) is not None:
+            # The archive keeps every header that it has seen; the last is all that it needs.
+            archive.members = archive.members[-1:]  # type: ignore[attr-defined]
+            if info.offset_data > allowance:
+                yield "", b"", "archive expands too far"
+                return
+            if not info.name.endswith(".py") or info.isdir():
+                if info.offset_data + info.size > allowance:
+                    yield "", b"", "archive expands too far"
+                    return
+                continue
+            if not info.isfile():
+                yield info.name, b"", "a link" if info.issym() or info.islnk() else "no plain file"
+            elif (stream := archive.extractfile(info)) is not None:
+                with stream:
+                    yield info.name, *_bounded(stream)
+
+
+def _json_lines(path: Path) -> Iterator[Member]:
+    allowance = _allowance(path)
+    with _unpacked(path) as stream:
+        number = 0
+        while line := stream.readline(LARGEST_LINE):
+            number += 1
+            allowance -= len(line)
+            if allowance < 0:
+                yield "", b"", "archive expands too far"
+                return
+            if not line.endswith(b"\n") and len(line) == LARGEST_LINE:
+                while (rest := stream.readline(LARGEST_LINE)) and not rest.endswith(b"\n"):
+                    allowance -= len(rest)
+                    if allowance < 0:
+                        break
+                yield f"line {number}", b"", "too large"
+            else:
+                yield f"line {number}", *_content_of(line)
+
+
+def _content_of(line: bytes) -> tuple[bytes, str | None]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return b"", "no JSON"
+    text = next((value[name] for name in _MEMBERS if name in value), None) if isinstance(value, dict) else None
+    if not isinstance(text, str):
+        return b"", "a line without a source"
+    content = text.encode("utf-8", "surrogatepass")
+    return (b"", "too large") if len(content) > LARGEST_FILE else (content, None)
+
+
+def _unpacked(path: Path) -> Any:
+    with path.open("rb") as stream:
+        start = stream.read(6)
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.open(path)
+    if start.startswith(b"BZh"):
+        return bz2.open(path)
+    return lzma.open(path) if start == b"\xfd7zXZ\x00" else path.open("rb")
+
+
+def _allowance(path: Path) -> int:
+    return ALWAYS_EXPANDED + MOST_EXPANDED * path.stat().st_size
+
+
+def _read(stream: IO[bytes], name: str, package: str) -> Source:
+    content, refusal = _bounded(stream)
+    return Source(name, package, content, refusal)
+
+
+def _bounded(stream: IO[bytes]) -> tuple[bytes, str | None]:
+    content = stream.read(LARGEST_FILE + 1)
+    return (b"", "too large") if len(content) > LARGEST_FILE else (content, None)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

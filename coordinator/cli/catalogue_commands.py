@@ -1,0 +1,277 @@
+"""``portolan catalogue``: what frameworks offer, how often it is used, samples of it, and how much of it is charted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coordinator.catalogue.coverage import FUNCTIONS, Coverage, Share, coverage, declared_host_only, is_host_only
+from coordinator.catalogue.models import Catalogue
+from coordinator.catalogue.sample import Sample, draw
+from coordinator.catalogue.surfaces import (
+    CHARTABLE,
+    ROOTS,
+    Surface,
+    array_methods,
+    compare_surfaces,
+    open_surface,
+    packed,
+    shipped,
+)
+from coordinator.catalogue.usage.counting import count_corpus
+from coordinator.catalogue.usage.counts import Counts, Tally, open_counts, resolve_counts
+from coordinator.catalogue.usage.state import CountState
+from coordinator.cli.output import print_columns, print_json, writing
+from coordinator.cli.shared_options import AsJson, connect, split
+from coordinator.errors import CatalogueError
+from coordinator.formats import plural
+from protocol.redaction import without_own_secrets
+
+LISTED = 20
+"""Names of one kind that are printed; --json has all."""
+
+app = typer.Typer(
+    help="What frameworks offer, how often it is used, samples of it, and how much of it is charted.",
+    no_args_is_help=True,
+)
+CountsFile = Annotated[
+    Path | None, typer.Option("--counts", help="Of `portolan catalogue count`; those that come with Portolan.")
+]
+SURFACE = "A release that comes with Portolan (torch@2.9.0), or a file of `enumerate`."
+
+
+@app.command("enumerate")
+def enumerate_(
+    framework: Annotated[str, typer.Argument(metavar="FRAMEWORK", help="torch, tensorflow or jax.")],
+    python: Annotated[str | None, typer.Option(help="An interpreter that has the framework.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to; stdout unless given. A name in .gz is packed.")] = None,
+) -> None:
+    """List every public function and class of an installed framework, as lines of JSON."""
+    options = [*(["--python", python] if python else []), *(["--out", str(out)] if out else [])]
+    command = [sys.executable, "-P", "-m", "runners", "enumerate", framework, *options]
+    done = subprocess.run(command, env=without_own_secrets({**os.environ}), stderr=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise CatalogueError((lines or ["the enumeration ended without a word"])[-1].removeprefix("portolan-runner: "))
+
+
+@app.command()
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help=SURFACE)],
+    b: Annotated[str, typer.Argument(metavar="B", help="What to set against it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what was added, removed, moved and deprecated from release A to release B."""
+    found = compare_surfaces(open_surface(a), open_surface(b))
+    if as_json:
+        print_json(asdict(found))
+        return
+    print(
+        f"{found.a} to {found.b}: {len(found.added)} added, {len(found.removed)} removed, {len(found.moved)} moved, "
+        f"{len(found.deprecated)} now deprecated"
+    )
+    _list("removed", found.removed)
+    _list("now deprecated", found.deprecated)
+    _list("moved", [f"{move.name}: {move.before} → {move.after}" for move in found.moved])
+    _list("added", found.added)
+
+
+def _list(word: str, names: Sequence[str]) -> None:
+    for name in names[:LISTED]:
+        print(f"  {word}: {name}")
+    if len(names) > LISTED:
+        print(f"  … and {len(names) - LISTED} more {word}: --json has all")
+
+
+@app.command()
+def count(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder, an archive, or a .jsonl file.")],
+    out: Annotated[Path | None, typer.Option(help="Where to; stdout unless given. A name in .gz is packed.")] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="Where an interrupted count goes on; else beside --out, else nowhere.")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="All cores unless given.")] = None,
+) -> None:
+    """Count how often the Python files of a corpus use each function of each framework."""
+    place = state or (out.with_name(f"{out.name}.state") if out is not None else None)
+    with CountState(place, corpus) as kept:
+        counts = count_corpus(corpus, array_methods(), kept, processes=processes, report=_progress)
+        content = f"{counts.model_dump_json(indent=1)}\n".encode()
+        if out is not None and out.suffix == ".gz":
+            content = packed(content)
+        with writing(out) as sink:
+            sink.write(content)
+        kept.forget()
+    for line in _counted(counts):
+        print(line, file=sys.stderr)
+
+
+def _progress(tally: Tally) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{tally.files['seen']:,} files", end="", file=sys.stderr, flush=True)
+
+
+def _counted(counts: Counts) -> Iterator[str]:
+    """Say what a count found, in lines."""
+    files = counts.files
+    refused = sum(files.refused.values())
+    yield (
+        f"{plural(files.seen, 'file')}: {files.counted} counted, {files.without_framework} without a framework, "
+        f"{files.duplicates} duplicates, {refused} refused"
+    )
+    for reason, times in files.refused.items():
+        yield f"  refused: {times} × {reason}: {', '.join(files.examples[reason])}"
+    for root, found in counts.frameworks.items():
+        uses = found.names.values()
+        every, guessed = sum(use.all for use in uses), sum(use.guessed for use in uses)
+        share = f"{guessed / every:.0%}" if every else "none"
+        typed = sum(use.typed for use in uses)
+        yield (
+            f"{root}: {found.files} files, {every - guessed - typed} uses through imports, {typed} of members of known "
+            f"class, {guessed} guessed ({share})"
+        )
+    if counts.star_imports:
+        yield f"not followed: {plural(counts.star_imports, 'import')} of everything from a framework"
+
+
+@app.command()
+def sample(
+    release: Annotated[str, typer.Argument(metavar="SURFACE", help=SURFACE)],
+    counts: CountsFile = None,
+    top: Annotated[int, typer.Option(min=0, help="How many of the most used.")] = 20,
+    per_decile: Annotated[int, typer.Option(min=0, help="How many of each decile.")] = 5,
+    seed: Annotated[int, typer.Option(help="The same draws the same.")] = 0,
+    replace: Annotated[
+        list[str] | None, typer.Option(help="NAME=REASON: draw another of its decile instead. Repeatable.")
+    ] = None,
+    members: Annotated[bool, typer.Option("--members", help="Draw from members of classes, too.")] = False,
+    guessed: Annotated[bool, typer.Option("--guessed", help="Count uses that were guessed, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw functions by how often they are used; prints names for `portolan submit --functions`."""
+    surface = open_surface(release)
+    uses = population(surface, open_counts(counts), members=members, guessed=guessed)
+    drawn = draw(uses, top=top, per_decile=per_decile, seed=seed, replaced=dict(map(_reason, replace or ())))
+    if as_json:
+        print_json(asdict(drawn))
+        return
+    for row in drawn.drawn:
+        print(row.function)
+    _say_of_sample(drawn)
+
+
+def _say_of_sample(drawn: Sample) -> None:
+    print(f"drawn from {plural(drawn.population, 'function')} in use, seed {drawn.seed}", file=sys.stderr)
+    for row in drawn.drawn:
+        if row.instead_of is not None:
+            print(f"{row.function} instead of {row.instead_of}: {row.because}", file=sys.stderr)
+    if drawn.short:
+        print(f"fewer than asked for in {', '.join(drawn.short)}", file=sys.stderr)
+
+
+def _reason(given: str) -> tuple[str, str]:
+    name, _, reason = given.partition("=")
+    if not reason.strip():
+        raise CatalogueError(f"--replace {given}: write NAME=REASON, such as 'torch.range=it is gone'")
+    return name, reason.strip()
+
+
+def population(surface: Surface, counts: Counts, *, members: bool, guessed: bool) -> dict[str, int]:
+    """Return the functions of a release that can be drawn, with their uses: those in use that reach a device."""
+    resolved = resolve_counts(counts, surface, ROOTS[surface.header.framework])
+    host_only = declared_host_only()
+    kinds = CHARTABLE if members else FUNCTIONS
+    weights = {name: use.all if guessed else use.certain for name, use in resolved.uses.items()}
+    return {
+        name: weight
+        for name, weight in weights.items()
+        if weight and surface.by_name[name].kind in kinds and not is_host_only(name, host_only)
+    }
+
+
+@app.command("coverage")
+def coverage_(
+    release: Annotated[
+        list[str] | None, typer.Argument(metavar="SURFACE", help=f"{SURFACE} All that come with it unless given.")
+    ] = None,
+    functions: Annotated[
+        Path | None, typer.Option(help="A file with a function a line, instead of the coordinator's suites.")
+    ] = None,
+    counts: CountsFile = None,
+    url: Annotated[str | None, typer.Option("--url", help="The coordinator's address.")] = None,
+    data_dir: Annotated[Path | None, typer.Option("--data-dir", help="Data directory of the local instance.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how much of a framework's public surface each suite charts, plain and weighted by use."""
+    surfaces = [open_surface(name) for name in release or shipped()]
+    weights = open_counts(counts)
+    if functions is not None:
+        charted = {(str(functions), surface.header.framework): _names_in(functions) for surface in surfaces}
+    else:
+        with connect(url, data_dir) as client:
+            charted = _suites(client.catalogue())
+    host_only = declared_host_only()
+    found = [
+        coverage(suite, names, surface, resolve_counts(weights, surface, ROOTS[surface.header.framework]), host_only)
+        for surface in surfaces
+        for (suite, framework), names in charted.items()
+        if framework == surface.header.framework
+    ]
+    if as_json:
+        print_json([asdict(row) for row in found])
+        return
+    head = (
+        "suite",
+        "release",
+        "functions",
+        "members",
+        "uses",
+        "with guessed",
+        "host only",
+        "not in it",
+        "uses unresolved",
+    )
+    print_columns(head, [_row(row) for row in found], "no suite of such a framework is registered")
+
+
+def _suites(catalogue: Catalogue) -> dict[tuple[str, str], list[str]]:
+    """The functions of every suite, of all its revisions together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for suite in catalogue.suites:
+        found.setdefault((suite.suite, suite.framework), []).extend(function.function for function in suite.functions)
+    return found
+
+
+def _names_in(file: Path) -> list[str]:
+    try:
+        return split(file.read_text().splitlines())
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no text"
+        raise CatalogueError(f"--functions {file}: {reason.lower()}; name a file with a function a line") from error
+
+
+def _row(row: Coverage) -> tuple[str, ...]:
+    return (
+        row.suite,
+        row.release,
+        _share(row.functions),
+        _share(row.members),
+        _share(row.uses),
+        _share(row.uses_guessed),
+        f"{row.host_only_charted}/{row.host_only}",
+        str(len(row.removed)),
+        str(row.unresolved_uses),
+    )
+
+
+def _share(share: Share | None) -> str:
+    if share is None or share.ratio is None:
+        return "–"
+    return f"{share.charted}/{share.of} ({share.ratio:.1%})"

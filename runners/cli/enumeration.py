@@ -1,0 +1,167 @@
+"""``portolan-runner enumerate``: the public surface of an installed framework, as lines of JSON.
+
+The framework is imported in a child. A module that ends the child, or makes it silent, is named and skipped by the
+next child, so that no module costs more than itself.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from protocol.redaction import without_own_secrets
+from protocol.surface import FORMAT, SurfaceEntry, SurfaceHeader
+from runners import frameworks
+from runners.errors import FrameworkBrokenError, UsageError
+from runners.isolation.fork_server import Interpreter
+
+LAUNCH = Path(__file__).resolve().parents[1] / "surface" / "launch.py"
+SILENCE_S = 300.0
+"""How long one import, or the walk, may say nothing: on a busy machine a framework takes a minute."""
+MOST_CHILDREN = 40
+"""Each module that ends or stops a child costs one."""
+_PIECE = 65_536
+
+
+@dataclass
+class Walk:
+    """The state of a walk over several children."""
+
+    skipped: dict[str, str] = field(default_factory=dict)
+    importing: str | None = None
+    failed: dict[str, str] = field(default_factory=dict)
+    printed: dict[str, int] = field(default_factory=dict)
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    end: dict[str, Any] | None = None
+    broken: str | None = None
+
+    def begin(self) -> None:
+        """Forget what a child found that did not come to its end."""
+        self.importing, self.failed, self.printed, self.entries = None, {}, {}, []
+
+    def take(self, message: dict[str, Any]) -> None:
+        match message:
+            case {"importing": str(name)}:
+                self.importing = name
+            case {"failed": str(name), "reason": str(reason)}:
+                self.failed[name], self.importing = reason, None
+            case {"printed": str(name), "bytes": int(size)}:
+                self.printed[name] = size
+            case {"walking": _}:
+                self.importing = None
+            case {"entry": dict(entry)}:
+                self.entries.append(entry)
+            case {"end": dict(end)}:
+                self.end = end
+            case {"broken": str(reason)}:
+                self.broken = self.failed.get(self.importing or "", reason)
+
+
+def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: float = SILENCE_S) -> bytes:
+    """Return the surface as lines of JSON: a header, then an entry a line, in the order of their names."""
+    if frameworks.load(framework).surface is None:
+        raise UsageError(f"{framework} declares no public surface: give its Framework a PublicSurface")
+    walk = Walk()
+    for _ in range(MOST_CHILDREN):
+        walk.begin()
+        reason = _run_child(framework, interpreter, walk, silence_s)
+        if walk.broken is not None:
+            because = walk.failed.get(framework, walk.broken)
+            raise FrameworkBrokenError(f"{framework} cannot be imported in {interpreter.path}: {because}")
+        if walk.end is not None:
+            return _lines(framework, walk)
+        if walk.importing is None or walk.importing == framework:
+            at = f"importing {walk.importing}" if walk.importing else "walking"
+            raise FrameworkBrokenError(f"{framework} cannot be enumerated in {interpreter.path}: {at}, it {reason}")
+        walk.skipped[walk.importing] = reason
+    raise FrameworkBrokenError(f"{framework}: {MOST_CHILDREN} modules ended their process or hung; nothing was kept")
+
+
+def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: float) -> str:
+    """Let one child walk as far as it comes; returns how it ended."""
+    ours, theirs = os.pipe()
+    device = frameworks.variables(frameworks.load(framework), "cpu")
+    process = subprocess.Popen(
+        [interpreter.path, "-W", "ignore", str(LAUNCH), framework, str(theirs)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=without_own_secrets({**os.environ, **device, "PYTHONHASHSEED": "0"}),
+        pass_fds=[theirs],
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        assert process.stdin is not None
+        with suppress(BrokenPipeError), process.stdin as stdin:
+            stdin.write(json.dumps(walk.skipped).encode())
+        with os.fdopen(ours, "rb", buffering=0) as pipe:
+            for line in _lines_within(pipe.fileno(), silence_s):
+                walk.take(json.loads(line))
+        process.wait(silence_s)
+    except (TimeoutError, subprocess.TimeoutExpired):
+        return f"said nothing for {silence_s:g} s"
+    except ValueError:
+        return "wrote into our pipe"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+        process.wait()
+    code = process.returncode
+    return f"ended with signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+
+def _lines_within(pipe: int, silence_s: float) -> Iterator[bytes]:
+    """The lines of a pipe to its end; raises ``TimeoutError`` where none comes for that long."""
+    rest = b""
+    deadline = time.monotonic() + silence_s
+    while True:
+        ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            raise TimeoutError
+        piece = os.read(pipe, _PIECE)
+        if not piece:
+            return
+        *lines, rest = (rest + piece).split(b"\n")
+        if lines:
+            deadline = time.monotonic() + silence_s
+        yield from lines
+
+
+def _lines(framework: str, walk: Walk) -> bytes:
+    """The surface in its form on disk: equal installations give equal bytes."""
+    assert walk.end is not None
+    try:
+        header = SurfaceHeader(
+            format=FORMAT,
+            framework=framework,
+            entries=len(walk.entries),
+            failed=dict(sorted(walk.failed.items())),
+            printed=sorted(walk.printed),
+            **walk.end,
+        )
+        entries = sorted((SurfaceEntry(**entry) for entry in walk.entries), key=lambda entry: (entry.name, entry.kind))
+    except (ValidationError, TypeError) as error:
+        problem = str(error).splitlines()[0]
+        raise FrameworkBrokenError(f"{framework}: its walk said what cannot be read: {problem}") from error
+    return b"".join(f"{model.model_dump_json()}\n".encode() for model in (header, *entries))
+
+
+def packed(lines: bytes) -> bytes:
+    """The lines compressed, with no time and no name in the result."""
+    sink = BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
+        stream.write(lines)
+    return sink.getvalue()

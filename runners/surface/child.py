@@ -1,0 +1,68 @@
+"""The child that walks: imports the framework, walks it, and says on a pipe what it does and finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from runners import frameworks
+from runners.surface.imports import ModuleImporter, public_modules
+from runners.surface.walk import entries
+
+
+def main(framework: str, pipe: int) -> None:
+    """Walk the framework and end the process at once: what modules registered for its exit is not ours to wait for."""
+    skipped = json.load(sys.stdin)
+    # Held open: its size says how much a module has printed.
+    printed = tempfile.TemporaryFile()  # noqa: SIM115
+    for stream in (1, 2):
+        os.dup2(printed.fileno(), stream)
+    with os.fdopen(pipe, "w", encoding="utf-8") as sink:
+
+        def say(message: Mapping[str, Any]) -> None:
+            sink.write(json.dumps(message, sort_keys=True) + "\n")
+            sink.flush()
+
+        walk(framework, skipped, say)
+    os._exit(0)
+
+
+def walk(framework: str, skipped: Mapping[str, str], say: Any) -> None:
+    warnings.simplefilter("ignore")
+    surface = frameworks.load(framework).surface
+    if surface is None:
+        say({"broken": f"{framework} does not declare its public surface"})
+        return
+    importer = ModuleImporter(say, skipped)
+    root = importer.load(framework)
+    if root is None:
+        say({"broken": f"{framework} cannot be imported"})
+        return
+    modules = public_modules(root, surface, importer)
+    say({"walking": len(modules)})
+    for entry in entries(modules, surface):
+        say({"entry": entry})
+    say(
+        {
+            "end": {
+                "version": _version(framework, root),
+                "python": platform.python_version(),
+                "modules": len(modules),
+                "excluded": dict(sorted(surface.excluded.items())),
+            }
+        }
+    )
+
+
+def _version(framework: str, root: object) -> str:
+    """The public version: the build that stands after a plus makes no other surface."""
+    version = getattr(root, "__version__", None)
+    text = version if isinstance(version, str) else metadata.version(framework)
+    return text.partition("+")[0]

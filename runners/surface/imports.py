@@ -1,0 +1,138 @@
+"""The public modules of a framework: found on disk and by attributes, and imported with what they print contained."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import sys
+import types
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from runners.suite.framework import PublicSurface
+from runners.surface.rule import is_public, within
+
+Say = Callable[[Mapping[str, Any]], None]
+"""Sends a message to the process that supervises the walk."""
+
+
+class ModuleImporter:
+    """Imports modules one by one and says before each which it is: who supervises us knows where we ended."""
+
+    def __init__(self, say: Say, skipped: Mapping[str, str]) -> None:
+        self._say = say
+        self._skipped = skipped
+
+    def load(self, name: str) -> types.ModuleType | None:
+        if name in self._skipped:
+            self._say({"failed": name, "reason": self._skipped[name]})
+            return None
+        self._say({"importing": name})
+        before = _printed_bytes()
+        try:
+            module = importlib.import_module(name)
+        except BaseException as error:
+            # Python has no narrower word for a module that calls sys.exit.
+            self._say({"failed": name, "reason": _reason(error)})
+            return None
+        finally:
+            if (printed := _printed_bytes() - before) > 0:
+                self._say({"printed": name, "bytes": printed})
+        return module
+
+
+def _printed_bytes() -> int:
+    """The size of the file that stands for stdout and stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    return os.fstat(1).st_size
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
+
+
+def public_modules(
+    root: types.ModuleType, surface: PublicSurface, importer: ModuleImporter
+) -> dict[str, types.ModuleType]:
+    """Every public module by its public name. A module of several names has the one of the fewest parts."""
+    if not surface.generated:
+        import_on_disk(root, surface, importer)
+    found = {surface.name: root}
+    known = {root.__name__}
+    waiting = deque([surface.name])
+    while waiting:
+        name = waiting.popleft()
+        for attribute, value in sorted(members(found[name]).items()):
+            public = f"{name}.{attribute}"
+            if not isinstance(value, types.ModuleType) or not is_public(attribute) or public in surface.excluded:
+                continue
+            own = getattr(value, "__name__", public)
+            if own not in known and within(own, surface.homes) and _is_offered(public, own, surface):
+                known.add(own)
+                found[public] = value
+                waiting.append(public)
+    return found
+
+
+def _is_offered(public: str, own: str, surface: PublicSurface) -> bool:
+    """Whether a module stands under its own name, or is made to stand under this one."""
+    return surface.generated or own == public
+
+
+def import_on_disk(root: types.ModuleType, surface: PublicSurface, importer: ModuleImporter) -> None:
+    """Import every public module below the root, so that each is an attribute of its package."""
+    waiting = deque([root])
+    while waiting:
+        package = waiting.popleft()
+        for name in sorted(_submodules(package)):
+            if name in surface.excluded:
+                continue
+            module = importer.load(name)
+            if module is not None and hasattr(module, "__path__"):
+                waiting.append(module)
+
+
+def _submodules(package: types.ModuleType) -> Iterator[str]:
+    try:
+        paths = [str(path) for path in package.__path__]
+    except (AttributeError, TypeError):
+        return
+    for found in pkgutil.iter_modules(paths):
+        if is_public(found.name):
+            yield f"{package.__name__}.{found.name}"
+
+
+def members(module: types.ModuleType) -> dict[str, Any]:
+    """The values of a module by their names, with those that it makes when it is asked for them."""
+    names = {*vars(module), *exports(module)}
+    if hasattr(type(module), "__getattr__") or "__getattr__" in vars(module):
+        names |= _listed(module)
+    found = {}
+    for name in names:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                found[name] = getattr(module, name)
+            except BaseException:
+                # A name that is offered and cannot be had is no function of anybody's.
+                continue
+    return found
+
+
+def _listed(module: types.ModuleType) -> set[str]:
+    try:
+        return {name for name in dir(module) if isinstance(name, str)}
+    except Exception:
+        return set()
+
+
+def exports(module: types.ModuleType) -> list[str]:
+    """The names in ``__all__``; none if it is missing or no list of names."""
+    declared = getattr(module, "__all__", ())
+    if not isinstance(declared, (list, tuple)):
+        return []
+    return [name for name in declared if isinstance(name, str)]

@@ -1,0 +1,172 @@
+"""The walk over public modules and classes: an entry for each function, class and member that is public."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from runners.suite.framework import PublicSurface
+from runners.surface.imports import exports, members
+from runners.surface.rule import canonical, is_deprecated, is_public, private_imports, told_signature, within
+
+Entry = dict[str, Any]
+
+
+def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> Iterator[Entry]:
+    """Every public object once, with all its names: functions, classes, and the members of the classes."""
+    objects, names = _objects(modules, surface)
+    public = {key: canonical(found) for key, found in names.items()}
+    classes = {value: public[key] for key, value in objects.items() if isinstance(value, type)}
+    for key, value in objects.items():
+        yield _entry(names[key], _kind(value), value, bases=_bases(value, classes))
+    held: dict[int, tuple[Any, type, set[str]]] = {}
+    for owner, name in classes.items():
+        for attribute, member, base in _members(owner, classes, surface):
+            # Several classes may share a member: one object is one entry.
+            held.setdefault(id(member), (member, base, set()))[2].add(f"{name}.{attribute}")
+    for member, base, found in held.values():
+        kind = _member_kind(member)
+        assert kind is not None
+        yield _entry(found, kind, _function_of(member), defined_in=base.__module__)
+
+
+def _bases(value: Any, classes: Mapping[type, str]) -> list[str]:
+    """The public classes from which a class inherits, the nearest first."""
+    return [classes[base] for base in value.__mro__[1:] if base in classes] if isinstance(value, type) else []
+
+
+def _objects(
+    modules: Mapping[str, types.ModuleType], surface: PublicSurface
+) -> tuple[dict[int, Any], dict[int, set[str]]]:
+    """The framework's own functions and classes by identity, and the public names of each."""
+    objects: dict[int, Any] = {}
+    names: dict[int, set[str]] = {}
+    for module_name, module in modules.items():
+        for attribute, value in public_values(module, surface).items():
+            if _is_own(value, surface):
+                objects[id(value)] = value
+                names.setdefault(id(value), set()).add(f"{module_name}.{attribute}")
+    return objects, names
+
+
+def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str, Any]:
+    """The values that a module offers: those in its ``__all__``, else those that it does not import for itself.
+
+    A package offers both: those of torch and its parts leave out of ``__all__`` what their documentation has.
+    """
+    declared = set(exports(module))
+    found = {name: value for name, value in members(module).items() if is_public(name)}
+    if surface.generated:
+        return found
+    is_package = hasattr(module, "__path__")
+    if declared and not is_package:
+        return {name: value for name, value in found.items() if name in declared}
+    hidden = private_imports(_source(module), module.__name__, is_package=is_package) - declared
+    return {name: value for name, value in found.items() if name not in hidden}
+
+
+def _source(module: types.ModuleType) -> str:
+    try:
+        return inspect.getsource(module)
+    except (OSError, TypeError, SyntaxError, UnicodeDecodeError):
+        return ""
+
+
+def _is_own(value: Any, surface: PublicSurface) -> bool:
+    """Whether a value is a function or class of the framework, and not of a package that it uses."""
+    if isinstance(value, types.ModuleType) or not callable(value) or type(value).__module__ == typing.__name__:
+        return False
+    if isinstance(value, types.GenericAlias if hasattr(types, "GenericAlias") else ()):
+        return False
+    home = _home(value)
+    # What is compiled and says no home is the framework's where the framework offers it.
+    return within(home, surface.homes) if home else isinstance(value, (types.BuiltinFunctionType, type))
+
+
+def _home(value: Any) -> str | None:
+    home = _attribute(value, "__module__")
+    if isinstance(home, str) and home:
+        return home
+    return None if isinstance(value, types.BuiltinFunctionType) else type(value).__module__
+
+
+def _attribute(value: Any, name: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return getattr(value, name, None)
+    except BaseException:
+        # A proxy may raise anything.
+        return None
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, type):
+        return "exception" if issubclass(value, BaseException) else "class"
+    return "function"
+
+
+def _members(owner: type, classes: Mapping[type, str], surface: PublicSurface) -> Iterator[tuple[str, Any, type]]:
+    """The public members that a class has itself, or from a base that is not public and so lists none."""
+    seen: set[str] = set()
+    for base in owner.__mro__:
+        if base is not owner and (base in classes or not within(base.__module__, surface.homes)):
+            continue
+        for attribute in sorted(vars(base)):
+            if attribute in seen or not is_public(attribute):
+                continue
+            seen.add(attribute)
+            member = inspect.getattr_static(base, attribute, None)
+            if _member_kind(member) is not None:
+                yield attribute, member, base
+
+
+def _member_kind(held: Any) -> str | None:
+    if isinstance(held, classmethod):
+        return "classmethod"
+    if isinstance(held, staticmethod):
+        return "staticmethod"
+    if isinstance(held, (property, types.GetSetDescriptorType)):
+        return "property"
+    if isinstance(held, types.ClassMethodDescriptorType):
+        return "classmethod"
+    if isinstance(held, (types.FunctionType, types.MethodDescriptorType, types.BuiltinFunctionType)):
+        return "method"
+    # Compiled functions of other makes (jitted, bound by pybind11) are methods where they bind to an instance.
+    is_method = not isinstance(held, type) and callable(held) and hasattr(type(held), "__get__")
+    return "method" if is_method else None
+
+
+def _function_of(held: Any) -> Any:
+    if isinstance(held, (classmethod, staticmethod)):
+        return held.__func__
+    return held.fget if isinstance(held, property) and held.fget is not None else held
+
+
+def _entry(names: set[str], kind: str, value: Any, defined_in: str | None = None, bases: Sequence[str] = ()) -> Entry:
+    name = canonical(names)
+    doc = _attribute(value, "__doc__")
+    text = doc if isinstance(doc, str) and doc.strip() else None
+    marked = isinstance(_attribute(value, "__deprecated__"), str)
+    return {
+        "name": name,
+        "aliases": sorted(names - {name}),
+        "kind": kind,
+        "bases": list(bases),
+        "module": defined_in or _home(value) or "",
+        "signature": told_signature(None if kind == "property" else _signature(value), text, name),
+        "documented": text is not None,
+        "deprecated": marked or is_deprecated(text, name),
+    }
+
+
+def _signature(value: Any) -> str | None:
+    try:
+        return str(inspect.signature(value))
+    except BaseException:
+        # Compiled functions have none, and some annotations raise when they are printed.
+        return None

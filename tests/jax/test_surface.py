@@ -1,0 +1,28 @@
+"""The enumeration of the installed framework: what it must hold, and that no device was touched by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.framework.surface import initialised_after, walked
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return walked("jax")
+
+
+def test_known_functions_classes_and_members_are_listed(found: dict[str, Any]) -> None:
+    entries = found["entries"]
+    assert entries["jax.numpy.add"]["kind"] == "function"
+    assert entries["jax.jit"]["kind"] == "function"
+    assert entries["jax.Array.reshape"]["kind"] == "method"
+    assert not [name for name in entries if "._" in name]
+    assert not [name for name in entries if name.startswith("jax.extend.mlir")]
+
+
+def test_no_backend_is_initialised() -> None:
+    question = "from jax._src import xla_bridge; print(bool(xla_bridge._backends))"
+    assert initialised_after("jax", question) == "False"

@@ -1,0 +1,30 @@
+"""The enumeration of the installed framework: what it must hold, and that no device was touched by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.framework.surface import initialised_after, walked
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return walked("torch")
+
+
+def test_known_functions_classes_and_members_are_listed(found: dict[str, Any]) -> None:
+    entries = found["entries"]
+    assert entries["torch.add"]["kind"] == "function"
+    assert entries["torch.nn.Linear"]["kind"] == "class"
+    assert "torch.nn.Module" in entries["torch.nn.Linear"]["bases"]
+    assert "torch.nn.modules.linear.Linear" in entries["torch.nn.Linear"]["aliases"]
+    assert entries["torch.Tensor.view"]["kind"] == "method"
+    assert entries["torch.set_grad_enabled"]["kind"] == "class"
+    assert entries["torch.nn.Linear"]["signature"].startswith("(in_features: int")
+    assert entries["torch.add"]["signature"].startswith("(input, other")
+
+
+def test_no_device_is_initialised() -> None:
+    assert initialised_after("torch", "print(root.cuda.is_initialized())") == "False"

@@ -1,0 +1,138 @@
+"""Surfaces as files, two releases against each other, and the share of one that a suite charts."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.catalogue.coverage import Share, coverage, declared_host_only
+from coordinator.catalogue.surfaces import Move, Surface, array_methods, compare_surfaces, open_surface, shipped
+from coordinator.catalogue.usage.counts import Counts, FileCounts, FrameworkCounts, UseCount, resolve_counts
+from coordinator.errors import CatalogueError
+from protocol.surface import SurfaceEntry, SurfaceHeader
+
+
+def entry(name: str, **fields: Any) -> SurfaceEntry:
+    plain = {"aliases": [], "kind": "function", "bases": [], "module": "m", "signature": None, "documented": True}
+    return SurfaceEntry.model_validate({"name": name, "deprecated": False, **plain, **fields})
+
+
+def surface(*entries: SurfaceEntry, version: str = "1.0", framework: str = "torch") -> Surface:
+    header = SurfaceHeader(
+        format=1,
+        framework=framework,
+        version=version,
+        python="3.11.7",
+        modules=1,
+        entries=len(entries),
+        excluded={},
+        failed={},
+        printed=[],
+    )
+    return Surface(header, entries)
+
+
+SMALL = surface(
+    entry("torch.add", aliases=["torch.math.add"]),
+    entry("torch.no_grad", kind="class"),
+    entry("torch.mul"),
+    entry("torch.Module", kind="class"),
+    entry("torch.Module.train", kind="method"),
+    entry("torch.Linear", kind="class", bases=["torch.Module"], aliases=["torch.nn.Linear"]),
+    entry("torch.Fault", kind="exception"),
+)
+
+
+def test_a_name_is_resolved_by_aliases_and_by_the_bases_of_its_class() -> None:
+    names = ("torch.math.add", "torch.nn.Linear.train", "torch.nn.Linear.gone", "torch.gone")
+    found = [SMALL.resolve(name) for name in names]
+    assert [None if row is None else row.name for row in found] == ["torch.add", "torch.Module.train", None, None]
+
+
+def test_names_that_a_module_holds_once_more_are_those_of_the_first() -> None:
+    found = surface(entry("tf.cast"), framework="tensorflow").resolve("tf.compat.v2.cast")
+    assert found is not None
+    assert found.name == "tf.cast"
+
+
+def test_two_releases_are_compared_by_name() -> None:
+    later = surface(
+        entry("torch.mul", deprecated=True),
+        entry("torch.new"),
+        entry("torch.sum", aliases=["torch.add"]),
+        entry("torch.no_grad", kind="class", module="elsewhere"),
+        entry("torch.Module", kind="class"),
+        entry("torch.Module.train", kind="method"),
+        entry("torch.Linear", kind="class"),
+        version="2.0",
+    )
+    found = compare_surfaces(SMALL, later)
+    assert (found.a, found.b) == ("torch@1.0", "torch@2.0")
+    assert (found.added, found.removed, found.deprecated) == (["torch.new"], ["torch.Fault"], ["torch.mul"])
+    assert found.moved == [
+        Move("torch.add", "torch.add", "torch.sum"),
+        Move("torch.no_grad", "m", "elsewhere"),
+    ]
+    with pytest.raises(CatalogueError, match="two frameworks"):
+        compare_surfaces(SMALL, surface(framework="jax"))
+
+
+def test_coverage_counts_functions_members_and_uses_and_keeps_the_host_apart() -> None:
+    names = {
+        "torch.math.add": UseCount(resolved=6),
+        "torch.mul": UseCount(resolved=2),
+        "torch.nn.Linear.train": UseCount(typed=1, guessed=4),
+        "torch.no_grad": UseCount(resolved=9),
+        "torch.float32": UseCount(resolved=7),
+    }
+    files = FileCounts(seen=1, duplicates=0, without_framework=0, counted=1, refused={}, examples={})
+    counts = Counts(
+        format=1,
+        corpus="c",
+        packages={},
+        files=files,
+        star_imports=0,
+        frameworks={"torch": FrameworkCounts(files=1, names=names)},
+    )
+    resolved = resolve_counts(counts, SMALL, "torch")
+    charted = ["torch.add", "torch.no_grad", "torch.gone"]
+    found = coverage("paper", charted, SMALL, resolved, {"torch.no_*": "it sets a mode"})
+    assert (found.functions, found.members) == (Share(1, 4), Share(0, 1))
+    assert (found.uses, found.uses_guessed) == (Share(6, 9), Share(6, 13))
+    assert (found.host_only, found.host_only_uses, found.host_only_charted) == (1, 9, 1)
+    assert (found.removed, found.unresolved_uses) == (("torch.gone",), 7)
+    plain = coverage("paper", charted, SMALL, None, {})
+    assert (plain.functions, plain.uses) == (Share(2, 5), None)
+
+
+def test_every_shipped_surface_can_be_read_and_knows_its_arrays() -> None:
+    assert {name.partition("@")[0] for name in shipped()} == {"torch", "tensorflow", "jax"}
+    methods = array_methods()
+    assert "view" in methods["torch"]
+    assert "get_shape" in methods["tf"]
+    assert "reshape" in methods["jax"]
+
+
+def test_a_declaration_of_the_host_names_what_a_shipped_release_has() -> None:
+    releases = [open_surface(name) for name in shipped()]
+    unknown = [
+        name
+        for name in declared_host_only()
+        if not any(
+            release.resolve(name) or (name.endswith("*") and any(key.startswith(name[:-1]) for key in release.by_name))
+            for release in releases
+        )
+    ]
+    assert unknown == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\x1f\x8bnothing", gzip.compress(b"{}")[:-4], b"\xff\xfe"])
+def test_a_file_that_is_no_surface_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "s").write_bytes(content)
+    with pytest.raises(CatalogueError, match="is no surface"):
+        open_surface(str(tmp_path / "s"))
+    with pytest.raises(CatalogueError, match="no such file"):
+        open_surface(str(tmp_path / "none"))
