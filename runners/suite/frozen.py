@@ -294,7 +294,7 @@ def frozen_functions(package: str, call: Callable[[str], Callable[..., Callable[
     for case in pack_of(package).cases:
         function = functions.setdefault(case["function"], Function(case["function"]))
         arguments = FrozenArguments(package, tuple(case["arrays"]))
-        in_place = case.get("in_place", False)
+        in_place = tuple(case["in_place"]) if "in_place" in case else False
         shared: dict[str, Any] = {
             "dtype": case["dtype"],
             "prepare": call(case["call"]),
