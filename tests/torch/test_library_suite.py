@@ -28,6 +28,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 FOLDER = PROJECT / "runners" / "torch" / "suites" / "library"
 MOST_BYTES = 2_000_000
 DRAWN = 12
+KINDS = {"empty", "0-dim", "broadcast", "strided", "plain"}
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_the_quick_form_meets_every_kind_of_a_functions_inputs(functions: list[F
     missed = [
         (function.name, tag)
         for function in functions
-        for tag in {"empty", "0-dim", "broadcast", "strided", "plain"} & {tag for case in function.cases for tag in case.tags}
+        for tag in KINDS & {tag for case in function.cases for tag in case.tags}
         if tag not in met[function.name] and len([case for case in function.cases if QUICK in case.tags]) < 4
     ]
     assert missed == []
@@ -186,7 +187,8 @@ def _filled(function: Function) -> list[Case]:
 
 
 @pytest.mark.parametrize(
-    ("shape", "strides"), [((2, 3), (1, 2)), ((2, 3), (3, 1)), ((4,), (2,)), ((2, 3), (0, 1)), ((0, 3), (3, 1)), ((), ())]
+    ("shape", "strides"),
+    [((2, 3), (1, 2)), ((2, 3), (3, 1)), ((4,), (2,)), ((2, 3), (0, 1)), ((0, 3), (3, 1)), ((), ())],
 )
 def test_an_array_is_laid_out_with_its_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     values = torch.arange(6.0)[: max(1, torch.Size(shape).numel())]

@@ -31,7 +31,10 @@ class UnjudgedError(Exception):
 def tolerance_of(op: Any, dtype: str, observed: Any) -> Tolerance:
     """The tolerance of the dtypes of a result, or what the operator's own tests declare if that is wider."""
     found = [TOLERANCES[leaf.dtype] for leaf in leaves(observed) if leaf.dtype in TOLERANCES]
-    found += [Tolerance(declared.rtol, declared.atol) for declared in _declared(op, dtype)]
+    found += [
+        Tolerance(0.0, declared) if isinstance(declared, float) else Tolerance(declared.rtol, declared.atol)
+        for declared in _declared(op, dtype)
+    ]
     found.append(TOLERANCES[dtype])
     return Tolerance(max(one.relative for one in found), max(one.absolute for one in found))
 
