@@ -177,8 +177,9 @@ class PackWriter:
             offsets[dtype] = offsets.get(dtype, 0) + kept.size
             flat.setdefault(dtype, []).append(kept.ravel())
         manifest = json.dumps({"about": about, "arrays": index, "cases": self.cases}, separators=(",", ":"))
-        members = {dtype: np.concatenate(parts) for dtype, parts in flat.items()}
-        np.savez_compressed(path, **{MANIFEST: np.frombuffer(manifest.encode(), np.uint8), **members})
+        members: dict[str, Any] = {dtype: np.concatenate(parts) for dtype, parts in flat.items()}
+        members[MANIFEST] = np.frombuffer(manifest.encode(), np.uint8)
+        np.savez_compressed(path, **members)
 
 
 class Pack:
