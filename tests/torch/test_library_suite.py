@@ -165,7 +165,7 @@ def changing_its_input(function: Callable[..., Any]) -> Callable[..., Any]:
 PLANTED: list[tuple[str, Callable[..., Any]]] = [
     ("torch.add", one_off),
     ("torch.Tensor.mul", one_off),
-    ("torch.nn.functional.softmax", of_another_dtype),
+    ("torch.nn.functional.relu", of_another_dtype),
     ("torch.sum", without_options),
     ("torch.exp", changing_its_input),
 ]
