@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from runners.errors import UnfreezableError
 from runners.suite.cases import Function, Inputs
 from runners.suite.checks import Expected, Leaf, Mismatch, Tolerance
 from runners.suite.rounding import to_bfloat16
@@ -58,10 +59,6 @@ class Slot:
     """Its dtype, where it is not the one that an array of the case has by itself."""
     strides: tuple[int, ...] | None = None
     """Its strides in elements, where it is not contiguous."""
-
-
-class UnfreezableError(ValueError):
-    """A value has no written form. The message says which."""
 
 
 def encode(tree: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from runners.errors import LeftOutError, UnjudgedError
 from runners.suite.checks import Leaf, leaves
 from runners.suite.frozen import Named, PackWriter, Slot, as_text, encode, form
 from runners.suite.rounding import rounded
@@ -40,14 +41,6 @@ NOT_UNIQUE = frozenset(
 """Decompositions that are right with other signs, phases or pivots."""
 FIRST_OF_EQUALS = frozenset({"argsort", "cummax", "cummin", "kthvalue", "median", "mode", "nanmedian", "sort", "topk"})
 """Functions that may return the place of any of several equal elements."""
-
-
-class LeftOutError(Exception):
-    """A sample makes no case: ``kind`` is the reason it is counted under, the message says more."""
-
-    def __init__(self, kind: str, detail: str) -> None:
-        super().__init__(detail)
-        self.kind = kind
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,7 @@ class Gate:
             kind, expected = references.judge(
                 self._op, sample.dtype, lambda: self._fresh(sample, call), self._function.call, observed
             )
-        except references.UnjudgedError as error:
+        except UnjudgedError as error:
             raise LeftOutError("no reference agrees", str(error)) from error
         digests: list[str] = []
         tolerance = references.tolerance_of(self._op, sample.dtype, observed)

@@ -15,6 +15,7 @@ import torch
 import torch._refs
 from torch.testing._internal.common_utils import torch_to_numpy_dtype_dict
 
+from runners.errors import UnjudgedError
 from runners.suite.checks import TOLERANCES, Expected, Leaf, Mismatch, Tolerance, compare, leaves
 from runners.torch.freezing.samples import tensors_in
 
@@ -22,10 +23,6 @@ WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float
 WIDE[torch.complex64] = torch.complex128
 NUMPY_TESTS = ("test_numpy_ref", "test_reference_numerics_normal", "test_reference_numerics")
 Call = tuple[list[Any], dict[str, Any]]
-
-
-class UnjudgedError(Exception):
-    """No reference agrees with the result. The message says why of the last."""
 
 
 def tolerance_of(op: Any, dtype: str, observed: Any) -> Tolerance:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.suite.frozen import Named, PackWriter, Slot, UnfreezableError, as_text
+from runners.errors import UnfreezableError
+from runners.suite.frozen import Named, PackWriter, Slot, as_text
 from runners.suite.rounding import dtype_on_device
 from runners.torch.freezing.kinds import kinds_of
 

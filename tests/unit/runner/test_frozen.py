@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.errors import UnfreezableError
 from runners.suite.cases import Function
 from runners.suite.checks import Leaf, Mismatch
 from runners.suite.frozen import (
@@ -21,7 +22,6 @@ from runners.suite.frozen import (
     Pack,
     PackWriter,
     Slot,
-    UnfreezableError,
     as_text,
     decode,
     form,
