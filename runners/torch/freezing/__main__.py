@@ -129,7 +129,7 @@ def merge(parts: Path, suite: Path) -> None:
 
 
 def listed(left_out: Sequence[Reason], version: str) -> str:
-    """The list of all that was left out, by reason, as JSON with a line for each function; of what was enough only the numbers."""
+    """The list of all that was left out, by reason, as JSON with a line for each function; of "enough" the numbers."""
     counts = Counter(reason for _, _, reason, _ in left_out)
     details: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for owner, sample, reason, detail in left_out:
