@@ -20,6 +20,8 @@ else:
 
 DEFAULT_SUITE = "paper"
 """The suite that is run where none is named, on both sides."""
+UNTIMED_SUITES = frozenset({"library", "library_quick"})
+"""Suites of many small calls, which show what runs and is right: they are not timed where no policy is named."""
 CONFORMANCE_SUITE = "conformance"
 """The name that our runners give to what ``portolan runner check`` needs; its cases bear a ``ConformanceTag``."""
 
@@ -147,6 +149,11 @@ class TimingPolicy(StrEnum):
     def takes_samples(self) -> bool:
         """Whether calls after the first are timed too."""
         return self in (TimingPolicy.quick, TimingPolicy.steady)
+
+
+def default_timing(suite: str) -> TimingPolicy:
+    """The policy by which a suite is timed where none is named."""
+    return TimingPolicy.off if suite in UNTIMED_SUITES else TimingPolicy.steady
 
 
 class ConformanceTag(StrEnum):

@@ -21,6 +21,10 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── FrameworkBrokenError          500  2
     │   └── DeviceUnavailableError        500  2
     ├── MissingPackageError               500  2
+    ├── FreezingError                     500  2
+    │   ├── UnfreezableError              500  2
+    │   ├── UnjudgedError                 500  2
+    │   └── LeftOutError                  500  2
     └── ChannelLostError                  500  2
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
@@ -131,6 +135,26 @@ class FrameworkBrokenError(FrameworkError):
 
 class MissingPackageError(RunnerError):
     """A case needs a package that the framework's environment does not have."""
+
+
+class FreezingError(RunnerError):
+    """A sample of a framework's own tests makes no frozen case."""
+
+
+class UnfreezableError(FreezingError):
+    """A value has no written form; the message says which."""
+
+
+class UnjudgedError(FreezingError):
+    """No reference agrees with the result; the message says why of the last."""
+
+
+class LeftOutError(FreezingError):
+    """The gate leaves a sample out: ``kind`` is the reason it is counted under, the message says more."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
 
 
 class ChannelLostError(RunnerError):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coordinator.parameters import LARGEST_INTEGER, Text
-from protocol.enums import DEFAULT_SUITE, TimingPolicy
+from protocol.enums import DEFAULT_SUITE, TimingPolicy, default_timing
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 
 Word = Annotated[Text, Field(min_length=1, max_length=200)]
@@ -34,7 +34,7 @@ class CampaignRequest(BaseModel):
     functions: list[Word] = Field(default=["*"], min_length=1, max_length=1000)
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
-    timing: TimingPolicy = TimingPolicy.steady
+    timing: TimingPolicy = Field(default_factory=lambda given: default_timing(given.get("suite", DEFAULT_SUITE)))
     verdicts_first: bool = False
     """Run 1 is not timed, so it waits for no lock: what ports is known on all targets before anything is timed."""
     rerun: Rerun | None = None

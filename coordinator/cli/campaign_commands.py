@@ -44,7 +44,9 @@ def submit(
     functions: Annotated[list[str] | None, typer.Option(help="Globs such as torch.nn.*; all unless given.")] = None,
     runs: Annotated[int | None, typer.Option(help="How often each case runs, in processes of their own; 3.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds that one case may take; 900.")] = None,
-    timing: Annotated[TimingPolicy | None, typer.Option(help="How calls are timed; steady.")] = None,
+    timing: Annotated[
+        TimingPolicy | None, typer.Option(help="How calls are timed; steady, and off for a suite library.")
+    ] = None,
     verdicts_first: Annotated[
         bool | None,
         typer.Option("--verdicts-first/--timed-from-the-start", help="Time nothing in run 1, which shows what ports."),

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
-from protocol.enums import DEFAULT_SUITE, TimingPolicy, Verdict
+from protocol.enums import DEFAULT_SUITE, TimingPolicy, Verdict, default_timing
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
 from protocol.redaction import redacted
@@ -113,7 +113,11 @@ def _parser() -> argparse.ArgumentParser:
         "--suite",
         help=f"where several suites have a case of this id; with --out, which to run (default: {DEFAULT_SUITE})",
     )
-    run.add_argument("--timing", choices=[policy.value for policy in TimingPolicy], default="steady")
+    run.add_argument(
+        "--timing",
+        choices=[policy.value for policy in TimingPolicy],
+        help="how calls are timed (default: steady, and off for a suite library)",
+    )
     run.add_argument("--run", type=int, help="number of the one run (default: 1)")
     run.add_argument(
         "--out", metavar="FILE", type=Path, help="run a suite into this bundle, for 'portolan import' elsewhere"
@@ -133,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     cases.add_argument("framework", metavar="FRAMEWORK")
     cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
     _python(cases)
+    cases.add_argument("--suite", help="only the cases of this suite (default: all)")
     cases.add_argument("--match", default="*", help="only ids like this glob")
 
     surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
@@ -296,12 +301,16 @@ async def _run(options: argparse.Namespace) -> int:
             case=options.case,
             run=run,
             timeout_s=options.timeout_s,
-            timing=TimingPolicy(options.timing),
+            timing=_timing(options, suite),
         )
         outcome = await run_one(supervisor, log, job, suite, suites[suite].functions[options.case])
     for line in shown(outcome):
         print(line)
     return EXIT_CODES[outcome.verdict]
+
+
+def _timing(options: argparse.Namespace, suite: str) -> TimingPolicy:
+    return TimingPolicy(options.timing) if options.timing else default_timing(suite)
 
 
 def _check_timeout(options: argparse.Namespace) -> None:
@@ -330,7 +339,7 @@ async def _chart(options: argparse.Namespace) -> int:
             functions=globs,
             runs=runs,
             timeout_s=options.timeout_s,
-            timing=TimingPolicy(options.timing),
+            timing=_timing(options, options.suite or DEFAULT_SUITE),
             memory_limit=options.memory_limit,
             out=options.out,
         )
@@ -359,11 +368,13 @@ async def _cases(options: argparse.Namespace) -> int:
         listed = [
             f"{name}\t{case}"
             for name, suite in index(catalogue).items()
+            if options.suite in (None, name)
             for case in suite.functions
             if fnmatch.fnmatchcase(case, options.match)
         ]
     if not listed:
-        raise UsageError(f"no case is like {options.match!r}")
+        among = "" if options.suite is None else f" in a suite {options.suite!r}"
+        raise UsageError(f"no case{among} is like {options.match!r}")
     print("\n".join(listed))
     return 0
 

@@ -72,7 +72,9 @@ class Zygote:
         self._offer = catalogue.offer(suites)
         # Imported here, so that no child pays for it.
         from runners.isolation import worker
+        from runners.suite import frozen
 
+        frozen.read_arrays()
         numpy_threads.compute_on_one_thread()
         self._live = worker.live
         self._children: set[int] = set()

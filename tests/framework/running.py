@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from protocol.enums import TimingPolicy
+from protocol.enums import DEFAULT_SUITE, TimingPolicy
 from protocol.outcomes import Outcome
 from runners.isolation.channel import encode
 from runners.isolation.harness import run_case
@@ -32,10 +32,9 @@ def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> 
     return Outcome.model_validate_json(encode(as_message(kept(observation))))
 
 
-def cases(framework: Framework, kind: str | None = None) -> list[Case]:
-    """The cases of a framework's suites: all of them, or those of one kind."""
-    suites = framework.load_suites().values()
-    return [case for suite in suites for case in suite.cases if kind in (None, case.kind)]
+def cases(framework: Framework, kind: str | None = None, suite: str = DEFAULT_SUITE) -> list[Case]:
+    """The cases of a framework's suite: all of them, or those of one kind."""
+    return [case for case in framework.load_suites()[suite].cases if kind in (None, case.kind)]
 
 
 def drawn(chosen: Iterable[Case], share: int) -> list[Case]:

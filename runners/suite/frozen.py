@@ -1,0 +1,316 @@
+"""Frozen cases: calls, inputs and expected results kept as data, so that a suite is the same wherever it is read.
+
+A suite that is drawn from what a framework ships to test itself is drawn once, by a developer, and frozen beside its
+package in one file (``PACK``): a manifest of its cases in JSON, and their arrays, each kept once, behind one another
+in one long array per dtype. Reading the manifest reads no arrays; reading either needs NumPy alone and runs no code
+of the file's (no pickle). An array's name is a digest of its content, so a case's own digest follows its values.
+
+A tree (what a call takes or returns) is written as JSON: numbers, texts and lists as themselves, anything else as an
+object of one of the keys below. What only a framework knows (a dtype, a device) is ``Named``, and resolved by it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.util
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runners.errors import UnfreezableError
+from runners.suite.cases import Function, Inputs
+from runners.suite.checks import Expected, Leaf, Mismatch, Tolerance
+from runners.suite.rounding import to_bfloat16
+
+PACK = "frozen.npz"
+"""The file's name, beside the ``__init__.py`` of the suite's package."""
+QUICK = "quick"
+"""The tag of the cases of the quick form: of each function a few, so that every kind of input is met."""
+MANIFEST = "manifest"
+DIGEST_LENGTH = 12
+BFLOAT16 = "bfloat16"
+"""NumPy has no such dtype: kept by its bits, read as float32."""
+_CHANGES_ITS_INPUT = "it changes its input"
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A value that only the framework can make: ``Named('dtype', 'float32')``, ``Named('device', '')``."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The place of an array in a tree: its number among the arrays of the case, and how the framework lays it out."""
+
+    number: int
+    dtype: str | None = None
+    """Its dtype, where it is not the one that an array of the case has by itself."""
+    strides: tuple[int, ...] | None = None
+    """Its strides in elements, where it is not contiguous."""
+
+
+def encode(tree: Any) -> Any:
+    """A tree in JSON's own types. Raises ``UnfreezableError`` for a value without a written form."""
+    if tree is None or isinstance(tree, (bool, str)) or type(tree) is int:
+        return tree
+    if isinstance(tree, float):
+        return float(tree) if math.isfinite(tree) else {"float": str(float(tree))}
+    if isinstance(tree, complex):
+        return {"complex": [encode(tree.real), encode(tree.imag)]}
+    if isinstance(tree, Slot):
+        written: dict[str, Any] = {"array": tree.number}
+        if tree.dtype is not None:
+            written["dtype"] = tree.dtype
+        if tree.strides is not None:
+            written["strides"] = list(tree.strides)
+        return written
+    if isinstance(tree, Named):
+        return {tree.kind: tree.name, "named": 1}
+    if isinstance(tree, list):
+        return [encode(member) for member in tree]
+    if isinstance(tree, tuple):
+        return {"tuple": [encode(member) for member in tree]}
+    if isinstance(tree, Mapping):
+        return {"mapping": [[encode(key), encode(value)] for key, value in tree.items()]}
+    if isinstance(tree, slice):
+        return {"slice": [encode(part) for part in (tree.start, tree.stop, tree.step)]}
+    if tree is Ellipsis:
+        return {"ellipsis": 1}
+    raise UnfreezableError(f"a {type(tree).__name__} has no written form")
+
+
+def decode(written: Any, array: Callable[[Slot], Any], named: Callable[[Named], Any] = lambda value: value) -> Any:
+    """The tree that was written; ``array`` fills its slots, ``named`` makes what only a framework knows."""
+    if isinstance(written, list):
+        return [decode(member, array, named) for member in written]
+    if not isinstance(written, Mapping):
+        return written
+    kind, content = next(iter(written.items()))
+    if "named" in written:
+        return named(Named(kind, content))
+    if kind == "array":
+        strides = written.get("strides")
+        return array(Slot(content, written.get("dtype"), None if strides is None else tuple(strides)))
+    if kind == "tuple":
+        return tuple(decode(member, array, named) for member in content)
+    if kind == "mapping":
+        return {decode(key, array, named): decode(value, array, named) for key, value in content}
+    if kind == "slice":
+        return slice(*(decode(part, array, named) for part in content))
+    if kind == "ellipsis":
+        return Ellipsis
+    if kind == "float":
+        return float(content)
+    if kind == "complex":
+        return complex(*(decode(part, array, named) for part in content))
+    raise UnfreezableError(f"nothing is written as {kind!r}: the file is of another version of this reader")
+
+
+def as_text(tree: Any) -> str:
+    """A tree as one line of JSON."""
+    return json.dumps(encode(tree), separators=(",", ":"))
+
+
+def stored(values: Array, dtype: str) -> Array:
+    """The array as it is kept: a bfloat16's bits, anything else in its own dtype."""
+    if dtype == BFLOAT16:
+        bits = to_bfloat16(np.asarray(values)).astype(np.float32).reshape(-1).view(np.uint32)
+        return (bits >> np.uint32(16)).astype(np.uint16).reshape(np.shape(values))
+    return np.ascontiguousarray(values, dtype=dtype).reshape(np.shape(values))
+
+
+def restored(kept: Array, dtype: str) -> Array:
+    """A copy of a kept array: of bfloat16 the same values as float32."""
+    if dtype == BFLOAT16:
+        return (kept.astype(np.uint32) << np.uint32(16)).reshape(-1).view(np.float32).reshape(kept.shape)
+    return kept.copy()
+
+
+class PackWriter:
+    """Gathers the arrays and cases of a suite, and writes them into one file."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, tuple[str, Array]] = {}
+        self.cases: list[dict[str, Any]] = []
+
+    def add(self, values: Array, dtype: str) -> str:
+        """Keep an array, and return its digest; equal ones are kept once."""
+        kept = stored(values, dtype)
+        head = f"{dtype} {list(kept.shape)} ".encode()
+        digest = hashlib.sha256(head + kept.tobytes()).hexdigest()[:DIGEST_LENGTH]
+        self._arrays.setdefault(digest, (dtype, kept))
+        return digest
+
+    def array(self, digest: str) -> Array:
+        """A copy of an array that was added."""
+        dtype, kept = self._arrays[digest]
+        return restored(kept, dtype)
+
+    def take(self, pack: Pack, case: dict[str, Any]) -> None:
+        """Add a case of another file, with its arrays."""
+        for digest in (*case["arrays"], *case["expected"]):
+            self.add(pack.array(digest), pack.dtype(digest))
+        self.cases.append(case)
+
+    def write(self, path: Path, about: Mapping[str, Any]) -> None:
+        """Write the file; ``about`` says where the cases come from."""
+        index: dict[str, list[Any]] = {}
+        flat: dict[str, list[Array]] = {}
+        offsets: dict[str, int] = {}
+        for digest, (dtype, kept) in sorted(self._arrays.items(), key=lambda item: (item[1][0], item[0])):
+            index[digest] = [dtype, offsets.get(dtype, 0), *kept.shape]
+            offsets[dtype] = offsets.get(dtype, 0) + kept.size
+            flat.setdefault(dtype, []).append(kept.ravel())
+        manifest = json.dumps({"about": about, "arrays": index, "cases": self.cases}, separators=(",", ":"))
+        members: dict[str, Any] = {dtype: np.concatenate(parts) for dtype, parts in flat.items()}
+        members[MANIFEST] = np.frombuffer(manifest.encode(), np.uint8)
+        np.savez_compressed(path, **members)
+
+
+class Pack:
+    """A frozen file. The manifest is read at once, arrays when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with np.load(path, allow_pickle=False) as file:
+            self._manifest = json.loads(file[MANIFEST].tobytes())
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        about: Mapping[str, Any] = self._manifest["about"]
+        return about
+
+    @property
+    def cases(self) -> Sequence[dict[str, Any]]:
+        cases: Sequence[dict[str, Any]] = self._manifest["cases"]
+        return cases
+
+    def array(self, digest: str) -> Array:
+        """A copy of the array of that digest."""
+        dtype, offset, *shape = self._manifest["arrays"][digest]
+        size = math.prod(shape)
+        return restored(self.arrays[dtype][offset : offset + size].reshape(shape), dtype)
+
+    def dtype(self, digest: str) -> str:
+        return str(self._manifest["arrays"][digest][0])
+
+    @cached_property
+    def arrays(self) -> Mapping[str, Array]:
+        """All arrays behind one another, by dtype."""
+        with np.load(self._path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files if name != MANIFEST}
+
+
+_PACKS: dict[str, Pack] = {}
+
+
+def pack_of(package: str) -> Pack:
+    """The file of a suite's package, which is opened once."""
+    if package not in _PACKS:
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.origin is None:
+            raise ValueError(f"there is no package {package!r} with frozen cases")
+        _PACKS[package] = Pack(Path(spec.origin).with_name(PACK))
+    return _PACKS[package]
+
+
+def read_arrays() -> None:
+    """Read the arrays of every file that has been opened: once in the zygote, and not in each of its children."""
+    for pack in _PACKS.values():
+        pack.arrays  # noqa: B018
+
+
+@dataclass(frozen=True)
+class FrozenArguments:
+    """Makes the arrays of a case, from the file of its package."""
+
+    package: str
+    digests: tuple[str, ...]
+
+    def __call__(self, inputs: Inputs) -> Sequence[Any]:
+        pack = pack_of(self.package)
+        return [pack.array(digest) for digest in self.digests]
+
+
+@dataclass(frozen=True)
+class FrozenResult:
+    """Gives the expected result of a case: a reference that was worked out when the case was frozen."""
+
+    package: str
+    written: str
+    digests: tuple[str, ...]
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        pack = pack_of(self.package)
+
+        def leaf(slot: Slot) -> Any:
+            digest = self.digests[slot.number]
+            return Expected(pack.array(digest), slot.dtype or pack.dtype(digest))
+
+        return decode(json.loads(self.written), leaf)
+
+
+@dataclass(frozen=True)
+class FrozenForm:
+    """Checks the structure, shapes and dtypes of a result whose values nothing determines."""
+
+    written: str
+
+    def __call__(self, observed: Any, *arguments: Any, **options: Any) -> None:
+        wanted = json.loads(self.written)
+        found = json.loads(as_text(form(observed)))
+        if found != wanted:
+            raise Mismatch(f"expected the form {self.written}, got {as_text(form(observed))}")
+
+
+def form(tree: Any) -> Any:
+    """A host copy of a result without its values: dtype and shape of each array, the type of anything else."""
+    if isinstance(tree, Leaf):
+        return {"dtype": tree.dtype, "shape": list(tree.values.shape)}
+    if isinstance(tree, (list, tuple)):
+        return [form(member) for member in tree]
+    if isinstance(tree, Mapping):
+        return {str(key): form(member) for key, member in tree.items()}
+    return type(tree).__name__
+
+
+def frozen_functions(package: str, call: Callable[[str], Callable[..., Callable[[], Any]]]) -> list[Function]:
+    """The functions of a package's frozen file; ``call`` makes the ``prepare`` of a case from its written call."""
+    functions: dict[str, Function] = {}
+    for case in pack_of(package).cases:
+        function = functions.setdefault(case["function"], Function(case["function"]))
+        arguments = FrozenArguments(package, tuple(case["arrays"]))
+        in_place = tuple(case["in_place"]) if "in_place" in case else False
+        shared: dict[str, Any] = {
+            "dtype": case["dtype"],
+            "prepare": call(case["call"]),
+            "in_place": in_place,
+            "unrepeatable": _CHANGES_ITS_INPUT if in_place else None,
+            "tags": case["tags"],
+        }
+        if case["kind"] == "value":
+            result = FrozenResult(package, case["result"], tuple(case["expected"]))
+            function.value(case["name"], arguments, reference=result, tolerance=Tolerance(*case["tolerance"]), **shared)
+        else:
+            function.behaviour(case["name"], arguments, FrozenForm(case["result"]), **shared)
+    return list(functions.values())
+
+
+def quick_functions(functions: Sequence[Function]) -> list[Function]:
+    """The same functions with the cases of the quick form alone."""
+    return [
+        dataclasses.replace(function, cases=[case for case in function.cases if QUICK in case.tags])
+        for function in functions
+    ]

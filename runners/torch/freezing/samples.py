@@ -1,0 +1,195 @@
+"""Samples: the calls with which torch tests one operator, read from its OpInfo and written down."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.errors import UnfreezableError
+from runners.suite.frozen import Named, PackWriter, Slot, as_text
+from runners.suite.rounding import dtype_on_device
+from runners.torch.freezing.kinds import kinds_of
+
+MOST_READ = 150
+"""Samples of an operator and dtype that are looked at."""
+MOST_ELEMENTS = 1_500
+"""Of all arrays of a sample together. Longer ones test no more of an operator, and weigh the file."""
+OTHER_DTYPES = ("int64", "bfloat16", "complex64", "float16", "bool", "float64", "int32")
+"""Beside float32 each operator is asked for one of these, drawn by its name among those that it declares."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call: written, with the digests of its arrays."""
+
+    name: str
+    dtype: str
+    call: str
+    arrays: tuple[str, ...]
+    kinds: tuple[str, ...]
+    elements: int
+
+
+@dataclass
+class Drawn:
+    """The samples of one operator in one dtype, and the reasons why others were left out."""
+
+    samples: list[Sample] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    """The name of a sample, and the reason."""
+
+
+def dtypes_of(op: Any) -> list[str]:
+    """The dtypes to ask an operator for: float32 and another that it declares for the CPU."""
+    declared = {str(dtype).removeprefix("torch.") for dtype in op.supported_dtypes("cpu")}
+    others = [dtype for dtype in OTHER_DTYPES if dtype in declared]
+    random.Random(op.name).shuffle(others)
+    return [*(["float32"] if "float32" in declared else others[1:2]), *others[:1]]
+
+
+def seed() -> None:
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+
+
+def draw(op: Any, dtype: str, pack: PackWriter) -> Drawn:
+    """Read the operator's samples in a dtype. Raises what its generator raises."""
+    seed()
+    drawn = Drawn()
+    read = op.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)
+    prefix = "-".join(filter(None, (dtype, op.variant_test_name)))
+    for number, sample in enumerate(itertools.islice(read, MOST_READ)):
+        arguments, options = [sample.input, *sample.args], dict(sample.kwargs)
+        for name, change in ((f"{prefix}-{number}", False), (f"{prefix}-{number}-strided", True)):
+            if change and (number or not turned(arguments)):
+                continue
+            try:
+                given = (turned(arguments), turned(options) or options) if change else (arguments, options)
+                written = write(name, dtype, given, pack)
+            except UnfreezableError as error:
+                drawn.left_out.append((name, str(error)))
+                continue
+            if not any((written.call, written.arrays) == (other.call, other.arrays) for other in drawn.samples):
+                drawn.samples.append(written)
+    return drawn
+
+
+def turned(tree: Any) -> Any:
+    """The tree with the axes of each array in reverse order in memory, or None if it has no array of two axes."""
+    found = []
+
+    def turn(member: Any) -> Any:
+        if isinstance(member, torch.Tensor):
+            if member.layout is torch.strided and member.ndim > 1 and member.numel() > 1:
+                found.append(member)
+                axes = tuple(reversed(range(member.ndim)))
+                return member.detach().permute(axes).clone(memory_format=torch.contiguous_format).permute(axes)
+            return member
+        if type(member) in (list, tuple):
+            return type(member)(map(turn, member))
+        return {key: turn(value) for key, value in member.items()} if type(member) is dict else member
+
+    result = turn(tree)
+    return result if found else None
+
+
+def write(name: str, dtype: str, call: Any, pack: PackWriter) -> Sample:
+    """Write a call down. Raises ``UnfreezableError`` with the reason why that cannot be done."""
+    tensors = list(tensors_in(call))
+    elements = sum(tensor.numel() for tensor in tensors)
+    if elements > MOST_ELEMENTS:
+        raise UnfreezableError(f"more than {MOST_ELEMENTS:,} elements of inputs")
+    arrays: list[str] = []
+
+    def leaf(tensor: torch.Tensor) -> Slot:
+        values, own = numpy_of(tensor)
+        moved = dtype_on_device(values, dtype)
+        arrays.append(pack.add(values, own))
+        strides = None if tensor.is_contiguous() or tensor.is_conj() else layout_of(tensor)
+        return Slot(len(arrays) - 1, None if own == moved else own, strides)
+
+    text = as_text(plain(call, leaf))
+    return Sample(name, dtype, text, tuple(arrays), kinds_of(tensors, dtype), elements)
+
+
+def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
+    """An array's values, bfloat16 as float32, and the name of its dtype."""
+    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested or tensor.device.type != "cpu":
+        raise UnfreezableError(
+            "a tensor that is not a plain one of the host: sparse, nested, quantized or without data"
+        )
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    host = tensor.detach().resolve_conj().resolve_neg()
+    try:
+        return (host.float() if dtype == "bfloat16" else host).numpy(), dtype
+    except (TypeError, RuntimeError) as error:
+        raise UnfreezableError(f"NumPy has no {dtype}") from error
+
+
+def layout_of(tensor: torch.Tensor) -> tuple[int, ...]:
+    """The strides, if no two elements share memory but along expanded axes."""
+    spread = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape) if size > 1 and stride)
+    reach = 1
+    for stride, size in spread:
+        if stride < reach:
+            raise UnfreezableError("an array whose elements overlap in memory")
+        reach = stride * (size - 1) + reach
+    return tuple(tensor.stride())
+
+
+def plain(tree: Any, leaf: Any) -> Any:
+    """The tree with slots for its arrays, and named values for torch's own."""
+    if isinstance(tree, torch.Tensor):
+        return leaf(tree)
+    if isinstance(tree, torch.Size):
+        return Named("size", json.dumps(list(tree)))
+    if isinstance(tree, torch.dtype):
+        return Named("dtype", str(tree).removeprefix("torch."))
+    if isinstance(tree, torch.device) or (isinstance(tree, str) and tree == "cpu"):
+        return Named("device", "")
+    if isinstance(tree, (torch.memory_format, torch.layout)):
+        return Named("format", str(tree).removeprefix("torch."))
+    if isinstance(tree, np.generic):
+        return tree.item()
+    if isinstance(tree, (list, tuple)):
+        members = [plain(member, leaf) for member in tree]
+        return members if isinstance(tree, list) else tuple(members)
+    if isinstance(tree, Mapping):
+        return {key: plain(member, leaf) for key, member in tree.items()}
+    return tree
+
+
+def tensors_in(tree: Any) -> Iterator[torch.Tensor]:
+    if isinstance(tree, torch.Tensor):
+        yield tree
+    elif isinstance(tree, Mapping):
+        for member in tree.values():
+            yield from tensors_in(member)
+    elif isinstance(tree, (list, tuple)):
+        for member in tree:
+            yield from tensors_in(member)
+
+
+def chosen_first(samples: Sequence[Sample]) -> list[Sample]:
+    """All samples, in an order in which the first few meet every kind of input: new kinds first, then small ones."""
+    left = sorted(samples, key=lambda sample: sample.elements)
+    seen: set[str] = set()
+    ordered: list[Sample] = []
+    while left:
+        best = max(left, key=lambda sample: (len(set(sample.kinds) - seen), -left.index(sample)))
+        if not set(best.kinds) - seen:
+            # Every kind is met: the others at even distances, so that all options have their turn.
+            random.Random(0).shuffle(left)
+            return ordered + left
+        left.remove(best)
+        ordered.append(best)
+        seen |= set(best.kinds)
+    return ordered

@@ -1,0 +1,13 @@
+"""The suite ``library``: what PyTorch ships to test its operators (OpInfo), drawn once and frozen.
+
+The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
+``python -m runners.torch.freezing FOLDER`` draws both anew from the torch that is installed. Importing this
+package imports no framework.
+"""
+
+from __future__ import annotations
+
+from runners.suite.frozen import frozen_functions
+from runners.torch.frozen import FrozenCall
+
+FUNCTIONS = frozen_functions(__name__, FrozenCall)
