@@ -26,6 +26,7 @@ from protocol.surface import FORMAT, SurfaceEntry, SurfaceHeader
 from runners import frameworks
 from runners.errors import FrameworkBrokenError, UsageError
 from runners.isolation.fork_server import Interpreter
+from runners.settings import inherited
 
 LAUNCH = Path(__file__).resolve().parents[1] / "surface" / "launch.py"
 SILENCE_S = 300.0
@@ -98,7 +99,7 @@ def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: 
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=without_own_secrets({**os.environ, **device, "PYTHONHASHSEED": "0"}),
+        env=without_own_secrets({**inherited(), **device, "PYTHONHASHSEED": "0"}),
         pass_fds=[theirs],
         start_new_session=True,
     )

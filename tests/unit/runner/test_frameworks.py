@@ -129,15 +129,20 @@ def test_a_declaration_names_what_is_there(framework: Framework) -> None:
         tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
         assert implementation in {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
     for package in framework.suites.values():
-        assert (ROOT / package.replace(".", "/") / "__init__.py").exists()
+        place = ROOT / package.replace(".", "/")
+        assert (place / "__init__.py").exists() or place.with_suffix(".py").exists()
 
 
 @pytest.mark.parametrize("name", frameworks.OURS)
 def test_every_framework_has_the_same_names(name: str) -> None:
-    """But for the locks of devices and versions, and for what only JAX can do: lower for a device that is not here."""
+    """But for the locks of devices and versions, and for what one alone can do.
+
+    JAX lowers for a device that is not here; torch ships samples of its operators, which are frozen.
+    """
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
         *("__init__.py", "devices.py", "evidence.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
         *(("lowering.py",) if name == "jax" else ()),
+        *(("freezing", "frozen.py") if name == "torch" else ()),
     }
