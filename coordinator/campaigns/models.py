@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -34,11 +34,19 @@ class CampaignRequest(BaseModel):
     functions: list[Word] = Field(default=["*"], min_length=1, max_length=1000)
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
-    timing: TimingPolicy = Field(default_factory=lambda given: default_timing(given.get("suite", DEFAULT_SUITE)))
+    timing: TimingPolicy = TimingPolicy.steady
+    """Unless given, as its suite usually is: off for a suite of a whole library."""
     verdicts_first: bool = False
     """Run 1 is not timed, so it waits for no lock: what ports is known on all targets before anything is timed."""
     rerun: Rerun | None = None
     dry_run: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _time_as_usual(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or "timing" in given:
+            return given
+        return {**given, "timing": default_timing(str(given.get("suite", DEFAULT_SUITE)))}
 
     @model_validator(mode="after")
     def _require_timed_runs(self) -> Self:

@@ -54,7 +54,8 @@ class Filled:
     """Further selectors, one a line."""
     functions: Typed = ""
     runs: Typed = "3"
-    timing: Typed = TimingPolicy.steady
+    timing: Typed = ""
+    """Empty: as the suite is timed where nothing is said."""
     verdicts_first: Typed = ""
     """``true`` if its checkbox is set."""
     timeout_s: Typed = f"{DEFAULT_TIMEOUT_S:g}"

@@ -1,0 +1,28 @@
+"""What a request for a campaign means where it says nothing."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from coordinator.campaigns.models import CampaignRequest
+from protocol.enums import TimingPolicy
+
+
+@pytest.mark.parametrize(
+    ("given", "timing"),
+    [
+        ({}, TimingPolicy.steady),
+        ({"suite": "paper"}, TimingPolicy.steady),
+        ({"suite": "library"}, TimingPolicy.off),
+        ({"suite": "library", "timing": "quick"}, TimingPolicy.quick),
+    ],
+)
+def test_a_suite_of_a_whole_library_is_not_timed_unless_asked_for(given: dict[str, str], timing: TimingPolicy) -> None:
+    assert CampaignRequest.model_validate(given).timing is timing
+
+
+def test_one_mistake_is_said_once() -> None:
+    with pytest.raises(ValidationError) as raised:
+        CampaignRequest.model_validate({"suite": "library", "runs": 0})
+    assert [error["loc"] for error in raised.value.errors()] == [("runs",)]
