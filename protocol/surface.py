@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from protocol.limits import Count, Line, Lines, LongText, Name
 from protocol.model import Message
+
+MAX_MODULES = 100_000
 
 FORMAT: Literal[1] = 1
 """The number of this form, and of the rule by which it was made."""
 
+ModuleReasons = Annotated[dict[Line, Line], Field(max_length=MAX_MODULES)]
 EntryKind = Literal["function", "class", "exception", "method", "classmethod", "staticmethod", "property"]
 
 
@@ -18,30 +22,30 @@ class SurfaceHeader(Message):
     """The release that was walked, and the modules that could not be."""
 
     format: Literal[1]
-    framework: str
-    version: str
-    python: str
-    modules: int
-    entries: int
-    excluded: dict[str, str]
+    framework: Name
+    version: Name
+    python: Name
+    modules: Count
+    entries: Count
+    excluded: ModuleReasons
     """Modules that are not entered, each with the reason."""
-    failed: dict[str, str]
+    failed: ModuleReasons
     """Modules that could not be imported, each with how it ended."""
-    printed: list[str]
+    printed: Annotated[list[Line], Field(max_length=MAX_MODULES)]
     """Modules that printed something when they were imported."""
 
 
 class SurfaceEntry(Message):
     """A function, a class or a member of one."""
 
-    name: str = Field(min_length=1)
+    name: Annotated[Line, Field(min_length=1)]
     """The canonical one of its public names."""
-    aliases: list[str]
+    aliases: Lines
     kind: EntryKind
-    bases: list[str]
+    bases: Lines
     """The public classes from which a class inherits, the nearest first."""
-    module: str
+    module: Line
     """The module in which it is defined; empty where it does not say."""
-    signature: str | None
+    signature: LongText | None
     documented: bool
     deprecated: bool

@@ -98,7 +98,9 @@ def test_the_page_puts_the_toy_on_the_chart(portolan: Portolan, tmp_path: Path) 
     environment = reader.types("portolan-runner", "setup", limit_s=SETUP_LIMIT_S).strip()
     assert (Path(environment) / "bin" / "python").exists()
     listed = reader.types("portolan-runner", "cases")
-    assert all(line.startswith("paper\ttorch.sum/") for line in listed.splitlines())
+    assert {line.split("/")[0] for line in listed.splitlines()} == {
+        f"{suite}\ttorch.sum" for suite in ("paper", "library", "library_quick")
+    }
     shown = reader.types("portolan-runner", "run")
     assert shown.startswith("passed ")
     assert "on_device on toy:0" in shown

@@ -25,6 +25,7 @@ def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, *
         runs=3,
         timeout_s=900,
         timing=TimingPolicy.steady,
+        verdicts_first=False,
         rerun_of=None,
         created_at=datetime(2026, 11, 21, tzinfo=UTC),
         finished_at=None,
