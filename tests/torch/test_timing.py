@@ -55,5 +55,5 @@ def test_what_a_call_raises_leaves_garbage_collection_as_it_was(cpu: Device) -> 
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        timing.steady(call, cpu.wait)
+        timing.steady(call, cpu.wait, budget_s=timing.BUDGET_S)
     assert gc.isenabled()
