@@ -24,36 +24,32 @@ MAX_ELEMENTS = 1 << 16
 """An operation on larger arrays is not tried again: that could take long, or more memory than there is."""
 
 
-class _Functions(TorchFunctionMode):  # type: ignore[misc]
+class _Noting:
+    """Notes the call that raises, innermost first; one that begins after it clears the note."""
+
+    failed: tuple[Any, Any, Mapping[str, Any]] | None = None
+
+    def noted(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        self.failed = None
+        try:
+            return func(*args, **kwargs)
+        except BaseException:
+            self.failed = self.failed or (func, args, kwargs)
+            raise
+
+
+class _Functions(_Noting, TorchFunctionMode):  # type: ignore[misc]
     """Notes the function of torch that raises, where nothing was dispatched yet."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.failed: tuple[Any, Any, Mapping[str, Any]] | None = None
-
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        self.failed = None
-        try:
-            return func(*args, **(kwargs or {}))
-        except BaseException:
-            self.failed = self.failed or (func, args, kwargs or {})
-            raise
+        return self.noted(func, args, kwargs or {})
 
 
-class _Operations(TorchDispatchMode):  # type: ignore[misc]
-    """Notes the operation that raises, innermost first; one that begins after it clears the note."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.failed: tuple[Any, Any, Mapping[str, Any]] | None = None
+class _Operations(_Noting, TorchDispatchMode):  # type: ignore[misc]
+    """Notes the operation that raises."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        self.failed = None
-        try:
-            return func(*args, **(kwargs or {}))
-        except BaseException:
-            self.failed = self.failed or (func, args, kwargs or {})
-            raise
+        return self.noted(func, args, kwargs or {})
 
 
 def failing(call: Callable[[], object], device: torch.device) -> Operation | None:

@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from runners.suite.cases import Function
+
 Plant = Callable[[Any], Any]
 
 
@@ -283,3 +285,10 @@ HONEST: dict[str, Plant] = {
         checked_for_infinities,
     )
 }  # fmt: skip
+
+
+def doubling(plant: Plant) -> Function:
+    """The plant as the function of one case."""
+    function = Function("doubled", reference=lambda values: 2 * values, given=plant)
+    function.value("numbers", lambda inputs: (inputs.normal(6),))
+    return function

@@ -8,17 +8,10 @@ import pytest
 
 from protocol.enums import Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from runners.suite.cases import Function
 from runners.suite.device import Device
-from tests.torch.plants import FACTORIES, FALLBACKS, HONEST, Plant
+from tests.torch.plants import FACTORIES, FALLBACKS, HONEST, Plant, doubling
 
 OutcomeOf = Callable[..., Outcome]
-
-
-def doubling(plant: Plant) -> Function:
-    function = Function("doubled", reference=lambda values: 2 * values, given=plant)
-    function.value("numbers", lambda inputs: (inputs.normal(6),))
-    return function
 
 
 @pytest.mark.parametrize("plant", FALLBACKS.values(), ids=FALLBACKS)
