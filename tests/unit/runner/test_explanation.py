@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from protocol.enums import Ending, Kernels, Repetition, TimingPolicy
-from runners.isolation.explanation import are_alike, explained, in_single
+from runners.isolation.explanation import explained, in_single
 from runners.isolation.harness import Alone, run_case
+from runners.isolation.likeness import are_alike
 from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Evidence, Observation
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
