@@ -54,17 +54,31 @@ def _or_else(
 
 def _operation(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
     """The operation at which the call fails again; of a wrong result, the first that computes unlike the host."""
-    wrong = observation.ending is Ending.mismatched and evidence.exception is None
-    if wrong and device.is_host:
-        return evidence
-    named = getattr(device, "diverging" if wrong else "failing", None)
-    found: Operation | None = named(repetition(device, case)) if named else None
+    if observation.ending is Ending.mismatched and evidence.exception is None:
+        found = _diverging(device, case)
+    else:
+        failing = getattr(device, "failing", None)
+        found = failing(repetition(device, case)) if failing else None
     return evidence if found is None else with_operation(evidence, found)
 
 
+def _diverging(device: Device, case: Case) -> Operation | None:
+    diverging, host = getattr(device, "diverging", None), _host_of(device)
+    if diverging is None or host is None:
+        return None
+    found: Operation | None = diverging(repetition(device, case), repetition(host, case))
+    return found
+
+
 def _on_host(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
-    host = getattr(device, "host", lambda: None)() if not device.is_host else None
+    host = _host_of(device)
     return evidence if host is None else replace(evidence, on_host=_repeated(host, case, observation))
+
+
+def _host_of(device: Device) -> Device | None:
+    """The host, where it is another device than this and can be reached."""
+    host: Device | None = getattr(device, "host", lambda: None)() if not device.is_host else None
+    return host
 
 
 def _in_float32(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:

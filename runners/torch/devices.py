@@ -126,7 +126,7 @@ class TorchDevice:
     def failing(self, call: Callable[[], object]) -> Operation | None:
         return evidence.failing(call, self.handle)
 
-    def diverging(self, call: Callable[[], object]) -> Operation | None:
+    def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
         return divergence.diverging(call, self.handle, self.to_host)
 
     def lookup(self, name: str) -> Any:

@@ -14,16 +14,13 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from runners.suite.checks import EXACT, TOLERANCES, Expected, Leaf, Mismatch, compare, leaves
+from runners.suite import divergence
+from runners.suite.checks import Leaf
 from runners.suite.device import Operation
 from runners.suite.trees import mapped
 from runners.torch.evidence import dtypes_of
 from runners.torch.placement.transfers import tensors
 
-COMPARED_FOR_S = 10.0
-"""After so long, no more operations are compared: each costs copies, and on a lazy device a compilation."""
-MAX_ELEMENTS = 1 << 20
-"""An operation on more elements is not compared: its copies would take long, and much memory."""
 _HOST = torch.device("cpu")
 _WITHOUT_WORK = frozenset({"detach", "alias", "lift_fresh"})
 """Another handle of the same array."""
@@ -60,7 +57,7 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         self.found: Operation | None = None
         self._device = device
         self._to_host = to_host
-        self._until = monotonic() + COMPARED_FOR_S
+        self._until = monotonic() + divergence.COMPARED_FOR_S
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -81,7 +78,7 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         taken = list(tensors((args, kwargs)))
         there = [tensor.device for tensor in taken] + [torch.device(kwargs.get("device") or _HOST)]
         on_device = any(device.type == self._device.type for device in there)
-        return on_device and sum(tensor.numel() for tensor in taken) <= MAX_ELEMENTS
+        return on_device and sum(tensor.numel() for tensor in taken) <= divergence.MAX_ELEMENTS
 
     def _copied(self, given: Any) -> Any:
         """The arguments for the same call on the host; ``None`` if they hold what cannot be copied there."""
@@ -92,27 +89,17 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         return mapped(moved, lambda device: _HOST, torch.device)
 
     def _differs(self, func: Any, result: Any, given: Any, copies: Any) -> bool:
-        """Whether results, or inputs that it writes into, are not the host's; what cannot be compared counts as equal."""
+        """Whether results, or inputs that it writes into, are not the host's. What cannot be compared is equal."""
         args, kwargs = copies
         try:
             wanted = func(*args, **kwargs)
             if func._schema.is_mutable:
                 result, wanted = (result, given), (wanted, copies)
-            pairs = list(zip(leaves(self._to_host(result)), leaves(self._to_host(wanted))))
+            return divergence.are_other(self._to_host(result), self._to_host(wanted))
         except Exception:
             return False
-        return any(_is_other(one, other) for one, other in pairs)
 
 
 def _tensor(leaf: Leaf) -> torch.Tensor:
     """The copy of an array as a tensor on the host, which shares nothing with it."""
     return torch.from_numpy(leaf.values).to(getattr(torch, leaf.dtype), copy=True)
-
-
-def _is_other(observed: Leaf, wanted: Leaf) -> bool:
-    try:
-        expected = Expected(wanted.values, wanted.dtype)
-        compare(observed, expected, wanted.dtype, TOLERANCES.get(wanted.dtype, EXACT))
-    except Mismatch:
-        return True
-    return False

@@ -13,9 +13,9 @@ from protocol.enums import Ending, TimingPolicy
 from runners.isolation.explanation import explained
 from runners.isolation.harness import Alone, run_case
 from runners.isolation.observations import Evidence
+from runners.suite import divergence
 from runners.suite.cases import Function
 from runners.suite.device import Device
-from runners.torch import divergence
 
 
 @pytest.fixture(scope="module")
