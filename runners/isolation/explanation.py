@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from protocol.enums import Ending, Repetition, TimingPolicy
-from runners.isolation.harness import Alone, repetition, run_case
+from runners.isolation.harness import Alone, prepared_call, repetition, run_case
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import Evidence, Observation, with_operation
 from runners.suite.cases import Case
@@ -66,7 +66,9 @@ def _diverging(device: Device, case: Case) -> Operation | None:
     diverging, host = getattr(device, "diverging", None), _host_of(device)
     if diverging is None or host is None:
         return None
-    found: Operation | None = diverging(repetition(device, case), repetition(host, case))
+    # What moves the inputs is no part of it: arrays that are made under a framework's watch may take another way.
+    here, there = prepared_call(device, case), prepared_call(host, case)
+    found: Operation | None = diverging(here, there) if here and there else None
     return found
 
 
