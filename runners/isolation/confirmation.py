@@ -29,7 +29,7 @@ def confirmed(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
         return suspect
     evidence = alone.evidence or Evidence()
     if _failed_alike(suspect, alone):
-        found = {"after_others": Repetition.failed_alike}
+        found: dict[str, object] = {"after_others": Repetition.failed_alike}
     else:
         reasons = [evidence.reason, _told(suspect, earlier)]
         reason = printable("; ".join(reason for reason in reasons if reason))
