@@ -41,5 +41,7 @@ _INCIDENTAL = re.compile(
     # TensorFlow's generated names, the operation it appends, and the trace of where it was made.
     r"\{\{[^{}]*\}\}|\[Op:[^\]]*\]( name: ?\S*)?|\[\[[^\[\]]*\]\]|0x[0-9a-fA-F]+"
     r"|\n\nStack trace for op definition(?s:.*)|\nException raised from (?s:.*)"
+    # Written before a protocol buffer in one of several forms, drawn at random so that nobody relies on it.
+    r"|goo\.gle/debug\w+"
 )
 _DEVICE = re.compile(r"(?i)(/job:\w+/replica:\d+/task:\d+/)?(device:)?\b(xla_cpu_jit|xla|cpu|cuda|gpu|tpu)(:\d+)?\b")
