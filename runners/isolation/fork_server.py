@@ -166,7 +166,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
         self._log = OutputPipe(log_read, 16 << 10)
-        ready: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[list[Catalogue]] = asyncio.get_running_loop().create_future()
         self._ready = ready
         self._greeted = asyncio.Event()
         try:
@@ -203,7 +203,8 @@ class ForkServer:
             raise self._broken(f"no Python has started in it within {START_LIMIT_S:g} s") from None
         try:
             async with asyncio.timeout(IMPORT_LIMIT_S):
-                return await ready
+                # Taken out of the future, which lives on: the catalogue may go when the caller has read it.
+                return (await ready).pop()
         except TimeoutError:
             reason = f"{self._framework} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
             raise self._broken(reason) from None
@@ -356,7 +357,7 @@ class ForkServer:
 
     def _receive_catalogue(self, offered: object) -> None:
         try:
-            self._ready.set_result(Catalogue.model_validate(offered))
+            self._ready.set_result([Catalogue.model_validate(offered)])
             self._greeted.set()
         except ValidationError as error:
             self._give_up(f"the catalogue of {self._framework} cannot be served: {first_fault(error)}")
