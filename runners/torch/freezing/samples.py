@@ -5,45 +5,22 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
 from runners.errors import UnfreezableError
+from runners.suite.freezing.kinds import kinds_of
+from runners.suite.freezing.samples import MOST_ELEMENTS, Drawn, Sample
 from runners.suite.frozen import Named, PackWriter, Slot, as_text
 from runners.suite.rounding import dtype_on_device
-from runners.torch.freezing.kinds import kinds_of
 
 MOST_READ = 150
 """Samples of an operator and dtype that are looked at."""
-MOST_ELEMENTS = 1_500
-"""Of all arrays of a sample together. Longer ones test no more of an operator, and weigh the file."""
 OTHER_DTYPES = ("int64", "bfloat16", "complex64", "float16", "bool", "float64", "int32")
 """Beside float32 each operator is asked for one of these, drawn by its name among those that it declares."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One call: written, with the digests of its arrays."""
-
-    name: str
-    dtype: str
-    call: str
-    arrays: tuple[str, ...]
-    kinds: tuple[str, ...]
-    elements: int
-
-
-@dataclass
-class Drawn:
-    """The samples of one operator in one dtype, and the reasons why others were left out."""
-
-    samples: list[Sample] = field(default_factory=list)
-    left_out: list[tuple[str, str]] = field(default_factory=list)
-    """The name of a sample, and the reason."""
 
 
 def dtypes_of(op: Any) -> list[str]:
@@ -77,8 +54,7 @@ def draw(op: Any, dtype: str, pack: PackWriter) -> Drawn:
             except UnfreezableError as error:
                 drawn.left_out.append((name, str(error)))
                 continue
-            if not any((written.call, written.arrays) == (other.call, other.arrays) for other in drawn.samples):
-                drawn.samples.append(written)
+            drawn.add(written)
     return drawn
 
 
@@ -117,7 +93,18 @@ def write(name: str, dtype: str, call: Any, pack: PackWriter) -> Sample:
         return Slot(len(arrays) - 1, None if own == moved else own, strides)
 
     text = as_text(plain(call, leaf))
-    return Sample(name, dtype, text, tuple(arrays), kinds_of(tensors, dtype), elements)
+    return Sample(
+        name,
+        dtype,
+        text,
+        tuple(arrays),
+        kinds_of(
+            [tuple(tensor.shape) for tensor in tensors],
+            dtype,
+            strided=any(not tensor.is_contiguous() for tensor in tensors),
+        ),
+        elements,
+    )
 
 
 def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
@@ -176,20 +163,3 @@ def tensors_in(tree: Any) -> Iterator[torch.Tensor]:
     elif isinstance(tree, (list, tuple)):
         for member in tree:
             yield from tensors_in(member)
-
-
-def chosen_first(samples: Sequence[Sample]) -> list[Sample]:
-    """All samples, in an order in which the first few meet every kind of input: new kinds first, then small ones."""
-    left = sorted(samples, key=lambda sample: sample.elements)
-    seen: set[str] = set()
-    ordered: list[Sample] = []
-    while left:
-        best = max(left, key=lambda sample: (len(set(sample.kinds) - seen), -left.index(sample)))
-        if not set(best.kinds) - seen:
-            # Every kind is met: the others at even distances, so that all options have their turn.
-            random.Random(0).shuffle(left)
-            return ordered + left
-        left.remove(best)
-        ordered.append(best)
-        seen |= set(best.kinds)
-    return ordered

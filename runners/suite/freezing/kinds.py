@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from runners.suite.freezing.samples import NO_ARRAY
 from runners.suite.frozen import QUICK
 
 CLASSES: Mapping[str, str] = {
@@ -22,15 +23,15 @@ MOST_QUICK = 4
 """Cases of a function in the quick form."""
 
 
-def kinds_of(tensors: Sequence[Any], dtype: str) -> tuple[str, ...]:
-    """The kinds of a call's arrays, and the class of its dtype."""
-    shapes = {tuple(tensor.shape) for tensor in tensors}
+def kinds_of(shapes: Collection[tuple[int, ...]], dtype: str, *, strided: bool = False) -> tuple[str, ...]:
+    """The kinds of a call's arrays, of these shapes, and the class of its dtype."""
+    shapes = set(shapes)
     found = {
-        "no-array": not tensors,
+        NO_ARRAY: not shapes,
         "empty": any(0 in shape for shape in shapes),
         "0-dim": () in shapes,
         "broadcast": len(shapes) > 1 and _broadcast(shapes),
-        "strided": any(not tensor.is_contiguous() for tensor in tensors),
+        "strided": strided,
     }
     kinds = [kind for kind, holds in found.items() if holds] or ["plain"]
     return (*kinds, CLASSES.get(dtype, "integer"))

@@ -1,0 +1,81 @@
+"""Agreement: whether the values of a reference are what a function returned, and the expected result made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from runners.errors import UnjudgedError
+from runners.suite.checks import TOLERANCES, Expected, Leaf, Mismatch, Tolerance, compare, leaves
+
+Reference = Callable[[], "list[Any]"]
+"""Works out the arrays and plain values of a result, in order, with NumPy arrays."""
+
+
+def tolerance_of(dtype: str, observed: Any, declared: Iterable[Tolerance] = ()) -> Tolerance:
+    """The tolerance of the dtypes of a result and of its case, or what is declared if that is wider."""
+    found = [TOLERANCES[leaf.dtype] for leaf in leaves(observed) if leaf.dtype in TOLERANCES]
+    found += [*declared, TOLERANCES[dtype]]
+    return Tolerance(max(one.relative for one in found), max(one.absolute for one in found))
+
+
+def judge(ranked: Iterable[tuple[str, Reference]], observed: Any, dtype: str, tolerance: Tolerance) -> tuple[str, Any]:
+    """The kind of the first reference that agrees with a result, and the expected tree. Raises ``UnjudgedError``."""
+    reason = "there is no reference"
+    for kind, reference in ranked:
+        try:
+            with np.errstate(all="ignore"):
+                expected = fill(observed, reference())
+                compare(observed, wrapped(expected), dtype, tolerance)
+        except Mismatch as error:
+            reason = f"{kind}: differs: {error}"
+            continue
+        except Exception as error:
+            reason = f"{kind}: raises {type(error).__name__}"
+            continue
+        return kind, expected
+    raise UnjudgedError(reason)
+
+
+def fill(observed: Any, values: list[Any]) -> Any:
+    """The observed tree with the reference's values in it. Raises ``Mismatch`` where they do not belong."""
+    left = list(values)
+
+    def place(member: Any) -> Any:
+        if isinstance(member, (list, tuple)):
+            return type(member)(map(place, member))
+        if isinstance(member, Mapping):
+            return {key: place(value) for key, value in member.items()}
+        if not left:
+            raise Mismatch("the reference returns fewer values")
+        value = left.pop(0)
+        return _filled(member, np.asarray(value)) if isinstance(member, Leaf) else member
+
+    expected = place(observed)
+    if left:
+        raise Mismatch("the reference returns more values")
+    return expected
+
+
+def _filled(leaf: Leaf, value: Any) -> Leaf:
+    kind = leaf.values.dtype.kind
+    if value.shape != leaf.values.shape:
+        raise Mismatch(f"the reference's shape is {value.shape}")
+    if value.dtype.kind not in "biufc" or (value.dtype.kind == "c" and kind != "c"):
+        raise Mismatch(f"the reference's values are {value.dtype}")
+    if kind in "biu" and value.dtype.kind in "fc" and not np.array_equal(value, leaf.values):
+        raise Mismatch("the reference's values are no whole numbers")
+    return Leaf(value.astype(leaf.values.dtype), leaf.dtype, leaf.device)
+
+
+def wrapped(expected: Any) -> Any:
+    """The tree as a comparison takes it: each array with its dtype."""
+    if isinstance(expected, Leaf):
+        return Expected(expected.values, expected.dtype)
+    if isinstance(expected, (list, tuple)):
+        return type(expected)(map(wrapped, expected))
+    if isinstance(expected, Mapping):
+        return {key: wrapped(member) for key, member in expected.items()}
+    return expected
