@@ -1,7 +1,7 @@
 """Planted fallbacks: which of them a framework's proofs see.
 
-The plants are tests, one each, in ``tests/FRAMEWORK/test_plants.py``: a test that passes is a
-plant that was seen. They run in a process of their own, as they load every device anew.
+The plants are tests, one each, in ``tests/FRAMEWORK/test_plants.py``: one of them that passes is
+a plant that was seen. They run in a process of their own, as they load every device anew.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from bench.figure import Figure
 from bench.place import PROJECT, CannotRunError, say
 
 TARGET = 0.95
+SEEN = "_is_seen"
+"""The end of the names of tests that plant a fallback. The others ask that honest calls are not accused."""
 
 
 def seen(framework: str) -> Figure:
-    """The share of a framework's plants that are seen; without a value where none are written yet."""
+    """The share of a framework's plants that are seen."""
     folder = PROJECT / "tests" / framework
     target = f"at least {TARGET:.0%} of the fallbacks planted for {framework}"
-    if not (folder / "test_plants.py").exists():
-        missing = f"there is no tests/{framework}/test_plants.py"
-        return Figure(f"plants_{framework}", None, "share of plants", target, None, n=0, detail={"missing": missing})
     say("truth", f"the plants of {framework}")
-    verdicts = _verdicts(folder)
+    verdicts = {name: passed for name, passed in _verdicts(folder).items() if is_plant(name)}
+    if not verdicts:
+        raise CannotRunError(f"no test in tests/{framework}/test_plants.py has a name that ends in {SEEN}")
     unseen = sorted(name for name, passed in verdicts.items() if not passed)
     share = 1 - len(unseen) / len(verdicts)
     return Figure(
@@ -51,6 +52,10 @@ def _verdicts(folder: Path) -> dict[str, bool]:
     if not verdicts:
         raise CannotRunError(f"the plants of {folder.name} did not run: {done.stdout[-300:]} {done.stderr[-300:]}")
     return verdicts
+
+
+def is_plant(test: str) -> bool:
+    return test.partition("[")[0].endswith(SEEN)
 
 
 def verdicts_of(report: str) -> dict[str, bool]:

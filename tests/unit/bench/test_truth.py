@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from bench.truth.causes import HALVES, Label, accuracy, labels
-from bench.truth.plants import verdicts_of
+from bench.truth.plants import is_plant, verdicts_of
 from protocol.enums import Cause
 
+PROJECT = Path(__file__).resolve().parents[3]
 NEW_CAUSES = {"host_work", "not_this_device"}
-FLOORS = {"seen": 0.99, "heldout": 0.9}
+FLOORS = {"seen": 0.99, "heldout": 0.92}
 """The share of each half that the rules name rightly; it may only go up."""
 
 
@@ -68,3 +70,11 @@ def test_a_plant_is_seen_if_its_test_passed() -> None:
         "test_a_plant[item]": False,
         "test_a_plant[threads]": False,
     }
+
+
+@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
+def test_every_framework_has_plants(framework: str) -> None:
+    text = (PROJECT / "tests" / framework / "test_plants.py").read_text()
+    tests = re.findall(r"^def (test_\w+)", text, re.MULTILINE)
+    assert any(map(is_plant, tests))
+    assert not all(map(is_plant, tests)), "honest calls are no plants"

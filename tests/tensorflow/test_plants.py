@@ -32,7 +32,7 @@ def named(names: Iterable[str]) -> Any:
 
 
 @named(PLANTS)
-def test_a_fallback_is_seen(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
+def test_a_planted_fallback_is_seen(xla: Device, outcome_of: OutcomeOf, name: str) -> None:
     prepare, seen = PLANTS[name]
     timing = TimingPolicy.steady if "call" in name else TimingPolicy.off
     outcome = outcome_of(xla, negative(prepare), timing)
