@@ -12,8 +12,10 @@ from typing import Annotated
 
 import typer
 
-from coordinator.catalogue.coverage import FUNCTIONS, Coverage, Share, coverage, declared_host_only, is_host_only
+from coordinator.catalogue.coverage import coverage, remark, rows_of, suites_coverage, table_head, table_row
+from coordinator.catalogue.host_only import declared
 from coordinator.catalogue.models import Catalogue
+from coordinator.catalogue.releases import FUNCTIONS, make_release
 from coordinator.catalogue.sample import Sample, draw
 from coordinator.catalogue.surfaces import (
     CHARTABLE,
@@ -21,6 +23,7 @@ from coordinator.catalogue.surfaces import (
     Surface,
     array_methods,
     compare_surfaces,
+    is_array_class,
     open_surface,
     packed,
     shipped,
@@ -186,13 +189,13 @@ def _reason(given: str) -> tuple[str, str]:
 def population(surface: Surface, counts: Counts, *, members: bool, guessed: bool) -> dict[str, int]:
     """Return the functions of a release that can be drawn, with their uses: those in use that reach a device."""
     resolved = resolve_counts(counts, surface, ROOTS[surface.header.framework])
-    host_only = declared_host_only()
+    host_only = declared()
     kinds = CHARTABLE if members else FUNCTIONS
     weights = {name: use.all if guessed else use.certain for name, use in resolved.uses.items()}
     return {
         name: weight
         for name, weight in weights.items()
-        if weight and surface.by_name[name].kind in kinds and not is_host_only(name, host_only)
+        if weight and surface.by_name[name].kind in kinds and name not in host_only and not is_array_class(name)
     }
 
 
@@ -212,33 +215,21 @@ def coverage_(
     """Say how much of a framework's public surface each suite charts, plain and weighted by use."""
     surfaces = [open_surface(name) for name in release or shipped()]
     weights = open_counts(counts)
+    releases = [make_release(surface, weights, declared()) for surface in surfaces]
     if functions is not None:
-        charted = {(str(functions), surface.header.framework): _names_in(functions) for surface in surfaces}
+        names = _names_in(functions)
+        found = [coverage(str(functions), names, release) for release in releases]
     else:
         with connect(url, data_dir) as client:
             charted = _suites(client.catalogue())
-    host_only = declared_host_only()
-    found = [
-        coverage(suite, names, surface, resolve_counts(weights, surface, ROOTS[surface.header.framework]), host_only)
-        for surface in surfaces
-        for (suite, framework), names in charted.items()
-        if framework == surface.header.framework
-    ]
+        of_releases = (suites_coverage(charted, release) for release in releases)
+        found = [row for release in of_releases if release is not None for row in rows_of(release)]
     if as_json:
-        print_json([asdict(row) for row in found])
+        print_json(found)
         return
-    head = (
-        "suite",
-        "release",
-        "functions",
-        "members",
-        "uses",
-        "with guessed",
-        "host only",
-        "not in it",
-        "uses unresolved",
-    )
-    print_columns(head, [_row(row) for row in found], "no suite of such a framework is registered")
+    print_columns(table_head(), list(map(table_row, found)), "no suite of such a framework is registered")
+    for line in dict.fromkeys(map(remark, found)):
+        print(line)
 
 
 def _suites(catalogue: Catalogue) -> dict[tuple[str, str], list[str]]:
@@ -255,23 +246,3 @@ def _names_in(file: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "no text"
         raise CatalogueError(f"--functions {file}: {reason.lower()}; name a file with a function a line") from error
-
-
-def _row(row: Coverage) -> tuple[str, ...]:
-    return (
-        row.suite,
-        row.release,
-        _share(row.functions),
-        _share(row.members),
-        _share(row.uses),
-        _share(row.uses_guessed),
-        f"{row.host_only_charted}/{row.host_only}",
-        str(len(row.removed)),
-        str(row.unresolved_uses),
-    )
-
-
-def _share(share: Share | None) -> str:
-    if share is None or share.ratio is None:
-        return "–"
-    return f"{share.charted}/{share.of} ({share.ratio:.1%})"

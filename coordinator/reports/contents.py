@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from coordinator.errors import NotFoundError
-from coordinator.reports import latencies, lowerings, placements, portability
+from coordinator.reports import latencies, lowerings, placements, portability, surface_coverage
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Table
@@ -85,6 +85,7 @@ def _tables(data: ReportData, compared: Sequence[TargetRatios], tolerable: float
         ]
     return [
         *found,
+        *([surface_coverage.coverage(data)] if data.coverages else []),
         *([lowerings.lowerings(data)] if data.lowered_targets else []),
         portability.causes(data),
         placements.placements(data),
@@ -137,6 +138,13 @@ CHAPTERS = (
         "Do failures hit functions that many people use, or rare ones?",
         ("failures_by_decile", "failures_in_top20"),
         ("top20", "failures_by_decile", "failures_in_top20"),
+    ),
+    Chapter(
+        "coverage",
+        "How much of the framework this is",
+        "Which share of what the framework offers, and of what programs use of it, was charted?",
+        (),
+        ("coverage",),
     ),
     Chapter(
         "lowers",

@@ -6,9 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from coordinator.catalogue.models import CampaignCoverage
 from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.parameters import CampaignId, PathName, Text
+from coordinator.results import coverage as coverages
 from coordinator.results import service
 from coordinator.results.models import History, MatrixPage, WhichVerdict
 from coordinator.results.service import MatrixQuery
@@ -49,6 +51,12 @@ async def matrix(
 ) -> MatrixPage:
     """The functions that a query finds, with their cells, and all modules that these are of."""
     return await service.page(context.engine, campaign_id, MatrixQuery(q, verdict, device, offset, limit))
+
+
+@router.get("/campaigns/{campaign_id}/coverage")
+async def coverage(campaign_id: CampaignId, context: Context) -> CampaignCoverage:
+    """How much of each framework's public surface, and of its use, the campaign has charted so far."""
+    return await coverages.of_campaign(context.engine, campaign_id)
 
 
 @router.get("/history/{framework}/{function:path}")

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
 
+from coordinator.catalogue.models import Coverage
 from coordinator.reference.models import PublishedTarget, Reference
 from coordinator.results.lowerings import lowering_rate
 from coordinator.results.statistics import Rate
@@ -141,6 +142,8 @@ class ReportData:
     first_calls: tuple[FirstCall, ...] = ()
     cpu_bases: Mapping[int, int] = field(default_factory=dict)
     """By target: the CPU target that its latencies are set against."""
+    coverages: tuple[Coverage, ...] = ()
+    """How much of each release was charted."""
 
     @cached_property
     def frameworks(self) -> tuple[str, ...]:

@@ -191,6 +191,22 @@ async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[Fu
     return [Cell.model_construct(**row._mapping) for row in found]
 
 
+async def charted_functions(
+    connection: AsyncConnection, campaign_id: int, frameworks: Sequence[str]
+) -> Sequence[Row[Any]]:
+    """The functions of these frameworks that have a case that counts, or was lowered, on a target of a version."""
+    found = await connection.execute(
+        text(
+            "SELECT DISTINCT t.framework, t.version, c.function"
+            "  FROM matrix_cells c JOIN targets t ON t.id = c.target_id"
+            " WHERE c.campaign_id = :campaign AND c.framework = ANY(CAST(:frameworks AS text[]))"
+            " AND (c.verdict <> 'unknown' OR c.lowering IS NOT NULL)"
+        ),
+        {"campaign": campaign_id, "frameworks": list(frameworks)},
+    )
+    return found.all()
+
+
 async def all_cells(connection: AsyncConnection, campaign_id: int, target_id: int) -> list[Cell]:
     """One target's column, by function."""
     found = await connection.execute(

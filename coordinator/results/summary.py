@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from coordinator.campaigns.models import CampaignDetail
+from coordinator.catalogue.coverage import sentence
 from coordinator.formats import listed, percent, plural, significant
 from coordinator.results.lowerings import lowering_sentence, lowering_words
 from coordinator.results.ratios import TargetRatios
@@ -56,6 +57,7 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
         f"{plural(len(data.targets), 'target')}: {plural(counters.total, 'job')}, "
         f"each case run {_times(campaign.runs)} on each target."
     ]
+    sentences += [sentence(coverage) for coverage in data.coverages]
     if campaign.state == "running":
         sentences.append(
             f"It still runs: {counters.done:,} of {counters.total:,} jobs are done, and figures will change."

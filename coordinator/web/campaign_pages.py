@@ -17,10 +17,12 @@ from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
+from coordinator.catalogue.coverage import sentence
 from coordinator.context import Context
 from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.results import service as matrix
+from coordinator.results.coverage import of_matrix
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
 from coordinator.results.models import Freshness
 from coordinator.web.pages import page
@@ -80,6 +82,8 @@ class Overview:
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
     failed_lately: tuple[RecentFailure, ...]
+    coverage: tuple[str, ...]
+    """How much of each framework was charted, in sentences."""
 
 
 @router.get("/campaigns")
@@ -113,6 +117,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     freshness = None if campaign.state == "running" else await matrix.refreshed(engine, campaign_id)
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []
+    coverages = await of_matrix(engine, campaign_id, campaign.suite)
     elapsed_s = ((campaign.finished_at or datetime.now(UTC)) - campaign.created_at).total_seconds()
     return Overview(
         campaign=campaign,
@@ -121,6 +126,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
         targets=tuple(_line(campaign, target, verdicts, elapsed_s) for target in campaign.by_target),
         causes=causes(campaign_id, verdicts),
         failed_lately=tuple(failures),
+        coverage=tuple(map(sentence, coverages)),
     )
 
 

@@ -9,12 +9,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from coordinator.catalogue.coverage import sentence
 from coordinator.context import Context
 from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
 from coordinator.parameters import CampaignId, Text
 from coordinator.results import service
 from coordinator.results.api import VerdictParameter
+from coordinator.results.coverage import of_matrix
 from coordinator.results.models import Cell, Judgement, MatrixPage, MatrixRow, Module, WhichVerdict
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
@@ -64,6 +66,7 @@ async def matrix(
         error=error,
         q=q,
         examples=EXAMPLES,
+        coverage=[sentence(found) for found in await of_matrix(context.engine, campaign_id, part.suite)],
     )
 
 
