@@ -1,8 +1,15 @@
-"""The catalogue as it goes over the wire: suites with their functions, and how much of a release is charted."""
+"""The catalogue as it goes over the wire: suites with their functions, how much of a release is charted, samples."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from coordinator.parameters import LARGEST_BIGINT, LONGEST_NAME, Text
+
+MOST_DRAWN = 1000
+"""Functions of a sample, as many as a campaign may name."""
 
 
 class CatalogueFunction(BaseModel):
@@ -103,3 +110,74 @@ class CampaignCoverage(BaseModel):
 
     campaign_id: int
     releases: list[Coverage]
+
+
+Word = Annotated[Text, Field(min_length=1, max_length=LONGEST_NAME)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_BIGINT)]
+
+
+class DrawnFunction(BaseModel):
+    """A function of a sample, and what it was drawn from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    function: Word
+    aliases: tuple[Word, ...] = Field(default=(), max_length=100)
+    """The object's other public names."""
+    uses: Count
+    stratum: Word
+    """``top20`` for 20 at the top; else ``decile10`` (rarest) to ``decile100`` (most used), the study's words."""
+    instead_of: Word | None = None
+    """The function that was drawn first and cannot be charted."""
+    because: Word | None = None
+
+
+class Sample(BaseModel):
+    """Functions drawn from a release, and how they were: the same surface, counts, numbers and seed draw the same."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1] = 1
+    name: Annotated[Text, Field(min_length=1, max_length=100)]
+    surface: Annotated[Text, Field(pattern=r"^\w[\w-]*@[\w.+-]+$", max_length=100)]
+    """The release: ``torch@2.9.0``."""
+    corpus: Word
+    """The programs whose uses were counted."""
+    seed: Annotated[int, Field(ge=-LARGEST_BIGINT, le=LARGEST_BIGINT)]
+    top: Count
+    per_decile: Count
+    members: bool
+    """Members of classes were drawn from, too."""
+    guessed: bool
+    """Guessed uses counted, too."""
+    population: Count
+    """How many functions it was drawn from."""
+    drawn: tuple[DrawnFunction, ...] = Field(min_length=1, max_length=MOST_DRAWN)
+    short: tuple[Word, ...] = Field(default=(), max_length=20)
+    """Strata with fewer functions than were to be drawn."""
+
+    @property
+    def framework(self) -> str:
+        return self.surface.partition("@")[0]
+
+
+class SampledFunction(DrawnFunction):
+    """A drawn function, and the name under which the campaign's suite has cases of it."""
+
+    charted_as: str | None
+    """None: the suite has none, and the function is in no figure."""
+
+
+class ChartedSample(Sample):
+    """A sample as a campaign charts it."""
+
+    drawn: tuple[SampledFunction, ...] = Field(min_length=1, max_length=MOST_DRAWN)
+
+    @property
+    def not_charted(self) -> list[str]:
+        return [row.function for row in self.drawn if row.charted_as is None]
+
+    @property
+    def functions(self) -> list[str]:
+        """The names that are charted."""
+        return list(dict.fromkeys(row.charted_as for row in self.drawn if row.charted_as is not None))

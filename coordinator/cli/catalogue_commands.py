@@ -8,33 +8,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
 from coordinator.catalogue.coverage import coverage, remark, rows_of, suites_coverage, table_head, table_row
 from coordinator.catalogue.host_only import declared
-from coordinator.catalogue.models import Catalogue
-from coordinator.catalogue.releases import FUNCTIONS, make_release
-from coordinator.catalogue.sample import Sample, draw
-from coordinator.catalogue.surfaces import (
-    CHARTABLE,
-    ROOTS,
-    Surface,
-    array_methods,
-    compare_surfaces,
-    is_array_class,
-    open_surface,
-    packed,
-    shipped,
-)
+from coordinator.catalogue.models import Catalogue, Sample
+from coordinator.catalogue.releases import make_release
+from coordinator.catalogue.sample import draw, population, with_aliases
+from coordinator.catalogue.surfaces import array_methods, compare_surfaces, open_surface, packed, shipped
 from coordinator.catalogue.usage.counting import count_corpus
-from coordinator.catalogue.usage.counts import Counts, Tally, open_counts, resolve_counts
+from coordinator.catalogue.usage.counts import Counts, Tally, open_counts
 from coordinator.catalogue.usage.state import CountState
 from coordinator.cli.output import print_columns, print_json, writing
 from coordinator.cli.shared_options import AsJson, connect, split
 from coordinator.errors import CatalogueError
 from coordinator.formats import plural
+from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
 
 LISTED = 20
@@ -156,18 +148,44 @@ def sample(
     ] = None,
     members: Annotated[bool, typer.Option("--members", help="Draw from members of classes, too.")] = False,
     guessed: Annotated[bool, typer.Option("--guessed", help="Count uses that were guessed, too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the sample to this file, to submit it.")] = None,
+    name: Annotated[str | None, typer.Option(help="What to call it; else as the file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw functions by how often they are used; prints names for `portolan submit --functions`."""
-    surface = open_surface(release)
-    uses = population(surface, open_counts(counts), members=members, guessed=guessed)
-    drawn = draw(uses, top=top, per_decile=per_decile, seed=seed, replaced=dict(map(_reason, replace or ())))
-    if as_json:
-        print_json(asdict(drawn))
-        return
-    for row in drawn.drawn:
-        print(row.function)
-    _say_of_sample(drawn)
+    """Draw functions by how often they are used: their names, or with --out a file for `portolan submit --sample`."""
+    weights = open_counts(counts)
+    drawn_from = make_release(open_surface(release), weights, declared())
+    uses = population(drawn_from, members=members, guessed=guessed)
+    found = draw(uses, top=top, per_decile=per_decile, seed=seed, replaced=dict(map(_reason, replace or ())))
+    sample = _described(
+        name=name or (out.name.partition(".")[0] if out is not None else "") or f"{drawn_from.name}, seed {seed}",
+        surface=drawn_from.name,
+        corpus=weights.corpus,
+        seed=seed,
+        top=top,
+        per_decile=per_decile,
+        members=members,
+        guessed=guessed,
+        population=found.population,
+        drawn=with_aliases(found.drawn, drawn_from),
+        short=found.short,
+    )
+    if out is not None:
+        with writing(out) as sink:
+            sink.write(f"{sample.model_dump_json(indent=1)}\n".encode())
+    elif as_json:
+        print_json(sample)
+    else:
+        for row in sample.drawn:
+            print(row.function)
+    _say_of_sample(sample)
+
+
+def _described(**values: Any) -> Sample:
+    try:
+        return Sample(**values)
+    except ValidationError as error:
+        raise CatalogueError(f"this is no sample that could be charted: {first_fault(error)}") from error
 
 
 def _say_of_sample(drawn: Sample) -> None:
@@ -184,19 +202,6 @@ def _reason(given: str) -> tuple[str, str]:
     if not reason.strip():
         raise CatalogueError(f"--replace {given}: write NAME=REASON, such as 'torch.range=it is gone'")
     return name, reason.strip()
-
-
-def population(surface: Surface, counts: Counts, *, members: bool, guessed: bool) -> dict[str, int]:
-    """Return the functions of a release that can be drawn, with their uses: those in use that reach a device."""
-    resolved = resolve_counts(counts, surface, ROOTS[surface.header.framework])
-    host_only = declared()
-    kinds = CHARTABLE if members else FUNCTIONS
-    weights = {name: use.all if guessed else use.certain for name, use in resolved.uses.items()}
-    return {
-        name: weight
-        for name, weight in weights.items()
-        if weight and surface.by_name[name].kind in kinds and name not in host_only and not is_array_class(name)
-    }
 
 
 @app.command("coverage")

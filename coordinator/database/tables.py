@@ -194,6 +194,7 @@ campaigns = Table(
         comment="run 1 is not timed, so that all verdicts are known before anything is timed",
     ),
     Column("rerun_of", ForeignKey("campaigns.id")),
+    Column("sample", JSONB, comment="that its functions are: how it was drawn, and what its suite has no case of"),
     Column("state", _words("state", CAMPAIGN_STATES), nullable=False, server_default="running"),
     _now(),
     Column("finished_at", DateTime(timezone=True)),
@@ -417,6 +418,7 @@ matrix_cells = Table(
     *(Column(name, Integer, nullable=False, server_default=text("0")) for name in ("lowered", "not_lowered")),
     Column("lowering", Text, comment="lowered or not_lowered, where programs are lowered and not run"),
     Column("missing_lowering", Text),
+    Column("of_another_device", Integer, nullable=False, server_default=text("0")),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
     comment="function_verdicts, function_latencies and function_ratios, kept for pages that cannot wait for them",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from coordinator.errors import NotFoundError
-from coordinator.reports import latencies, lowerings, placements, portability, surface_coverage
+from coordinator.reports import latencies, lowerings, placements, portability, sample_rates, surface_coverage
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Table
@@ -85,6 +85,7 @@ def _tables(data: ReportData, compared: Sequence[TargetRatios], tolerable: float
         ]
     return [
         *found,
+        *([sample_rates.sample(data, data.sample)] if data.sample is not None else []),
         *([surface_coverage.coverage(data)] if data.coverages else []),
         *([lowerings.lowerings(data)] if data.lowered_targets else []),
         portability.causes(data),
@@ -139,6 +140,7 @@ CHAPTERS = (
         ("failures_by_decile", "failures_in_top20"),
         ("top20", "failures_by_decile", "failures_in_top20"),
     ),
+    Chapter("sample", "The sample", "How many of the functions that were drawn port?", (), ("sample",)),
     Chapter(
         "coverage",
         "How much of the framework this is",

@@ -99,7 +99,8 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
         reference = await _reference(options, campaign, connection)
         data = await store.read(connection, campaign_id, measure, reference)
     coverages = await asyncio.to_thread(coverage.of_report, campaign.suite, data)
-    return replace(data, coverages=tuple(coverages))
+    sample = await campaigns.sample(engine, campaign_id) if campaign.sample is not None else None
+    return replace(data, coverages=tuple(coverages), sample=sample)
 
 
 async def _reference(options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection) -> Reference | None:

@@ -11,8 +11,9 @@ from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.parameters import CampaignId, PathName, Text
 from coordinator.results import coverage as coverages
-from coordinator.results import service
+from coordinator.results import samples, service
 from coordinator.results.models import History, MatrixPage, WhichVerdict
+from coordinator.results.samples import CampaignSample
 from coordinator.results.service import MatrixQuery
 from protocol.problems import problem_responses
 
@@ -57,6 +58,12 @@ async def matrix(
 async def coverage(campaign_id: CampaignId, context: Context) -> CampaignCoverage:
     """How much of each framework's public surface, and of its use, the campaign has charted so far."""
     return await coverages.of_campaign(context.engine, campaign_id)
+
+
+@router.get("/campaigns/{campaign_id}/sample")
+async def sample(campaign_id: CampaignId, context: Context) -> CampaignSample:
+    """The sample that the campaign's functions are, how it was drawn, and how much of it ports; 404 without one."""
+    return await samples.of_campaign(context.engine, campaign_id)
 
 
 @router.get("/history/{framework}/{function:path}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
 
@@ -38,6 +38,24 @@ class Judgement(NamedTuple):
     @property
     def description(self) -> str:
         return f"{self.fraction} cases passed: {self.verdict}" if self.total else "no counted case"
+
+
+class RatedFunction(Protocol):
+    """A function on a target: its verdict, and how many of its failed cases need a device that the target is not."""
+
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def of_another_device(self) -> int: ...
+
+
+def is_rated(function: RatedFunction) -> bool:
+    """Whether the function is in any rate of its target: not if no case counted, nor if all that did need another
+    device, which is no evidence of a port."""
+    whole = function.verdict == "complete" and function.of_another_device == function.failed
+    return function.verdict != "unknown" and not whole
 
 
 class Cell(BaseModel):
@@ -96,6 +114,12 @@ class Cell(BaseModel):
     """``lowered`` or ``not_lowered``, of a function that was lowered and not run, for want of a verdict."""
     missing_lowering: str | None = None
     """The operation that most of the cases without a lowering lack."""
+    of_another_device: int = 0
+    """Failed cases that need a device that the target is not."""
+
+    @property
+    def is_rated(self) -> bool:
+        return is_rated(self)
 
     @property
     def lowering_words(self) -> str | None:
@@ -180,6 +204,8 @@ class MatrixPage(BaseModel):
     campaign_id: int
     name: str
     suite: str
+    sample: str | None = None
+    """The name of the sample that its functions are, if they are one."""
     state: str
     verdict: WhichVerdict
     query: str

@@ -75,6 +75,7 @@ async def page(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> Ma
         campaign_id=campaign_id,
         name=campaign.name,
         suite=campaign.suite,
+        sample=campaign.sample,
         state=campaign.state,
         verdict=wanted.verdict,
         query=wanted.query,

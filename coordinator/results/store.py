@@ -36,7 +36,7 @@ _VALUES = (
     "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "unknown_cause",
     "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id", "total_on_device",
     "unknown_placement", "low_ms", "noisy", "first_cold_ms", "later_cold_ms", "lowered", "not_lowered", "lowering",
-    "missing_lowering",
+    "missing_lowering", "of_another_device",
 )  # fmt: skip
 
 # One statement sees one moment: what is noted in matrices is what the cells were made from.
@@ -61,7 +61,7 @@ WITH seen AS (
            v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause, v.unknown_cause,
            l.cold_ms, l.steady_ms, l.iqr_ms, l.samples, r.ratio, r.cases, r.cpu_target_id, v.total_on_device,
            v.unknown_placement, l.low_ms, l.noisy, l.first_cold_ms, l.later_cold_ms,
-           v.lowered, v.not_lowered, v.lowering, v.missing_lowering
+           v.lowered, v.not_lowered, v.lowering, v.missing_lowering, v.of_another_device
       FROM function_verdicts v
       LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
       LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function
@@ -187,6 +187,15 @@ async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[Fu
             "frameworks": [row.framework for row in rows],
             "functions": [row.function for row in rows],
         },
+    )
+    return [Cell.model_construct(**row._mapping) for row in found]
+
+
+async def campaign_cells(connection: AsyncConnection, campaign_id: int) -> list[Cell]:
+    """All cells of a campaign that has few functions."""
+    found = await connection.execute(
+        text("SELECT * FROM matrix_cells WHERE campaign_id = :campaign ORDER BY function, target_id"),
+        {"campaign": campaign_id},
     )
     return [Cell.model_construct(**row._mapping) for row in found]
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.coverage import sentence
+from coordinator.catalogue.sample import sample_sentence
 from coordinator.formats import listed, percent, plural, significant
 from coordinator.results.lowerings import lowering_sentence, lowering_words
 from coordinator.results.ratios import TargetRatios
@@ -57,6 +58,8 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
         f"{plural(len(data.targets), 'target')}: {plural(counters.total, 'job')}, "
         f"each case run {_times(campaign.runs)} on each target."
     ]
+    if data.sample is not None:
+        sentences.append(sample_sentence(data.sample, campaign.suite))
     sentences += [sentence(coverage) for coverage in data.coverages]
     if campaign.state == "running":
         sentences.append(

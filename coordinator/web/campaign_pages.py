@@ -18,13 +18,16 @@ from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
 from coordinator.catalogue.coverage import sentence
+from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
 from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
+from coordinator.results import samples
 from coordinator.results import service as matrix
 from coordinator.results.coverage import of_matrix
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
 from coordinator.results.models import Freshness
+from coordinator.results.samples import CampaignSample
 from coordinator.web.pages import page
 from protocol.enums import Cause, is_lowered
 
@@ -84,6 +87,8 @@ class Overview:
     failed_lately: tuple[RecentFailure, ...]
     coverage: tuple[str, ...]
     """How much of each framework was charted, in sentences."""
+    sample: CampaignSample | None
+    """The sample that its functions are, if they are one."""
 
 
 @router.get("/campaigns")
@@ -96,7 +101,13 @@ async def listed(request: Request, context: Context, before: CampaignNumber = No
 @router.get("/campaigns/{campaign_id}")
 async def shown(request: Request, campaign_id: CampaignId, context: Context) -> Response:
     data = await overview(context.engine, campaign_id)
-    return page(request, "campaign.html", data, rows=[_row(line) for line in data.targets])
+    return page(
+        request,
+        "campaign.html",
+        data,
+        rows=[_row(line) for line in data.targets],
+        sample_sentence=sample_sentence,
+    )
 
 
 @router.get("/campaigns/{campaign_id}/cancel", dependencies=[needs(Role.submitter)])
@@ -118,6 +129,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []
     coverages = await of_matrix(engine, campaign_id, campaign.suite)
+    sample = await samples.of_campaign(engine, campaign_id) if campaign.sample is not None else None
     elapsed_s = ((campaign.finished_at or datetime.now(UTC)) - campaign.created_at).total_seconds()
     return Overview(
         campaign=campaign,
@@ -127,6 +139,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
         causes=causes(campaign_id, verdicts),
         failed_lately=tuple(failures),
         coverage=tuple(map(sentence, coverages)),
+        sample=sample,
     )
 
 

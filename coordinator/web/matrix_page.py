@@ -8,8 +8,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.campaigns import service as campaigns
 from coordinator.catalogue.coverage import sentence
+from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
 from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
@@ -66,8 +69,16 @@ async def matrix(
         error=error,
         q=q,
         examples=EXAMPLES,
+        sample=await _sample_sentence(context.engine, campaign_id, part),
         coverage=[sentence(found) for found in await of_matrix(context.engine, campaign_id, part.suite)],
     )
+
+
+async def _sample_sentence(engine: AsyncEngine, campaign_id: int, part: MatrixPage) -> str | None:
+    if part.sample is None:
+        return None
+    sample = await campaigns.sample(engine, campaign_id)
+    return sample_sentence(sample, part.suite) if sample is not None else None
 
 
 def groups(part: MatrixPage) -> Iterator[tuple[Module, list[tuple[MatrixRow, list[Any]]]]]:

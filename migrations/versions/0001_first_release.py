@@ -36,6 +36,12 @@ def upgrade() -> None:
         ),
         sa.Column("rerun_of", sa.Integer(), nullable=True),
         sa.Column(
+            "sample",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=True,
+            comment="that its functions are: how it was drawn, and what its suite has no case of",
+        ),
+        sa.Column(
             "state",
             sa.Enum("running", "done", "cancelled", name="state", native_enum=False, create_constraint=True, length=24),
             server_default="running",
@@ -259,6 +265,7 @@ def upgrade() -> None:
             comment="lowered or not_lowered, where programs are lowered and not run",
         ),
         sa.Column("missing_lowering", sa.Text(), nullable=True),
+        sa.Column("of_another_device", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.ForeignKeyConstraint(
             ["campaign_id"], ["campaigns.id"], name=op.f("fk_matrix_cells_campaign_id"), ondelete="CASCADE"
         ),
