@@ -22,9 +22,8 @@ from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.registry.models import Runner, RunnerList
 from coordinator.results.comparison.models import Comparison
-from coordinator.results.models import History, MatrixPage
+from coordinator.results.models import CampaignSample, History, MatrixPage
 from coordinator.results.outcomes.models import OutcomePage
-from coordinator.results.samples import CampaignSample
 from coordinator.results.summary import Section, Summary
 from protocol.problems import Problem
 

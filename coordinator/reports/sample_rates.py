@@ -5,8 +5,9 @@ from __future__ import annotations
 from coordinator.catalogue.models import ChartedSample
 from coordinator.reports.identity import Row, report_table
 from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.results.models import PortRate
 from coordinator.results.report_data import ReportData
-from coordinator.results.samples import PortRate, sample_rates
+from coordinator.results.samples import sample_rates
 
 
 def sample(data: ReportData, drawn: ChartedSample) -> Table:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from coordinator.catalogue.models import ChartedSample, Coverage
 from coordinator.reference.models import PublishedTarget, Reference
+from coordinator.results.judges import JudgedCases
 from coordinator.results.lowerings import lowering_rate
 from coordinator.results.models import is_rated
 from coordinator.results.statistics import Rate
@@ -123,6 +124,7 @@ class Queries:
     latencies: str
     placements: str
     first_calls: str
+    judges: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,8 @@ class ReportData:
     """How much of each release was charted."""
     sample: ChartedSample | None = None
     """The sample that the campaign's functions are, if they are one."""
+    judged: tuple[JudgedCases, ...] = ()
+    """The cases that ran, by function and by the reference that judged them."""
 
     @cached_property
     def frameworks(self) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
-from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
@@ -13,6 +12,7 @@ from coordinator.catalogue.models import ChartedSample
 from coordinator.errors import NotFoundError
 from coordinator.results import service as matrix
 from coordinator.results import store
+from coordinator.results.models import CampaignSample, PortRate, SampleRate
 from coordinator.results.statistics import Rate
 from coordinator.targets.models import Target, labels
 
@@ -33,52 +33,6 @@ class JudgedFunction(Protocol):
     def verdict_on_device(self) -> str | None: ...
     @property
     def is_rated(self) -> bool: ...
-
-
-class PortRate(BaseModel):
-    """Functions that port without a failure, of those with a case that counts."""
-
-    count: int
-    n: int
-    percent: float | None
-    low: float | None
-    """With `high` the interval of 95 %, in percent; null of none."""
-    high: float | None
-
-    @classmethod
-    def of(cls, rate: Rate) -> PortRate:
-        low, high = rate.interval or (None, None)
-        shares = [None if share is None else 100 * share for share in (rate.share, low, high)]
-        return cls(count=rate.count, n=rate.n, percent=shares[0], low=shares[1], high=shares[2])
-
-    @property
-    def rate(self) -> Rate:
-        return Rate(self.count, self.n)
-
-
-class SampleRate(BaseModel):
-    """A part of the sample on one target."""
-
-    target_id: int
-    target: str
-    part: str
-    """``all``, or how it was drawn."""
-    drawn: int
-    charted: int
-    """Functions that the suite has cases of; the others are in no rate."""
-    ports: PortRate
-    """A fallback to the host passes."""
-    ports_on_device: PortRate
-
-
-class CampaignSample(BaseModel):
-    """The sample that a campaign's functions are, and how much of it ports."""
-
-    campaign_id: int
-    suite: str
-    sample: ChartedSample
-    not_charted: list[str]
-    rates: list[SampleRate]
 
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.connection import allow_long_statements
 from coordinator.database.views import VIEWS, cpu_bases, ratios
-from coordinator.results.models import Cell, FunctionKey, WhichVerdict
+from coordinator.results.models import Cell, CountedVerdict, FunctionKey
 from coordinator.results.query import (
     CauseTerm,
     CountTerm,
@@ -36,7 +36,8 @@ _VALUES = (
     "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "unknown_cause",
     "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id", "total_on_device",
     "unknown_placement", "low_ms", "noisy", "first_cold_ms", "later_cold_ms", "lowered", "not_lowered", "lowering",
-    "missing_lowering", "of_another_device",
+    "missing_lowering", "of_another_device", "verdict_independent", "cause_independent", "passed_independent",
+    "total_independent", "failed_inputs", "passed_inputs",
 )  # fmt: skip
 
 # One statement sees one moment: what is noted in matrices is what the cells were made from.
@@ -61,7 +62,9 @@ WITH seen AS (
            v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause, v.unknown_cause,
            l.cold_ms, l.steady_ms, l.iqr_ms, l.samples, r.ratio, r.cases, r.cpu_target_id, v.total_on_device,
            v.unknown_placement, l.low_ms, l.noisy, l.first_cold_ms, l.later_cold_ms,
-           v.lowered, v.not_lowered, v.lowering, v.missing_lowering, v.of_another_device
+           v.lowered, v.not_lowered, v.lowering, v.missing_lowering, v.of_another_device,
+           v.verdict_independent, v.cause_independent, v.passed_independent, v.total_independent,
+           v.failed_inputs, v.passed_inputs
       FROM function_verdicts v
       LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
       LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function
@@ -146,7 +149,7 @@ async def keys(
     campaign_id: int,
     query: Query,
     targets: Sequence[Target],
-    which: WhichVerdict,
+    which: CountedVerdict,
     *,
     of_all: bool,
 ) -> tuple[list[FunctionKey], int]:
@@ -254,7 +257,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
     return list(found.all())
 
 
-def _condition(query: Query, targets: Sequence[Target], which: WhichVerdict) -> tuple[str, dict[str, Any]]:
+def _condition(query: Query, targets: Sequence[Target], which: CountedVerdict) -> tuple[str, dict[str, Any]]:
     """The condition that finds the rows, and the values in it."""
     conditions = ["true"]
     values: dict[str, Any] = {}
@@ -275,8 +278,8 @@ def _condition(query: Query, targets: Sequence[Target], which: WhichVerdict) -> 
     return " AND ".join(conditions), values
 
 
-def _on_target(term: OnTarget, which: WhichVerdict, name: str) -> tuple[str, Any]:
-    end = "_on_device" if which == "on_device" else ""
+def _on_target(term: OnTarget, which: CountedVerdict, name: str) -> tuple[str, Any]:
+    end = "" if which == "anywhere" else f"_{which}"
     match term:
         case VerdictTerm(words=words):
             return f"verdict{end} = ANY(CAST(:{name} AS text[]))", list(words)

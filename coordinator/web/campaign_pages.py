@@ -26,8 +26,7 @@ from coordinator.results import samples
 from coordinator.results import service as matrix
 from coordinator.results.coverage import of_matrix
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
-from coordinator.results.models import Freshness
-from coordinator.results.samples import CampaignSample
+from coordinator.results.models import CampaignSample, Freshness
 from coordinator.web.pages import page
 from protocol.enums import Cause, is_lowered
 
