@@ -56,7 +56,7 @@ class Coverage(BaseModel):
 
     suite: str
     release: str
-    """Whose surface it is set against."""
+    """The release with whose surface it is compared."""
     instead_of: str | None = None
     """The release that was charted, if its own surface does not come with Portolan; `release` is the nearest."""
     corpus: str | None

@@ -57,7 +57,9 @@ def draw(
     ranked = sorted(uses.items(), key=lambda row: (row[1], row[0]))
     # The alphabet decides between equals, in the direction of the ranking.
     most = sorted(ranked, key=lambda row: (-row[1], row[0]))[:top]
-    drawn = [_drawn(name, count, f"top{top}") for name, count in most if name not in refused]
+    drawn = [
+        DrawnFunction(function=name, uses=count, stratum=f"top{top}") for name, count in most if name not in refused
+    ]
     at_the_top = {name for name, _ in most}
     short = []
     for number, decile in enumerate(deciles(ranked), 1):
@@ -80,14 +82,13 @@ def _of_stratum(
     found = []
     for name, count in order[:wanted]:
         if name not in refused:
-            found.append(_drawn(name, count, stratum))
+            found.append(DrawnFunction(function=name, uses=count, stratum=stratum))
         elif (other := next(reserve, None)) is not None:
-            found.append(_drawn(*other, stratum, instead_of=name, because=refused[name]))
+            function, uses = other
+            found.append(
+                DrawnFunction(function=function, uses=uses, stratum=stratum, instead_of=name, because=refused[name])
+            )
     return found
-
-
-def _drawn(name: str, uses: int, stratum: str, **instead: str) -> DrawnFunction:
-    return DrawnFunction(function=name, uses=uses, stratum=stratum, **instead)
 
 
 def with_aliases(drawn: Sequence[DrawnFunction], release: Release) -> tuple[DrawnFunction, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.catalogue import store
-from coordinator.catalogue.coverage import suites_coverage
-from coordinator.catalogue.models import CoverageList
+from coordinator.catalogue.coverage import coverage, suites_coverage
+from coordinator.catalogue.models import Coverage, CoverageList, ReleaseCoverage
 from coordinator.catalogue.releases import shipped_release
 from coordinator.catalogue.surfaces import shipped
 
@@ -26,7 +27,23 @@ async def coverage_of_suites(engine: AsyncEngine) -> CoverageList:
 
 def coverage_list(offered: Mapping[tuple[str, str], Collection[str]]) -> CoverageList:
     """The coverage of each shipped release of the frameworks that suites are offered of."""
-    frameworks = {framework for _, framework in offered}
-    releases = (shipped_release(name) for name in shipped() if name.partition("@")[0] in frameworks)
-    found = (suites_coverage(offered, release) for release in releases)
+    found = (
+        _of_release(
+            name, frozenset((suite, of, frozenset(names)) for (suite, of), names in offered.items() if of == framework)
+        )
+        for name in shipped()
+        for framework in [name.partition("@")[0]]
+    )
     return CoverageList(releases=[coverage for coverage in found if coverage is not None])
+
+
+# Both change only with a suite or while a campaign runs, and are asked for at every page.
+@lru_cache(maxsize=8)
+def _of_release(name: str, offered: frozenset[tuple[str, str, frozenset[str]]]) -> ReleaseCoverage | None:
+    return suites_coverage({(suite, framework): names for suite, framework, names in offered}, shipped_release(name))
+
+
+@lru_cache(maxsize=32)
+def shipped_coverage(suite: str, functions: frozenset[str], release: str, instead_of: str | None) -> Coverage:
+    """The coverage of a release whose surface comes with Portolan."""
+    return coverage(suite, functions, shipped_release(release), instead_of)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
-from coordinator.catalogue.coverage import coverage
 from coordinator.catalogue.models import CampaignCoverage, Coverage
-from coordinator.catalogue.releases import nearest, shipped_release
+from coordinator.catalogue.releases import nearest
+from coordinator.catalogue.service import shipped_coverage
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.results import service as matrix
 from coordinator.results import store
@@ -54,5 +54,5 @@ def coverages(suite: str, charted: ChartedFunctions) -> list[Coverage]:
         name, charted_release = nearest(framework, version), f"{framework}@{version}"
         if name is not None:
             instead_of = charted_release if name != charted_release else None
-            found.append(coverage(suite, functions, shipped_release(name), instead_of))
+            found.append(shipped_coverage(suite, frozenset(functions), name, instead_of))
     return found

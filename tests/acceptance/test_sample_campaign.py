@@ -35,7 +35,7 @@ SAMPLE = {
         drawn("hazards.add", "top2"),
         drawn(GONE[0], "top2"),
         # The suite charts it under another of its names.
-        drawn("hazards.one", "decile10", aliases=["hazards.a", "hazards.one_of"]),
+        drawn("hazards.sleep", "decile10", aliases=["hazards.a", "hazards.nap"]),
         drawn(GONE[1], "decile20", instead_of="hazards.secret", because="it is private"),
     ],
 }
@@ -81,13 +81,13 @@ def test_a_campaign_on_a_sample_keeps_it_and_says_what_is_not_charted(
     campaign = int(done.stdout)
     detail = coordinator.wait_ended(campaign)
     assert detail["sample"] == "harbour"
-    assert detail["functions"] == ["hazards.add", "hazards.one_of"]
+    assert detail["functions"] == ["hazards.add", "hazards.nap"]
 
     found = coordinator.http.get(f"/campaigns/{campaign}/sample").json()
     assert found["not_charted"] == list(GONE)
     kept = {**found["sample"], "drawn": [{**row} for row in found["sample"]["drawn"]]}
     charted = [row.pop("charted_as") for row in kept["drawn"]]
-    assert charted == ["hazards.add", None, "hazards.one_of", None]
+    assert charted == ["hazards.add", None, "hazards.nap", None]
     assert kept == json.loads(Sample.model_validate(SAMPLE).model_dump_json())
 
     rates = {rate["part"]: rate for rate in found["rates"]}
