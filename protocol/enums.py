@@ -32,6 +32,10 @@ LOWERED = "-lowered"
 target no case passes or fails, and nothing is timed."""
 REFUSES = "refuses"
 """The tag of a case that expects a refusal: that it passes is no evidence of a port."""
+JUDGED_BY = "judged-by-"
+"""The beginning of the tag that says which reference a case's expected values are of: a ``Judge``."""
+FORM_ONLY = "form-only"
+"""The tag of a case of which structure, shapes and dtypes alone are compared."""
 
 
 def is_lowered(device: str) -> bool:
@@ -154,6 +158,36 @@ class TimingPolicy(StrEnum):
 def default_timing(suite: str) -> TimingPolicy:
     """The policy by which a suite is timed where none is named."""
     return TimingPolicy.off if suite in UNTIMED_SUITES else TimingPolicy.steady
+
+
+class Judge(StrEnum):
+    """The reference that a case's expected values are of, the most independent first."""
+
+    numpy = "numpy"
+    """NumPy or SciPy, in float64."""
+    decomposition = "decomposition"
+    """The library's own reference, written in other operations."""
+    float64 = "float64"
+    """The same function on the CPU in float64: not independent."""
+    itself = "itself"
+    """The same function on the CPU: not independent."""
+    form = "form"
+    """None: only the form of the result is compared."""
+
+    @property
+    def is_independent(self) -> bool:
+        return self in (Judge.numpy, Judge.decomposition)
+
+
+class InputKind(StrEnum):
+    """The kind of a case's inputs, as its tags say it; a case may have several, and a plain one has no other."""
+
+    plain = "plain"
+    empty = "empty"
+    zero_dim = "0-dim"
+    broadcast = "broadcast"
+    strided = "strided"
+    no_array = "no-array"
 
 
 class ConformanceTag(StrEnum):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from coordinator.catalogue.models import Sample
 from coordinator.parameters import LARGEST_INTEGER, Text
 from protocol.enums import DEFAULT_SUITE, TimingPolicy, default_timing
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
@@ -39,6 +40,8 @@ class CampaignRequest(BaseModel):
     verdicts_first: bool = False
     """Run 1 is not timed, so it waits for no lock: what ports is known on all targets before anything is timed."""
     rerun: Rerun | None = None
+    sample: Sample | None = None
+    """The functions are those of this sample that the suite has cases of, on targets of its framework."""
     dry_run: bool = False
 
     @model_validator(mode="before")
@@ -47,6 +50,14 @@ class CampaignRequest(BaseModel):
         if not isinstance(given, dict) or "timing" in given:
             return given
         return {**given, "timing": default_timing(str(given.get("suite", DEFAULT_SUITE)))}
+
+    @model_validator(mode="after")
+    def _require_the_samples_own_functions(self) -> Self:
+        if self.sample is not None and self.functions != ["*"]:
+            raise ValueError("a sample names the functions: leave 'functions' out, or the sample")
+        if self.sample is not None and self.rerun is not None:
+            raise ValueError("what a campaign left is no sample: leave 'rerun' out, or the sample")
+        return self
 
     @model_validator(mode="after")
     def _require_timed_runs(self) -> Self:
@@ -115,6 +126,8 @@ class Campaign(BaseModel):
     timing: TimingPolicy
     verdicts_first: bool
     rerun_of: int | None
+    sample: str | None = None
+    """The name of the sample that its functions are; null if they were chosen otherwise."""
     created_at: datetime
     finished_at: datetime | None
     imported_at: datetime | None
@@ -144,6 +157,8 @@ class DryRun(BaseModel):
     jobs: int
     functions: int
     cases: int
+    not_charted: list[str] = []
+    """Functions of the sample that the suite has no case of."""
     targets: list[str]
     estimate: TimeEstimate
     """The slowest target's time: targets run side by side."""

@@ -94,6 +94,15 @@ def make_plan(
     return Plan(tuple(plans), runs)
 
 
+def of_framework(framework: str, chosen: Sequence[TargetName]) -> list[TargetName]:
+    """The targets of the framework that a sample is of; the others cannot chart it."""
+    own = [target for target in chosen if target.framework == framework]
+    if not own:
+        there = ", ".join(map(str, chosen))
+        raise UnknownNameError(f"the sample is of {framework}, and none of the targets is ({there})", "targets")
+    return own
+
+
 def check_suite(suite: str, known: Sequence[str]) -> None:
     if suite not in known:
         there = ", ".join(known) or "none; register a runner first"

@@ -26,9 +26,11 @@ from coordinator.campaigns.models import (
     TimeEstimate,
     VerdictCount,
 )
-from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan
+from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan, of_framework
+from coordinator.catalogue.models import ChartedSample
+from coordinator.catalogue.sample import chart_sample
 from coordinator.database.connection import transact
-from coordinator.errors import ConflictError, NotFoundError
+from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
 from coordinator.targets.selectors import TargetName, select_of_campaign, select_targets
@@ -42,21 +44,22 @@ async def submit(
 ) -> CampaignDetail:
     """Plan and store it, within the bounds. ``created_by`` is the submitter's name, if there is access control."""
     async with engine.begin() as connection:
-        plan = await _plan(connection, request, bounds)
+        plan, sample = await _plan(connection, request, bounds)
         waiting = await store.unfinished_jobs(connection, created_by)
         require_user_jobs(waiting, plan.jobs, created_by, bounds)
-        campaign_id = await store.create(connection, request, plan, created_by)
+        campaign_id = await store.create(connection, request, plan, sample, created_by)
     return await detail(engine, campaign_id)
 
 
 async def dry_run(engine: AsyncEngine, request: CampaignRequest, bounds: Bounds) -> DryRun:
     async with engine.connect() as connection:
-        plan = await _plan(connection, request, bounds)
+        plan, sample = await _plan(connection, request, bounds)
         durations = await store.earlier_durations(connection, plan)
     return DryRun(
         jobs=plan.jobs,
         functions=len(plan.functions),
         cases=len({case for target in plan.targets for case in target.case_ids}),
+        not_charted=sample.not_charted if sample is not None else [],
         targets=[str(target.target) for target in plan.targets],
         estimate=estimate_of_plan(plan, durations),
         by_target=[
@@ -71,10 +74,21 @@ async def dry_run(engine: AsyncEngine, request: CampaignRequest, bounds: Bounds)
     )
 
 
-async def _plan(connection: AsyncConnection, request: CampaignRequest, bounds: Bounds) -> Plan:
+async def _plan(
+    connection: AsyncConnection, request: CampaignRequest, bounds: Bounds
+) -> tuple[Plan, ChartedSample | None]:
+    """The plan, and the sample that its functions are, if they are one."""
     check_suite(request.suite, await store.suite_names(connection))
     chosen = select_targets(request.targets, await store.live_targets(connection))
+    if request.sample is not None:
+        chosen = of_framework(request.sample.framework, chosen)
     offers = await store.offers(connection, request.suite, chosen)
+    functions, sample = request.functions, None
+    if request.sample is not None:
+        sample = chart_sample(request.sample, {case.function for offer in offers for case in offer.cases})
+        functions = sample.functions
+        if offers and not functions:
+            raise UnknownNameError(f"the suite '{request.suite}' has no case of any function of the sample", "suite")
     only = None
     if request.rerun is not None:
         if await store.read_campaign(connection, request.rerun.campaign) is None:
@@ -87,9 +101,9 @@ async def _plan(connection: AsyncConnection, request: CampaignRequest, bounds: B
             for offer in offers
         }
     # A thousand globs over a large suite are work for seconds, in which other requests are answered.
-    plan = await asyncio.to_thread(make_plan, request.suite, offers, chosen, request.functions, request.runs, only)
+    plan = await asyncio.to_thread(make_plan, request.suite, offers, chosen, functions, request.runs, only)
     require_campaign_jobs(plan.jobs, bounds)
-    return plan
+    return plan, sample
 
 
 async def listed(engine: AsyncEngine, *, before: int | None, limit: int) -> CampaignPage:
@@ -117,6 +131,15 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
             measured_jobs=whole["counters"].done,
         )
     return CampaignDetail.model_validate({**whole, "by_target": by_target})
+
+
+async def sample(engine: AsyncEngine, campaign_id: int) -> ChartedSample | None:
+    """The sample that the campaign's functions are; None if they were chosen otherwise."""
+    async with engine.connect() as connection:
+        if await store.read_campaign(connection, campaign_id) is None:
+            raise _no_campaign(campaign_id)
+        stored = await store.read_sample(connection, campaign_id)
+    return None if stored is None else ChartedSample.model_validate(stored)
 
 
 async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:

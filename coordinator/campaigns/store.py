@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import Row, insert, select, text
+from sqlalchemy import Row, insert, null, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase, priority
+from coordinator.catalogue.models import ChartedSample
 from coordinator.database.tables import campaign_targets, campaigns, cases, suites
 from coordinator.targets.selectors import TargetName
 
@@ -68,16 +69,22 @@ async def left_over(connection: AsyncConnection, campaign_id: int, which: str) -
 
 
 async def create(
-    connection: AsyncConnection, request: CampaignRequest, plan: Plan, created_by: str | None = None
+    connection: AsyncConnection,
+    request: CampaignRequest,
+    plan: Plan,
+    sample: ChartedSample | None = None,
+    created_by: str | None = None,
 ) -> int:
     """The campaign and all its jobs, in one bulk insert per target."""
+    what = request.suite if sample is None else f"{sample.name}, {request.suite}"
     created = await connection.execute(
         insert(campaigns)
         .values(
-            name=request.name or f"{request.suite} on {', '.join(request.targets)}",
+            name=request.name or f"{what} on {', '.join(request.targets)}",
             suite=request.suite,
             selectors=request.targets,
-            functions=request.functions,
+            functions=request.functions if sample is None else sample.functions,
+            sample=null() if sample is None else sample.model_dump(mode="json"),
             runs=request.runs,
             timeout_s=request.timeout_s,
             timing=str(request.timing),
@@ -117,7 +124,8 @@ async def create(
 
 _LISTED = """
 SELECT c.id, c.name, c.suite, c.state, c.selectors AS targets, c.functions, c.runs, c.timeout_s, c.timing,
-       c.verdicts_first, c.rerun_of, c.created_at, c.finished_at, c.imported_at, c.created_by,
+       c.verdicts_first, c.rerun_of, c.sample ->> 'name' AS sample, c.created_at, c.finished_at, c.imported_at,
+       c.created_by,
        t.total, t.done, t.passed, t.failed, t.skipped, t.incomplete, t.cancelled,
        extract(epoch FROM coalesce(c.finished_at, now()) - c.created_at)::float8 AS elapsed_s
   FROM campaigns c
@@ -142,6 +150,11 @@ async def list_campaigns(connection: AsyncConnection, *, before: int | None, lim
 
 async def read_campaign(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
     return (await connection.execute(text(f"{_LISTED} WHERE c.id = :id"), {"id": campaign_id})).one_or_none()
+
+
+async def read_sample(connection: AsyncConnection, campaign_id: int) -> dict[str, Any] | None:
+    found = await connection.execute(select(campaigns.c.sample).where(campaigns.c.id == campaign_id))
+    return cast("dict[str, Any] | None", found.scalar_one_or_none())
 
 
 async def progress_marks(connection: AsyncConnection, campaign_ids: Sequence[int]) -> dict[int, tuple[object, ...]]:

@@ -1,4 +1,4 @@
-"""The catalogue over HTTP: every suite that can be charted."""
+"""The catalogue over HTTP: every suite that can be charted, and how much of each framework they chart."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from operator import attrgetter
 
 from fastapi import APIRouter
 
-from coordinator.catalogue import store
-from coordinator.catalogue.models import Catalogue, CatalogueSuite
+from coordinator.catalogue import service, store
+from coordinator.catalogue.models import Catalogue, CatalogueSuite, CoverageList
 from coordinator.context import Context
 from coordinator.targets.selectors import spelled
 
-router = APIRouter(prefix="/catalogue", tags=["catalogue"])
+router = APIRouter(tags=["catalogue"])
 
 
-@router.get("")
+@router.get("/catalogue")
 async def catalogue(context: Context) -> Catalogue:
     """Every suite that a registered runner serves, with its functions."""
     async with context.engine.connect() as connection:
@@ -27,3 +27,9 @@ async def catalogue(context: Context) -> Catalogue:
         served = [spelled(target) for target in targets if target.suite_id == suite_id]
         suites.append(CatalogueSuite.model_validate({**rows[0], "targets": served, "functions": rows}))
     return Catalogue(suites=suites)
+
+
+@router.get("/coverage")
+async def coverage(context: Context) -> CoverageList:
+    """How much of each release's public surface the suites of registered runners chart, plain and weighted by use."""
+    return await service.coverage_of_suites(context.engine)

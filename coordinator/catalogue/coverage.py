@@ -1,108 +1,146 @@
-"""Coverage: how much of a release's public surface a suite charts, plain and weighted by use. Pure but for one file."""
+"""Coverage: how much of a release's public surface is charted, plain and weighted by use. Pure.
+
+It is computed here for every surface that shows it: terminal, pages, REST and report.
+"""
 
 from __future__ import annotations
 
-import fnmatch
-import tomllib
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import nsmallest
 
-from coordinator.catalogue.surfaces import CHARTABLE, Surface
-from coordinator.catalogue.usage.counts import ResolvedCounts, UseCount
+from coordinator.catalogue.models import Coverage, ReleaseCoverage, Share, UsedFunction
+from coordinator.catalogue.releases import Release, Uses
+from coordinator.catalogue.surfaces import plain_name
+from coordinator.formats import UNKNOWN, number, plural
+from protocol.enums import CONFORMANCE_SUITE
 
-FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
-"""The kinds that modules hold; the others are members of classes."""
-
-
-@dataclass(frozen=True)
-class Share:
-    """Some of all, in numbers."""
-
-    charted: int
-    of: int
-
-    @property
-    def ratio(self) -> float | None:
-        return self.charted / self.of if self.of else None
+ALL_SUITES = "all suites"
+NAMED = 20
+"""The most used functions that are named where no suite charts them."""
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """The part of one release that a suite charts."""
-
-    suite: str
-    release: str
-    functions: Share
-    """Functions and classes of modules; what never touches a device is left out here and in all shares."""
-    members: Share
-    """Methods and properties of classes."""
-    uses: Share | None
-    """Uses that are certain, of functions and members; None without counts."""
-    uses_guessed: Share | None
-    """The same with uses whose receiver's class was guessed."""
-    host_only: int
-    """Entries that never touch a device."""
-    host_only_uses: int
-    host_only_charted: int
-    removed: tuple[str, ...]
-    """Functions of the suite that the release does not have."""
-    unresolved_uses: int
-    """Uses of names that the release does not have, or that name a module or a value."""
-
-
-def coverage(
-    suite: str,
-    functions: Collection[str],
-    surface: Surface,
-    counts: ResolvedCounts | None,
-    host_only: Mapping[str, str],
-) -> Coverage:
-    """Set the functions that a suite charts beside the release's surface."""
-    resolved = {name: surface.resolve(name) for name in sorted(set(functions))}
+def coverage(suite: str, functions: Collection[str], release: Release, instead_of: str | None = None) -> Coverage:
+    """Set the functions that are charted beside the release."""
+    resolved = {name: release.surface.resolve(name) for name in sorted(set(functions))}
     charted = {entry.name for entry in resolved.values() if entry is not None}
-    host = {entry.name for entry in surface.entries if entry.kind in CHARTABLE and is_host_only(entry.name, host_only)}
-    kinds = {entry.name: entry.kind for entry in surface.entries if entry.kind in CHARTABLE and entry.name not in host}
-    uses = {} if counts is None else counts.uses
+    run = {plain_name(name) for name in resolved}
 
     def share(of: Collection[str]) -> Share:
-        return Share(len(charted.intersection(of)), len(of))
+        return Share(charted=len(charted.intersection(of)), of=len(of))
 
-    def weighted(weight: Mapping[str, int]) -> Share:
-        return Share(sum(weight[name] for name in charted.intersection(weight)), sum(weight.values()))
+    def weighted(uses: Uses, of: int) -> Share | None:
+        if release.corpus is None:
+            return None
+        found = [(name in run, times) for key in charted & release.kinds.keys() for name, times in _of(uses, key)]
+        own = sum(times for was_run, times in found if was_run)
+        return Share(charted=own, of=of, twins=sum(times for _, times in found) - own)
 
-    certain = {name: count.certain for name, count in uses.items() if name in kinds}
-    every = {name: count.all for name, count in uses.items() if name in kinds}
     return Coverage(
         suite=suite,
-        release=surface.release,
-        functions=share([name for name, kind in kinds.items() if kind in FUNCTIONS]),
-        members=share([name for name, kind in kinds.items() if kind not in FUNCTIONS]),
-        uses=None if counts is None else weighted(certain),
-        uses_guessed=None if counts is None else weighted(every),
-        host_only=len(host),
-        host_only_uses=sum(uses[name].certain for name in host if name in uses),
-        host_only_charted=len(charted & host),
+        release=release.name,
+        instead_of=instead_of,
+        corpus=release.corpus,
+        functions=share(release.functions),
+        members=share(release.members),
+        uses=weighted(release.certain, release.certain_uses),
+        guessed=weighted(release.guessed, release.guessed_uses),
+        host_only=share(release.host_only),
+        host_only_uses=_sum(release.certain, release.host_only),
+        array_uses=_sum(release.certain, release.arrays),
         removed=tuple(name for name, entry in resolved.items() if entry is None),
-        unresolved_uses=_certain(counts.unresolved if counts is not None else {}),
+        unresolved_uses=release.unresolved_uses,
     )
 
 
-def _certain(uses: Mapping[str, UseCount]) -> int:
-    return sum(count.certain for count in uses.values())
+def suites_coverage(offered: Mapping[tuple[str, str], Collection[str]], release: Release) -> ReleaseCoverage | None:
+    """The coverage of a release by each suite of its framework, and by all; None if none is offered.
+
+    Suites are by name and framework. The one that runners are checked with charts nothing.
+    """
+    framework = release.surface.header.framework
+    own = {name: names for (name, of), names in offered.items() if of == framework and name != CONFORMANCE_SUITE}
+    if not own:
+        return None
+    everything = frozenset[str]().union(*own.values())
+    return ReleaseCoverage(
+        release=release.name,
+        framework=framework,
+        suites=[coverage(name, names, release) for name, names in sorted(own.items())],
+        together=coverage(ALL_SUITES, everything, release),
+        uncharted=most_used_uncharted(everything, release),
+    )
 
 
-def is_host_only(name: str, host_only: Mapping[str, str]) -> bool:
-    return name in host_only or any(fnmatch.fnmatchcase(name, glob) for glob in _globs(frozenset(host_only)))
+def most_used_uncharted(functions: Collection[str], release: Release) -> list[UsedFunction]:
+    resolved = (release.surface.resolve(name) for name in functions)
+    charted = {entry.name for entry in resolved if entry is not None}
+    left = [(-_sum(release.certain, (name,)), name) for name in release.kinds.keys() - charted]
+    return [UsedFunction(function=name, uses=-uses) for uses, name in nsmallest(NAMED, left) if uses]
 
 
-@cache
-def _globs(names: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted(name for name in names if "*" in name))
+def rows_of(found: ReleaseCoverage) -> Sequence[Coverage]:
+    """The lines of a table: each suite, and all of several together."""
+    return [*found.suites, *([found.together] if len(found.suites) > 1 else [])]
 
 
-def declared_host_only() -> dict[str, str]:
-    """The functions that never touch a device, by name or glob, each with the reason."""
-    text = (files("coordinator.catalogue") / "data" / "host_only.toml").read_text(encoding="utf-8")
-    return {name: reason for reason, names in tomllib.loads(text).items() for name in names}
+def share_text(share: Share | None) -> str:
+    """``954/4,480 (21.3 %)``."""
+    if share is None or share.ratio is None:
+        return UNKNOWN
+    return f"{number(share.charted)}/{number(share.of)} ({percent_of(share.charted, share.of)})"
+
+
+def percent_of(some: int, of: int) -> str:
+    return f"{100 * some / of:.1f} %"
+
+
+def sentence(found: Coverage) -> str:
+    """The coverage by a campaign in words, the same in its summary, on its pages and in its report."""
+    surface = f"{found.release}, the nearest surface to {found.instead_of}," if found.instead_of else found.release
+    text = (
+        f"Of {surface} it charted {share_text(found.functions)} functions and classes and "
+        f"{share_text(found.members)} members of classes"
+    )
+    uses = found.uses
+    if uses is None or not uses.of:
+        return f"{text}."
+    twins = (
+        f", and {percent_of(uses.twins, uses.of)} more under other names of the same objects, which were not run"
+        if uses.twins
+        else ""
+    )
+    return f"{text}; these are {share_text(uses)} of the certain uses in {found.corpus}{twins}."
+
+
+def table_head() -> tuple[str, ...]:
+    """The columns of a table of coverages, for people."""
+    return (
+        *("suite", "release", "functions", "members", "uses", "uses by other names", "guessed uses"),
+        *("host only", "not in it", "uses unresolved"),
+    )
+
+
+def table_row(found: Coverage) -> tuple[str, ...]:
+    return (
+        *(found.suite, found.release, *map(share_text, (found.functions, found.members, found.uses))),
+        UNKNOWN if found.uses is None else number(found.uses.twins),
+        *map(share_text, (found.guessed, found.host_only)),
+        *map(number, (len(found.removed), found.unresolved_uses)),
+    )
+
+
+def remark(found: Coverage) -> str:
+    """A sentence about what is in no share."""
+    return (
+        f"In no share of {found.release}: {plural(found.host_only.of, 'name')} that never touch a device "
+        f"({plural(found.host_only_uses, 'use')}), and {plural(found.array_uses, 'use')} of the classes of arrays "
+        "themselves, which stand in annotations."
+    )
+
+
+def _of(uses: Uses, name: str) -> Iterable[tuple[str, int]]:
+    return uses.get(name, {}).items()
+
+
+def _sum(uses: Uses, names: Iterable[str]) -> int:
+    return sum(times for name in names for _, times in _of(uses, name))

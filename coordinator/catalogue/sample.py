@@ -1,38 +1,39 @@
-"""The sample: functions drawn by how often they are used, as the study drew its own. Pure."""
+"""The sample: functions drawn by how often they are used, as the study drew its own, and how it is charted. Pure."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from coordinator.catalogue.models import ChartedSample, DrawnFunction, Sample, SampledFunction
+from coordinator.catalogue.releases import Release
 from coordinator.errors import CatalogueError
+from coordinator.formats import listed, plural
 
 DECILES = 10
+NAMED = 5
+"""Functions without a case that a sentence names."""
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A function of a sample, and what it was drawn from."""
+class Selection:
+    """The functions that were drawn from a population."""
 
-    function: str
-    uses: int
-    stratum: str
-    """``top20`` for 20 at the top; else ``decile10`` (rarest) to ``decile100`` (most used), the study's words."""
-    instead_of: str | None = None
-    """The function that was drawn first and cannot be charted."""
-    because: str | None = None
-
-
-@dataclass(frozen=True)
-class Sample:
-    seed: int
     population: int
     """How many functions it was drawn from."""
-    drawn: tuple[Drawn, ...]
+    drawn: tuple[DrawnFunction, ...]
     short: tuple[str, ...] = ()
     """Strata with fewer functions than were to be drawn."""
+
+
+def population(release: Release, *, members: bool, guessed: bool) -> dict[str, int]:
+    """Return the functions of a release that can be drawn, with their uses: those in use that reach a device."""
+    names = release.kinds.keys() if members else release.functions
+    tables = (release.certain, release.guessed) if guessed else (release.certain,)
+    weights = {name: sum(sum(table.get(name, {}).values()) for table in tables) for name in names}
+    return {name: uses for name, uses in weights.items() if uses}
 
 
 def deciles(ranked: Sequence[tuple[str, int]]) -> list[Sequence[tuple[str, int]]]:
@@ -43,7 +44,7 @@ def deciles(ranked: Sequence[tuple[str, int]]) -> list[Sequence[tuple[str, int]]
 
 def draw(
     uses: Mapping[str, int], *, top: int, per_decile: int, seed: int, replaced: Mapping[str, str] | None = None
-) -> Sample:
+) -> Selection:
     """Draw the most used functions, and some of each decile at random.
 
     A function in ``replaced`` is left out for the reason given there, and the next of its decile is drawn instead; no
@@ -56,7 +57,9 @@ def draw(
     ranked = sorted(uses.items(), key=lambda row: (row[1], row[0]))
     # The alphabet decides between equals, in the direction of the ranking.
     most = sorted(ranked, key=lambda row: (-row[1], row[0]))[:top]
-    drawn = [Drawn(name, count, f"top{top}") for name, count in most if name not in refused]
+    drawn = [
+        DrawnFunction(function=name, uses=count, stratum=f"top{top}") for name, count in most if name not in refused
+    ]
     at_the_top = {name for name, _ in most}
     short = []
     for number, decile in enumerate(deciles(ranked), 1):
@@ -68,16 +71,67 @@ def draw(
         drawn += found
         if len(found) < per_decile:
             short.append(stratum)
-    return Sample(seed, len(ranked), tuple(drawn), tuple(short))
+    return Selection(len(ranked), tuple(drawn), tuple(short))
 
 
-def _of_stratum(order: Sequence[tuple[str, int]], wanted: int, stratum: str, refused: Mapping[str, str]) -> list[Drawn]:
+def _of_stratum(
+    order: Sequence[tuple[str, int]], wanted: int, stratum: str, refused: Mapping[str, str]
+) -> list[DrawnFunction]:
     """Take the first ones of an order; for each that is refused, the first one behind them."""
     reserve = iter(row for row in order[wanted:] if row[0] not in refused)
     found = []
     for name, count in order[:wanted]:
         if name not in refused:
-            found.append(Drawn(name, count, stratum))
+            found.append(DrawnFunction(function=name, uses=count, stratum=stratum))
         elif (other := next(reserve, None)) is not None:
-            found.append(Drawn(*other, stratum, instead_of=name, because=refused[name]))
+            function, uses = other
+            found.append(
+                DrawnFunction(function=function, uses=uses, stratum=stratum, instead_of=name, because=refused[name])
+            )
     return found
+
+
+def with_aliases(drawn: Sequence[DrawnFunction], release: Release) -> tuple[DrawnFunction, ...]:
+    """The functions with their other names, so that a suite is asked for the object by any of them."""
+    entries = release.surface.by_name
+    return tuple(row.model_copy(update={"aliases": tuple(entries[row.function].aliases)}) for row in drawn)
+
+
+def chart_sample(sample: Sample, available: Collection[str]) -> ChartedSample:
+    """Say for each function of a sample under which name there are cases of it, if there are any."""
+    there = frozenset(available)
+    return ChartedSample(
+        **{
+            **dict(sample),
+            "drawn": [SampledFunction(**dict(row), charted_as=_name_in(there, row)) for row in sample.drawn],
+        }
+    )
+
+
+def _name_in(available: frozenset[str], row: DrawnFunction) -> str | None:
+    return next((name for name in (row.function, *sorted(row.aliases)) if name in available), None)
+
+
+def sample_sentence(sample: ChartedSample, suite: str) -> str:
+    """The sample in words, the same in the summary, on the pages and in the report; what is not charted is named."""
+    text = (
+        f"Its functions are the sample {sample.name}: {len(sample.drawn):,} of {plural(sample.population, 'function')} "
+        f"of {sample.surface} in use in {sample.corpus}, {how_drawn(sample)}."
+    )
+    left = sample.not_charted
+    if not left:
+        return f"{text} The suite {suite} has cases of all of them."
+    more = [f"{len(left) - NAMED:,} more"] if len(left) > NAMED else []
+    return (
+        f"{text} The suite {suite} has cases of {len(sample.drawn) - len(left):,}; {len(left):,} are not charted: "
+        f"{listed([*left[:NAMED], *more])}."
+    )
+
+
+def how_drawn(sample: Sample) -> str:
+    """``the 20 most used and 5 of each decile at random (seed 1)``."""
+    parts = [
+        *([f"the {sample.top} most used"] if sample.top else []),
+        *([f"{sample.per_decile} of each decile at random"] if sample.per_decile else []),
+    ]
+    return f"{listed(parts) or 'none'} (seed {sample.seed})"

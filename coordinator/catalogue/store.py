@@ -24,6 +24,19 @@ async def offered_functions(connection: AsyncConnection) -> Sequence[Row[Any]]:
     return rows.all()
 
 
+async def charted_names(connection: AsyncConnection) -> Sequence[Row[Any]]:
+    """The functions of the same suites by name alone, of all revisions together."""
+    rows = await connection.execute(
+        text("""
+        SELECT DISTINCT s.name AS suite, s.framework, c.function
+          FROM suites s JOIN cases c ON c.suite_id = s.id
+         WHERE s.id IN (SELECT rs.suite_id FROM runner_suites rs JOIN runners r ON r.id = rs.runner_id
+                         WHERE r.state <> 'removed')
+        """)
+    )
+    return rows.all()
+
+
 async def serving_targets(connection: AsyncConnection) -> Sequence[Row[Any]]:
     rows = await connection.execute(
         text("""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
 SUFFIX = ".ndjson.gz"
 MOST_BYTES = 256_000_000
 """Of a surface once it is unpacked: the largest that we know has 12 MB."""
+_ARRAY_CLASS = re.compile(
+    r"torch\.(cuda\.)?(sparse\.)?(BFloat16|Bool|Byte|Char|Double|Float|Half|Int|Long|Short)?Tensor|tf\.Tensor|jax\.Array"
+)
+"""Of torch also those of one dtype: ``torch.LongTensor``, ``torch.cuda.FloatTensor``."""
 CHARTABLE = frozenset({"function", "class", "method", "classmethod", "staticmethod", "property"})
 """Kinds that a program can call or read on a device; an exception is none."""
 
@@ -50,9 +55,7 @@ class Surface:
 
     def resolve(self, name: str) -> SurfaceEntry | None:
         """The entry of a name, also of a member that its class inherits from a public one."""
-        for prefix, meant in ECHOES.items():
-            if name.startswith(prefix):
-                name = meant + name.removeprefix(prefix)
+        name = plain_name(name)
         if name in self.by_name:
             return self.by_name[name]
         owner, _, member = name.rpartition(".")
@@ -64,6 +67,19 @@ class Surface:
 
     def count(self, kinds: frozenset[str]) -> int:
         return sum(entry.kind in kinds for entry in self.entries)
+
+
+def plain_name(name: str) -> str:
+    """The name without the module that only holds it once more."""
+    for prefix, meant in ECHOES.items():
+        if name.startswith(prefix):
+            return meant + name.removeprefix(prefix)
+    return name
+
+
+def is_array_class(name: str) -> bool:
+    """Whether a class is that of arrays: programs name it in annotations far more often than they call it."""
+    return _ARRAY_CLASS.fullmatch(name) is not None
 
 
 def shipped() -> list[str]:

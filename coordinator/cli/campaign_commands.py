@@ -6,22 +6,26 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
 from coordinator.bundles.reader import require_size
 from coordinator.campaigns.models import Campaign, CampaignDetail
+from coordinator.catalogue.models import Sample
 from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.output import console, print_columns, print_json
 from coordinator.cli.progress import Board, settled
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, CampaignId, present, split, with_client
+from coordinator.errors import CatalogueError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
 from protocol.enums import DEFAULT_SUITE, TimingPolicy
+from protocol.model import first_fault
 
 INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "verdicts_first"}
 """The members of a campaign that its rerun has too, unless others are given."""
@@ -52,6 +56,9 @@ def submit(
         typer.Option("--verdicts-first/--timed-from-the-start", help="Time nothing in run 1, which shows what ports."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="What to call the campaign.")] = None,
+    sample: Annotated[
+        Path | None, typer.Option(help="A file of `portolan catalogue sample --out`: its functions, and no others.")
+    ] = None,
     rerun: Annotated[
         tuple[LeftOver, int] | None,
         typer.Option(metavar="failed|incomplete CAMPAIGN", help="Only what that campaign left failed, or incomplete."),
@@ -73,6 +80,7 @@ def submit(
         timeout_s=timeout,
         timing=timing,
         verdicts_first=verdicts_first,
+        sample=_read_sample(sample) if sample is not None else None,
     )
     if rerun is not None:
         which, earlier = rerun
@@ -87,15 +95,36 @@ def submit(
         print(f"on {', '.join(plan.targets)}")
         seconds = plan.estimate.seconds
         print(f"estimated time: {'unknown' if seconds is None else duration(seconds)}")
+        _say_not_charted(plan.not_charted)
         return
     campaign = client.submit(request)
     print(campaign.id, flush=True)
+    if campaign.sample is not None:
+        _say_not_charted(client.sample(campaign.id).not_charted)
     if not wait and not fail_on:
         return
     ended, matrix, summary = _wait(client, campaign.id)
     print_results(matrix, summary, console())
     if fail_on and (ended.state == "cancelled" or any(getattr(ended.counters, verdict) for verdict in fail_on)):
         raise typer.Exit(1)
+
+
+def _read_sample(file: Path) -> dict[str, Any]:
+    try:
+        return Sample.model_validate_json(file.read_bytes()).model_dump(mode="json")
+    except OSError as error:
+        raise CatalogueError(f"--sample {file}: {(error.strerror or str(error)).lower()}; {_MADE_BY}") from error
+    except ValidationError as error:
+        raise CatalogueError(f"--sample {file} is no sample ({first_fault(error)}): {_MADE_BY}") from error
+
+
+_MADE_BY = "make one by `portolan catalogue sample SURFACE --out FILE`"
+
+
+def _say_not_charted(functions: Sequence[str]) -> None:
+    """Functions of a sample without any case are in no figure, so nobody may overlook them."""
+    if functions:
+        print(f"not charted, as the suite has no case of them: {', '.join(functions)}", file=sys.stderr)
 
 
 def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage, Sequence[Section]]:
@@ -171,6 +200,8 @@ def _print_one(campaign: CampaignDetail) -> None:
     )
     if campaign.imported_at is not None:
         print(f"imported {campaign.imported_at:%Y-%m-%d %H:%M}, begun {campaign.created_at:%Y-%m-%d %H:%M}")
+    if campaign.sample is not None:
+        print(f"its functions are the sample {campaign.sample}")
     if campaign.rerun_of is not None:
         print(f"rerun of campaign {campaign.rerun_of}")
     print_columns(

@@ -8,30 +8,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
-from coordinator.catalogue.coverage import FUNCTIONS, Coverage, Share, coverage, declared_host_only, is_host_only
-from coordinator.catalogue.models import Catalogue
-from coordinator.catalogue.sample import Sample, draw
-from coordinator.catalogue.surfaces import (
-    CHARTABLE,
-    ROOTS,
-    Surface,
-    array_methods,
-    compare_surfaces,
-    open_surface,
-    packed,
-    shipped,
-)
+from coordinator.catalogue.coverage import coverage, remark, rows_of, suites_coverage, table_head, table_row
+from coordinator.catalogue.host_only import declared
+from coordinator.catalogue.models import Catalogue, Sample
+from coordinator.catalogue.releases import make_release
+from coordinator.catalogue.sample import draw, population, with_aliases
+from coordinator.catalogue.surfaces import array_methods, compare_surfaces, open_surface, packed, shipped
 from coordinator.catalogue.usage.counting import count_corpus
-from coordinator.catalogue.usage.counts import Counts, Tally, open_counts, resolve_counts
+from coordinator.catalogue.usage.counts import Counts, Tally, open_counts
 from coordinator.catalogue.usage.state import CountState
 from coordinator.cli.output import print_columns, print_json, writing
 from coordinator.cli.shared_options import AsJson, connect, split
 from coordinator.errors import CatalogueError
 from coordinator.formats import plural
+from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
 
 LISTED = 20
@@ -153,18 +148,44 @@ def sample(
     ] = None,
     members: Annotated[bool, typer.Option("--members", help="Draw from members of classes, too.")] = False,
     guessed: Annotated[bool, typer.Option("--guessed", help="Count uses that were guessed, too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the sample to this file, to submit it.")] = None,
+    name: Annotated[str | None, typer.Option(help="What to call it; else as the file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw functions by how often they are used; prints names for `portolan submit --functions`."""
-    surface = open_surface(release)
-    uses = population(surface, open_counts(counts), members=members, guessed=guessed)
-    drawn = draw(uses, top=top, per_decile=per_decile, seed=seed, replaced=dict(map(_reason, replace or ())))
-    if as_json:
-        print_json(asdict(drawn))
-        return
-    for row in drawn.drawn:
-        print(row.function)
-    _say_of_sample(drawn)
+    """Draw functions by how often they are used: their names, or with --out a file for `portolan submit --sample`."""
+    weights = open_counts(counts)
+    drawn_from = make_release(open_surface(release), weights, declared())
+    uses = population(drawn_from, members=members, guessed=guessed)
+    found = draw(uses, top=top, per_decile=per_decile, seed=seed, replaced=dict(map(_reason, replace or ())))
+    sample = _described(
+        name=name or (out.name.partition(".")[0] if out is not None else "") or f"{drawn_from.name}, seed {seed}",
+        surface=drawn_from.name,
+        corpus=weights.corpus,
+        seed=seed,
+        top=top,
+        per_decile=per_decile,
+        members=members,
+        guessed=guessed,
+        population=found.population,
+        drawn=with_aliases(found.drawn, drawn_from),
+        short=found.short,
+    )
+    if out is not None:
+        with writing(out) as sink:
+            sink.write(f"{sample.model_dump_json(indent=1)}\n".encode())
+    elif as_json:
+        print_json(sample)
+    else:
+        for row in sample.drawn:
+            print(row.function)
+    _say_of_sample(sample)
+
+
+def _described(**values: Any) -> Sample:
+    try:
+        return Sample(**values)
+    except ValidationError as error:
+        raise CatalogueError(f"this is no sample that could be charted: {first_fault(error)}") from error
 
 
 def _say_of_sample(drawn: Sample) -> None:
@@ -183,19 +204,6 @@ def _reason(given: str) -> tuple[str, str]:
     return name, reason.strip()
 
 
-def population(surface: Surface, counts: Counts, *, members: bool, guessed: bool) -> dict[str, int]:
-    """Return the functions of a release that can be drawn, with their uses: those in use that reach a device."""
-    resolved = resolve_counts(counts, surface, ROOTS[surface.header.framework])
-    host_only = declared_host_only()
-    kinds = CHARTABLE if members else FUNCTIONS
-    weights = {name: use.all if guessed else use.certain for name, use in resolved.uses.items()}
-    return {
-        name: weight
-        for name, weight in weights.items()
-        if weight and surface.by_name[name].kind in kinds and not is_host_only(name, host_only)
-    }
-
-
 @app.command("coverage")
 def coverage_(
     release: Annotated[
@@ -212,33 +220,21 @@ def coverage_(
     """Say how much of a framework's public surface each suite charts, plain and weighted by use."""
     surfaces = [open_surface(name) for name in release or shipped()]
     weights = open_counts(counts)
+    releases = [make_release(surface, weights, declared()) for surface in surfaces]
     if functions is not None:
-        charted = {(str(functions), surface.header.framework): _names_in(functions) for surface in surfaces}
+        names = _names_in(functions)
+        found = [coverage(str(functions), names, release) for release in releases]
     else:
         with connect(url, data_dir) as client:
             charted = _suites(client.catalogue())
-    host_only = declared_host_only()
-    found = [
-        coverage(suite, names, surface, resolve_counts(weights, surface, ROOTS[surface.header.framework]), host_only)
-        for surface in surfaces
-        for (suite, framework), names in charted.items()
-        if framework == surface.header.framework
-    ]
+        of_releases = (suites_coverage(charted, release) for release in releases)
+        found = [row for release in of_releases if release is not None for row in rows_of(release)]
     if as_json:
-        print_json([asdict(row) for row in found])
+        print_json(found)
         return
-    head = (
-        "suite",
-        "release",
-        "functions",
-        "members",
-        "uses",
-        "with guessed",
-        "host only",
-        "not in it",
-        "uses unresolved",
-    )
-    print_columns(head, [_row(row) for row in found], "no suite of such a framework is registered")
+    print_columns(table_head(), list(map(table_row, found)), "no suite of such a framework is registered")
+    for line in dict.fromkeys(map(remark, found)):
+        print(line)
 
 
 def _suites(catalogue: Catalogue) -> dict[tuple[str, str], list[str]]:
@@ -255,23 +251,3 @@ def _names_in(file: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "no text"
         raise CatalogueError(f"--functions {file}: {reason.lower()}; name a file with a function a line") from error
-
-
-def _row(row: Coverage) -> tuple[str, ...]:
-    return (
-        row.suite,
-        row.release,
-        _share(row.functions),
-        _share(row.members),
-        _share(row.uses),
-        _share(row.uses_guessed),
-        f"{row.host_only_charted}/{row.host_only}",
-        str(len(row.removed)),
-        str(row.unresolved_uses),
-    )
-
-
-def _share(share: Share | None) -> str:
-    if share is None or share.ratio is None:
-        return "–"
-    return f"{share.charted}/{share.of} ({share.ratio:.1%})"

@@ -22,7 +22,7 @@ from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.registry.models import Runner, RunnerList
 from coordinator.results.comparison.models import Comparison
-from coordinator.results.models import History, MatrixPage
+from coordinator.results.models import CampaignSample, History, MatrixPage
 from coordinator.results.outcomes.models import OutcomePage
 from coordinator.results.summary import Section, Summary
 from protocol.problems import Problem
@@ -83,6 +83,9 @@ class Client:
 
     def catalogue(self) -> Catalogue:
         return self._get(Catalogue, "/catalogue")
+
+    def sample(self, campaign_id: int) -> CampaignSample:
+        return self._get(CampaignSample, f"/campaigns/{campaign_id}/sample")
 
     def login_link(self) -> LoginLink:
         """Return a link that opens the pages signed in, once."""

@@ -34,7 +34,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from protocol.enums import Cause, Ending, Placement, TimingPolicy, Verdict
+from protocol.enums import FORM_ONLY, JUDGED_BY, Cause, Ending, InputKind, Judge, Placement, TimingPolicy, Verdict
 from protocol.limits import LEAST_MILLISECONDS, MAX_MILLISECONDS, MAX_SECONDS
 
 metadata = MetaData(
@@ -62,6 +62,17 @@ def _words(name: str, values: Iterable[str]) -> Enum:
 def _now() -> Column[object]:
     return Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now())
 
+
+def _tagged(tag: str, value: str) -> str:
+    """The branch of a CASE for cases with a tag."""
+    return f"WHEN tags @> '[\"{tag}\"]' THEN '{value}'"
+
+
+# Told from the tags once, when a case is stored: the views ask for them at every outcome.
+_JUDGES = {FORM_ONLY: Judge.form, **{f"{JUDGED_BY}{judge}": judge for judge in Judge if judge is not Judge.form}}
+_JUDGED_BY = f"CASE {' '.join(_tagged(tag, judge) for tag, judge in _JUDGES.items())} END"
+_KINDS = " || ".join(f"CASE {_tagged(kind, f' {kind}')} ELSE '' END" for kind in InputKind)
+_INPUTS = f"nullif(ltrim({_KINDS}), '')"
 
 targets = Table(
     "targets",
@@ -131,6 +142,18 @@ cases = Table(
     Column("tags", JSONB, nullable=False, server_default=text("'[]'")),
     Column("position", Integer, nullable=False, comment="order within the suite's catalogue"),
     Column("digest", Text, comment="of all that decides its result, under any revision; null if its runner has none"),
+    Column(
+        "judged_by",
+        Text,
+        Computed(_JUDGED_BY, persisted=True),
+        comment="the reference of its expected values, by its tags: numpy, decomposition, float64, itself, form",
+    ),
+    Column(
+        "inputs",
+        Text,
+        Computed(_INPUTS, persisted=True),
+        comment="the kinds of its inputs, by its tags: empty 0-dim",
+    ),
     UniqueConstraint("suite_id", "name"),
     Index("ix_cases_suite_id_function", "suite_id", "function"),
 )
@@ -194,6 +217,7 @@ campaigns = Table(
         comment="run 1 is not timed, so that all verdicts are known before anything is timed",
     ),
     Column("rerun_of", ForeignKey("campaigns.id")),
+    Column("sample", JSONB, comment="that its functions are: how it was drawn, and what its suite has no case of"),
     Column("state", _words("state", CAMPAIGN_STATES), nullable=False, server_default="running"),
     _now(),
     Column("finished_at", DateTime(timezone=True)),
@@ -390,6 +414,8 @@ matrix_rows = Table(
     comment="the functions that each campaign's rows of matrix_cells are of",
 )
 
+_OF_INDEPENDENT = ("passed_independent", "total_independent")
+
 matrix_cells = Table(
     "matrix_cells",
     metadata,
@@ -424,6 +450,11 @@ matrix_cells = Table(
     *(Column(name, Integer, nullable=False, server_default=text("0")) for name in ("lowered", "not_lowered")),
     Column("lowering", Text, comment="lowered or not_lowered, where programs are lowered and not run"),
     Column("missing_lowering", Text),
+    Column("of_another_device", Integer, nullable=False, server_default=text("0")),
+    Column("verdict_independent", Text),
+    Column("cause_independent", Text),
+    *(Column(name, Integer, nullable=False, server_default=text("0")) for name in _OF_INDEPENDENT),
+    *(Column(name, ARRAY(Text)) for name in ("failed_inputs", "passed_inputs")),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
     comment="function_verdicts, function_latencies and function_ratios, kept for pages that cannot wait for them",
 )

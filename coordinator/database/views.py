@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, insert, select
 
 from coordinator.database.tables import view_definitions
-from protocol.enums import REFUSES, Cause
+from protocol.enums import REFUSES, Cause, Judge
 from protocol.limits import LEAST_MILLISECONDS
 
 LOW = 0.05
@@ -102,6 +102,9 @@ OUTCOME_ROWS = View(
         "operation": "the framework's name of the operation that failed, or that first gave a wrong value",
         "after_others": "how the case failed after other cases of its process, set against this outcome, which it had "
         "alone: failed_alike or failed_otherwise; null if it did not fail there, or was not repeated",
+        "judged_by": "the reference that the expected values are of: numpy and decomposition are independent, float64 "
+        "and itself are the same function on the CPU, form is none; null if the suite does not say",
+        "input_kinds": "of the case's inputs, such as `empty 0-dim`; null if the suite does not say",
     },
     f"""\
 SELECT o.job_id,
@@ -170,7 +173,9 @@ SELECT o.job_id,
        o.contended OR o.steady_ms > {NOISY} * {_indented(low("o"), 7)} AS noisy,
        o.contended,
        o.evidence ->> 'operation' AS operation,
-       o.evidence ->> 'after_others' AS after_others
+       o.evidence ->> 'after_others' AS after_others,
+       c.judged_by,
+       c.inputs AS input_kinds
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id
@@ -313,6 +318,13 @@ FUNCTION_VERDICTS = View(
         "lowering": "not_lowered if a case has no lowering there, lowered if all have that were lowered; null if none "
         "was, as on every target that runs its cases",
         "missing_lowering": "the operation without a lowering at which most of those cases end",
+        "verdict_independent": "as verdict, of the cases that an independent reference judged (numpy, decomposition)",
+        "cause_independent": "as cause, of those cases",
+        "passed_independent": "as passed, of those cases",
+        "failed_independent": "as failed, of those cases",
+        "total_independent": "passed_independent + failed_independent",
+        "failed_inputs": "kinds of input of the failed cases, each combination once; null if none says its own",
+        "passed_inputs": "the same of the passed cases",
     },
     """\
 SELECT n.campaign_id,
@@ -361,7 +373,17 @@ SELECT n.campaign_id,
        n.lowered,
        n.not_lowered,
        CASE WHEN n.not_lowered > 0 THEN 'NOT_LOWERED' WHEN n.lowered > 0 THEN 'LOWERED' END AS lowering,
-       n.missing_lowering
+       n.missing_lowering,
+       CASE WHEN n.passed_independent + n.failed_independent = 0 THEN 'unknown'
+            WHEN n.failed_independent = 0 THEN 'success'
+            WHEN n.passed_independent = 0 THEN 'complete'
+            ELSE 'partial' END AS verdict_independent,
+       n.cause_independent,
+       n.passed_independent,
+       n.failed_independent,
+       n.passed_independent + n.failed_independent AS total_independent,
+       n.failed_inputs,
+       n.passed_inputs
   FROM (SELECT r.campaign_id,
                r.target_id,
                c.suite_id,
@@ -392,7 +414,14 @@ SELECT n.campaign_id,
                              FILTER (WHERE r.failed + r.passed = 0) END AS not_counted_cause,
                count(*) FILTER (WHERE r.lowered > 0 AND r.not_lowered = 0) AS lowered,
                count(*) FILTER (WHERE r.not_lowered > 0) AS not_lowered,
-               mode() WITHIN GROUP (ORDER BY r.missing_lowering) AS missing_lowering
+               mode() WITHIN GROUP (ORDER BY r.missing_lowering) AS missing_lowering,
+               count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND NOT c.refuses
+                                  AND c.independent) AS passed_independent,
+               count(*) FILTER (WHERE r.failed > 0 AND c.independent) AS failed_independent,
+               mode() WITHIN GROUP (ORDER BY r.cause) FILTER (WHERE c.independent) AS cause_independent,
+               array_agg(DISTINCT c.inputs) FILTER (WHERE r.failed > 0 AND c.inputs IS NOT NULL) AS failed_inputs,
+               array_agg(DISTINCT c.inputs) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND NOT c.refuses
+                                                      AND c.inputs IS NOT NULL) AS passed_inputs
           FROM (SELECT o.campaign_id,
                        o.target_id,
                        o.case_id,
@@ -419,12 +448,14 @@ SELECT n.campaign_id,
                            FILTER (WHERE o.cause = 'NOT_LOWERED') AS missing_lowering
                   FROM outcomes o
                  GROUP BY o.campaign_id, o.target_id, o.case_id) r
-          JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses
+          JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses, inputs,
+                       coalesce(judged_by IN (INDEPENDENT), false) AS independent
                   FROM cases) c ON c.id = r.case_id
          GROUP BY r.campaign_id, r.target_id, c.suite_id, c.function) n
   JOIN targets t ON t.id = n.target_id
   JOIN suites s ON s.id = n.suite_id
 """.replace("REFUSES", REFUSES)
+    .replace("INDEPENDENT", ", ".join(f"'{judge}'" for judge in Judge if judge.is_independent))
     .replace("HOST_WORK", Cause.host_work)
     .replace("NOT_LOWERED", Cause.not_lowered)
     .replace("LOWERED", Cause.lowered),

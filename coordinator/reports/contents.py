@@ -7,10 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from coordinator.errors import NotFoundError
-from coordinator.reports import latencies, lowerings, placements, portability
+from coordinator.reports import (
+    latencies,
+    lowerings,
+    placements,
+    portability,
+    references,
+    sample_rates,
+    surface_coverage,
+)
 from coordinator.reports.charts.figure import Figure
 from coordinator.reports.options import ReportOptions
 from coordinator.reports.table import Table
+from coordinator.results.judges import judge_counts
 from coordinator.results.ratios import TargetRatios, comparisons
 from coordinator.results.report_data import ReportData
 
@@ -85,6 +94,9 @@ def _tables(data: ReportData, compared: Sequence[TargetRatios], tolerable: float
         ]
     return [
         *found,
+        *([references.judges(data)] if judge_counts(data.judged) else []),
+        *([sample_rates.sample(data, data.sample)] if data.sample is not None else []),
+        *([surface_coverage.coverage(data)] if data.coverages else []),
         *([lowerings.lowerings(data)] if data.lowered_targets else []),
         portability.causes(data),
         placements.placements(data),
@@ -137,6 +149,21 @@ CHAPTERS = (
         "Do failures hit functions that many people use, or rare ones?",
         ("failures_by_decile", "failures_in_top20"),
         ("top20", "failures_by_decile", "failures_in_top20"),
+    ),
+    Chapter("sample", "The sample", "How many of the functions that were drawn port?", (), ("sample",)),
+    Chapter(
+        "judges",
+        "Which references judged",
+        "How much of this rests on a reference that is not the function itself?",
+        (),
+        ("judges",),
+    ),
+    Chapter(
+        "coverage",
+        "How much of the framework this is",
+        "Which share of what the framework offers, and of what programs use of it, was charted?",
+        (),
+        ("coverage",),
     ),
     Chapter(
         "lowers",

@@ -12,7 +12,7 @@ from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
 
 Row = tuple[Cell, ...]
-Basis = Literal["verdicts", "latencies", "placements", "first_calls", "lowerings"]
+Basis = Literal["verdicts", "latencies", "placements", "first_calls", "lowerings", "coverage", "judges"]
 """The rows that a table is made of: each kind comes from one query and is counted by one rule."""
 RULES: dict[Basis, str] = {
     "verdicts": "Counted by verdict, a fallback to the host passes, as in the study; counted by verdict_on_device, it "
@@ -35,6 +35,13 @@ RULES: dict[Basis, str] = {
     "lowerings": "Programs are lowered for the target's platform on the host, and not run there: no case passed or "
     "failed, and nothing was timed. A function has a lowering if every case of it that was lowered had; the rate is "
     "of functions without a missing lowering, of those of which a case was lowered.",
+    "judges": "Cases of which there is an outcome, each once whatever its targets and runs. The most independent "
+    "reference that agreed when the suite was made judges a case. A function is in the line of each reference that "
+    "judged a case of it.",
+    "coverage": "A function is charted if a case of it passed, failed or was lowered on a target of the release. Each "
+    "object of the release's public surface counts once, under whichever of its names it was run. A use is a name in "
+    "the counted programs; one by another name of an object that was run is counted apart, and so are uses whose "
+    "receiver's class was guessed. What never touches a device, and the classes of arrays, are in no share.",
 }
 COUNTED_BY = ("verdict", "verdict_on_device")
 WITHOUT_HOST_WORK = "verdict_without_host_work"
@@ -81,7 +88,7 @@ def report_table(
                 for target in data.targets
             )
         ),
-        query=data.queries.verdicts if basis == "lowerings" else getattr(data.queries, basis),
+        query=data.queries.verdicts if basis in ("lowerings", "coverage") else getattr(data.queries, basis),
         remade_from=remade_from,
     )
 

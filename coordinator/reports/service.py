@@ -19,6 +19,7 @@ from coordinator.reports.charts.theme import of_both
 from coordinator.reports.contents import ReportContents, contents_of
 from coordinator.reports.options import NO_REFERENCE, SUITES_OWN, ReportOptions
 from coordinator.reports.report import FAILURES_LISTED, Report
+from coordinator.results import coverage
 from coordinator.results import report_store as store
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
@@ -96,7 +97,10 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")
         reference = await _reference(options, campaign, connection)
-        return await store.read(connection, campaign_id, measure, reference)
+        data = await store.read(connection, campaign_id, measure, reference)
+    coverages = await asyncio.to_thread(coverage.of_report, campaign.suite, data)
+    sample = await campaigns.sample(engine, campaign_id) if campaign.sample is not None else None
+    return replace(data, coverages=tuple(coverages), sample=sample)
 
 
 async def _reference(options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection) -> Reference | None:

@@ -6,11 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from coordinator.catalogue.models import CampaignCoverage
 from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.parameters import CampaignId, PathName, Text
-from coordinator.results import service
-from coordinator.results.models import History, MatrixPage, WhichVerdict
+from coordinator.results import coverage as coverages
+from coordinator.results import samples, service
+from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage, WhichVerdict
 from coordinator.results.service import MatrixQuery
 from protocol.problems import problem_responses
 
@@ -37,11 +39,28 @@ async def _which_verdict(
 VerdictParameter = Annotated[WhichVerdict, Depends(_which_verdict)]
 
 
+async def _counted_verdict(
+    request: Request,
+    verdict: Annotated[
+        CountedVerdict,
+        Query(
+            description="`on_device`: a fallback to the host fails; `independent`: of the cases alone that an "
+            "independent reference judged"
+        ),
+    ] = "anywhere",
+) -> CountedVerdict:
+    await refuse_former_parameters(request)
+    return verdict
+
+
+MatrixVerdictParameter = Annotated[CountedVerdict, Depends(_counted_verdict)]
+
+
 @router.get("/campaigns/{campaign_id}/matrix")
 async def matrix(
     campaign_id: CampaignId,
     context: Context,
-    verdict: VerdictParameter,
+    verdict: MatrixVerdictParameter,
     q: Annotated[Text, Query(max_length=1000, description="such as `torch.* fails:xla passes:cpu cause:type`")] = "",
     device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
     offset: Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")] = 0,
@@ -49,6 +68,18 @@ async def matrix(
 ) -> MatrixPage:
     """The functions that a query finds, with their cells, and all modules that these are of."""
     return await service.page(context.engine, campaign_id, MatrixQuery(q, verdict, device, offset, limit))
+
+
+@router.get("/campaigns/{campaign_id}/coverage")
+async def coverage(campaign_id: CampaignId, context: Context) -> CampaignCoverage:
+    """How much of each framework's public surface, and of its use, the campaign has charted so far."""
+    return await coverages.of_campaign(context.engine, campaign_id)
+
+
+@router.get("/campaigns/{campaign_id}/sample")
+async def sample(campaign_id: CampaignId, context: Context) -> CampaignSample:
+    """The sample that the campaign's functions are, how it was drawn, and how much of it ports; 404 without one."""
+    return await samples.of_campaign(context.engine, campaign_id)
 
 
 @router.get("/history/{framework}/{function:path}")

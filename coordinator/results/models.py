@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
 
+from coordinator.catalogue.models import ChartedSample
 from coordinator.formats import fraction, plural
+from coordinator.results.inputs import failing_inputs
 from coordinator.results.lowerings import lowering_words
+from coordinator.results.statistics import Rate
 from coordinator.targets.models import Target
 
 WhichVerdict = Literal["anywhere", "on_device"]
 """The verdict that counts: ``anywhere``, where a fallback to the host passes, or ``on_device``, where it fails."""
+
+CountedVerdict = Literal["anywhere", "on_device", "independent"]
+"""Of a matrix also ``independent``: of the cases alone that a reference other than the function itself judged."""
 
 
 class FunctionKey(NamedTuple):
@@ -38,6 +44,24 @@ class Judgement(NamedTuple):
     @property
     def description(self) -> str:
         return f"{self.fraction} cases passed: {self.verdict}" if self.total else "no counted case"
+
+
+class RatedFunction(Protocol):
+    """A function on a target: its verdict, and how many of its failed cases need a device that the target is not."""
+
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def of_another_device(self) -> int: ...
+
+
+def is_rated(function: RatedFunction) -> bool:
+    """Whether the function is in any rate of its target: not if no case counted, nor if all that did need another
+    device, which is no evidence of a port."""
+    whole = function.verdict == "complete" and function.of_another_device == function.failed
+    return function.verdict != "unknown" and not whole
 
 
 class Cell(BaseModel):
@@ -96,15 +120,39 @@ class Cell(BaseModel):
     """``lowered`` or ``not_lowered``, of a function that was lowered and not run, for want of a verdict."""
     missing_lowering: str | None = None
     """The operation that most of the cases without a lowering lack."""
+    of_another_device: int = 0
+    """Failed cases that need a device that the target is not."""
+
+    verdict_independent: str | None = None
+    """Of the cases that an independent reference judged."""
+    cause_independent: str | None = None
+    passed_independent: int = 0
+    total_independent: int = 0
+    failed_inputs: list[str] | None = None
+    """Kinds of input of the failed cases, each combination once; null where the suite does not say."""
+    passed_inputs: list[str] | None = None
+
+    @property
+    def is_rated(self) -> bool:
+        return is_rated(self)
+
+    @property
+    def fails_on(self) -> str | None:
+        """The kinds of input on which it fails, where it does so in part: ``only on empty input``."""
+        return failing_inputs(self.failed_inputs or (), self.passed_inputs or ())
 
     @property
     def lowering_words(self) -> str | None:
         """The function in a word where it was lowered and not run, for want of a verdict."""
         return lowering_words(self)
 
-    def judged(self, which: WhichVerdict) -> Judgement | None:
+    def judged(self, which: CountedVerdict) -> Judgement | None:
         """The verdict that counts; None on the device for a function that never touches one."""
         uncounted = self.not_counted_cause if self.total == 0 else None
+        if which == "independent":
+            verdict = self.verdict_independent or "unknown"
+            cause = self.cause_independent or uncounted
+            return Judgement(verdict, self.passed_independent, self.total_independent, cause)
         if which == "anywhere":
             return Judgement(self.verdict, self.passed, self.total, self.cause or uncounted)
         if self.verdict_on_device is None:
@@ -125,6 +173,7 @@ class Cell(BaseModel):
     def remarks(self) -> tuple[str, ...]:
         """Remarks that a reader must know beside the verdict and the counts."""
         return (
+            *([f"fails {self.fails_on}"] if self.fails_on else []),
             *([f"{plural(self.fell_back, 'case')} fell back to the host"] if self.fell_back else []),
             *(
                 [f"{plural(self.unknown_placement, 'case')} passed without proof of where"]
@@ -180,8 +229,10 @@ class MatrixPage(BaseModel):
     campaign_id: int
     name: str
     suite: str
+    sample: str | None = None
+    """The name of the sample that its functions are, if they are one."""
     state: str
-    verdict: WhichVerdict
+    verdict: CountedVerdict
     query: str
     freshness: Freshness
     targets: list[Target]
@@ -222,3 +273,49 @@ class History(BaseModel):
     framework: str
     function: str
     cells: list[HistoryCell]
+
+
+class PortRate(BaseModel):
+    """Functions that port without a failure, of those with a case that counts."""
+
+    count: int
+    n: int
+    percent: float | None
+    low: float | None
+    """With `high` the interval of 95 %, in percent; null of none."""
+    high: float | None
+
+    @classmethod
+    def of(cls, rate: Rate) -> PortRate:
+        low, high = rate.interval or (None, None)
+        shares = [None if share is None else 100 * share for share in (rate.share, low, high)]
+        return cls(count=rate.count, n=rate.n, percent=shares[0], low=shares[1], high=shares[2])
+
+    @property
+    def rate(self) -> Rate:
+        return Rate(self.count, self.n)
+
+
+class SampleRate(BaseModel):
+    """A part of the sample on one target."""
+
+    target_id: int
+    target: str
+    part: str
+    """``all``, or how it was drawn."""
+    drawn: int
+    charted: int
+    """Functions that the suite has cases of; the others are in no rate."""
+    ports: PortRate
+    """A fallback to the host passes."""
+    ports_on_device: PortRate
+
+
+class CampaignSample(BaseModel):
+    """The sample that a campaign's functions are, and how much of it ports."""
+
+    campaign_id: int
+    suite: str
+    sample: ChartedSample
+    not_charted: list[str]
+    rates: list[SampleRate]

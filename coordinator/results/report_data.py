@@ -8,8 +8,11 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
 
+from coordinator.catalogue.models import ChartedSample, Coverage
 from coordinator.reference.models import PublishedTarget, Reference
+from coordinator.results.judges import JudgedCases
 from coordinator.results.lowerings import lowering_rate
+from coordinator.results.models import is_rated
 from coordinator.results.statistics import Rate
 from coordinator.targets.models import Target, labels
 
@@ -54,9 +57,7 @@ class FunctionVerdict:
 
     @property
     def is_rated(self) -> bool:
-        """Whether the function is in any rate of its target: not if no case counted, nor if all that did need another
-        device, which is no evidence of a port."""
-        return self.verdict != "unknown" and not (self.verdict == "complete" and self.of_another_device == self.failed)
+        return is_rated(self)
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ class Queries:
     latencies: str
     placements: str
     first_calls: str
+    judges: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,12 @@ class ReportData:
     first_calls: tuple[FirstCall, ...] = ()
     cpu_bases: Mapping[int, int] = field(default_factory=dict)
     """By target: the CPU target that its latencies are set against."""
+    coverages: tuple[Coverage, ...] = ()
+    """How much of each release was charted."""
+    sample: ChartedSample | None = None
+    """The sample that the campaign's functions are, if they are one."""
+    judged: tuple[JudgedCases, ...] = ()
+    """The cases that ran, by function and by the reference that judged them."""
 
     @cached_property
     def frameworks(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.reference.models import Reference
+from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import (
     CaseLatency,
     Failure,
@@ -61,12 +62,19 @@ SELECT target_id, function, first_cold_ms, later_cold_ms, steady_ms
  WHERE campaign_id = {campaign} AND first_cold_ms > 0 AND steady_ms > 0 AND NOT host_only
  ORDER BY function, target_id"""
 
+_JUDGES = """\
+SELECT framework, function, judged_by, count(*) AS cases
+  FROM (SELECT DISTINCT framework, function, judged_by, suite, "case"
+          FROM outcome_rows WHERE campaign_id = {campaign}) judged
+ GROUP BY framework, function, judged_by
+ ORDER BY framework, function, judged_by"""
+
 _COLUMNS: dict[Measure, str] = {"steady": "low_ms", "cold": "first_cold_ms", "paper": "mean_cold_ms"}
 
 
 def queries(campaign_id: int, measure: Measure) -> Queries:
     campaign, column = int(campaign_id), _COLUMNS[measure]
-    texts = (_VERDICTS, _LATENCIES, _PLACEMENTS, _FIRST_CALLS)
+    texts = (_VERDICTS, _LATENCIES, _PLACEMENTS, _FIRST_CALLS, _JUDGES)
     return Queries(*(query.format(campaign=campaign, column=column) for query in texts))
 
 
@@ -86,6 +94,7 @@ async def read(
         queries=sql,
         placements=await _rows(connection, PlacementCount, sql.placements),
         first_calls=await _rows(connection, FirstCall, sql.first_calls),
+        judged=await _rows(connection, JudgedCases, sql.judges),
         cpu_bases={row.target_id: row.cpu_target_id for row in bases},
     )
 

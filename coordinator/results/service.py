@@ -19,6 +19,7 @@ from coordinator.logs import get_logger
 from coordinator.results import store
 from coordinator.results.models import (
     Cell,
+    CountedVerdict,
     Freshness,
     FunctionKey,
     History,
@@ -26,7 +27,6 @@ from coordinator.results.models import (
     MatrixPage,
     MatrixRow,
     Module,
-    WhichVerdict,
 )
 from coordinator.results.query import check_targets, parse
 from coordinator.targets import store as targets_store
@@ -49,7 +49,7 @@ class MatrixQuery:
     """The part of a matrix that a reader wants."""
 
     query: str = ""
-    verdict: WhichVerdict = "anywhere"
+    verdict: CountedVerdict = "anywhere"
     device: str | None = None
     """Only targets on this device, and functions with an outcome there."""
     offset: int = 0
@@ -75,6 +75,7 @@ async def page(engine: AsyncEngine, campaign_id: int, wanted: MatrixQuery) -> Ma
         campaign_id=campaign_id,
         name=campaign.name,
         suite=campaign.suite,
+        sample=campaign.sample,
         state=campaign.state,
         verdict=wanted.verdict,
         query=wanted.query,

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.connection import allow_long_statements
 from coordinator.database.views import VIEWS, cpu_bases, ratios
-from coordinator.results.models import Cell, FunctionKey, WhichVerdict
+from coordinator.results.models import Cell, CountedVerdict, FunctionKey
 from coordinator.results.query import (
     CauseTerm,
     CountTerm,
@@ -36,7 +36,8 @@ _VALUES = (
     "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "unknown_cause",
     "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id", "total_on_device",
     "unknown_placement", "low_ms", "noisy", "first_cold_ms", "later_cold_ms", "lowered", "not_lowered", "lowering",
-    "missing_lowering",
+    "missing_lowering", "of_another_device", "verdict_independent", "cause_independent", "passed_independent",
+    "total_independent", "failed_inputs", "passed_inputs",
 )  # fmt: skip
 
 # One statement sees one moment: what is noted in matrices is what the cells were made from.
@@ -61,7 +62,9 @@ WITH seen AS (
            v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause, v.unknown_cause,
            l.cold_ms, l.steady_ms, l.iqr_ms, l.samples, r.ratio, r.cases, r.cpu_target_id, v.total_on_device,
            v.unknown_placement, l.low_ms, l.noisy, l.first_cold_ms, l.later_cold_ms,
-           v.lowered, v.not_lowered, v.lowering, v.missing_lowering
+           v.lowered, v.not_lowered, v.lowering, v.missing_lowering, v.of_another_device,
+           v.verdict_independent, v.cause_independent, v.passed_independent, v.total_independent,
+           v.failed_inputs, v.passed_inputs
       FROM function_verdicts v
       LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
       LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function
@@ -146,7 +149,7 @@ async def keys(
     campaign_id: int,
     query: Query,
     targets: Sequence[Target],
-    which: WhichVerdict,
+    which: CountedVerdict,
     *,
     of_all: bool,
 ) -> tuple[list[FunctionKey], int]:
@@ -191,6 +194,31 @@ async def cells(connection: AsyncConnection, campaign_id: int, rows: Sequence[Fu
     return [Cell.model_construct(**row._mapping) for row in found]
 
 
+async def campaign_cells(connection: AsyncConnection, campaign_id: int) -> list[Cell]:
+    """All cells of a campaign that has few functions."""
+    found = await connection.execute(
+        text("SELECT * FROM matrix_cells WHERE campaign_id = :campaign ORDER BY function, target_id"),
+        {"campaign": campaign_id},
+    )
+    return [Cell.model_construct(**row._mapping) for row in found]
+
+
+async def charted_functions(
+    connection: AsyncConnection, campaign_id: int, frameworks: Sequence[str]
+) -> Sequence[Row[Any]]:
+    """The functions of these frameworks that have a case that counts, or was lowered, on a target of a version."""
+    found = await connection.execute(
+        text(
+            "SELECT DISTINCT t.framework, t.version, c.function"
+            "  FROM matrix_cells c JOIN targets t ON t.id = c.target_id"
+            " WHERE c.campaign_id = :campaign AND c.framework = ANY(CAST(:frameworks AS text[]))"
+            " AND (c.verdict <> 'unknown' OR c.lowering IS NOT NULL)"
+        ),
+        {"campaign": campaign_id, "frameworks": list(frameworks)},
+    )
+    return found.all()
+
+
 async def all_cells(connection: AsyncConnection, campaign_id: int, target_id: int) -> list[Cell]:
     """One target's column, by function."""
     found = await connection.execute(
@@ -229,7 +257,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
     return list(found.all())
 
 
-def _condition(query: Query, targets: Sequence[Target], which: WhichVerdict) -> tuple[str, dict[str, Any]]:
+def _condition(query: Query, targets: Sequence[Target], which: CountedVerdict) -> tuple[str, dict[str, Any]]:
     """The condition that finds the rows, and the values in it."""
     conditions = ["true"]
     values: dict[str, Any] = {}
@@ -250,8 +278,8 @@ def _condition(query: Query, targets: Sequence[Target], which: WhichVerdict) -> 
     return " AND ".join(conditions), values
 
 
-def _on_target(term: OnTarget, which: WhichVerdict, name: str) -> tuple[str, Any]:
-    end = "_on_device" if which == "on_device" else ""
+def _on_target(term: OnTarget, which: CountedVerdict, name: str) -> tuple[str, Any]:
+    end = "" if which == "anywhere" else f"_{which}"
     match term:
         case VerdictTerm(words=words):
             return f"verdict{end} = ANY(CAST(:{name} AS text[]))", list(words)

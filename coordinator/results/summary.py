@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from coordinator.campaigns.models import CampaignDetail
+from coordinator.catalogue.coverage import sentence
+from coordinator.catalogue.sample import sample_sentence
 from coordinator.formats import listed, percent, plural, significant
+from coordinator.results.judges import judges_sentence
 from coordinator.results.lowerings import lowering_sentence, lowering_words
 from coordinator.results.ratios import TargetRatios
 from coordinator.results.report_data import FunctionVerdict, ReportData
@@ -56,6 +59,11 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
         f"{plural(len(data.targets), 'target')}: {plural(counters.total, 'job')}, "
         f"each case run {_times(campaign.runs)} on each target."
     ]
+    if data.sample is not None:
+        sentences.append(sample_sentence(data.sample, campaign.suite))
+    sentences += [sentence(coverage) for coverage in data.coverages]
+    if (judged := judges_sentence(data.judged)) is not None:
+        sentences.append(judged)
     if campaign.state == "running":
         sentences.append(
             f"It still runs: {counters.done:,} of {counters.total:,} jobs are done, and figures will change."

@@ -17,12 +17,16 @@ from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
+from coordinator.catalogue.coverage import sentence
+from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
 from coordinator.formats import duration, number
 from coordinator.parameters import CampaignId, CampaignNumber
+from coordinator.results import samples
 from coordinator.results import service as matrix
+from coordinator.results.coverage import of_matrix
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
-from coordinator.results.models import Freshness
+from coordinator.results.models import CampaignSample, Freshness
 from coordinator.web.pages import page
 from protocol.enums import Cause, is_lowered
 
@@ -80,6 +84,10 @@ class Overview:
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
     failed_lately: tuple[RecentFailure, ...]
+    coverage: tuple[str, ...]
+    """How much of each framework was charted, in sentences."""
+    sample: CampaignSample | None
+    """The sample that its functions are, if they are one."""
 
 
 @router.get("/campaigns")
@@ -92,7 +100,13 @@ async def listed(request: Request, context: Context, before: CampaignNumber = No
 @router.get("/campaigns/{campaign_id}")
 async def shown(request: Request, campaign_id: CampaignId, context: Context) -> Response:
     data = await overview(context.engine, campaign_id)
-    return page(request, "campaign.html", data, rows=[_row(line) for line in data.targets])
+    return page(
+        request,
+        "campaign.html",
+        data,
+        rows=[_row(line) for line in data.targets],
+        sample_sentence=sample_sentence,
+    )
 
 
 @router.get("/campaigns/{campaign_id}/cancel", dependencies=[needs(Role.submitter)])
@@ -113,6 +127,8 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     freshness = None if campaign.state == "running" else await matrix.refreshed(engine, campaign_id)
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []
+    coverages = await of_matrix(engine, campaign_id, campaign.suite)
+    sample = await samples.of_campaign(engine, campaign_id) if campaign.sample is not None else None
     elapsed_s = ((campaign.finished_at or datetime.now(UTC)) - campaign.created_at).total_seconds()
     return Overview(
         campaign=campaign,
@@ -121,6 +137,8 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
         targets=tuple(_line(campaign, target, verdicts, elapsed_s) for target in campaign.by_target),
         causes=causes(campaign_id, verdicts),
         failed_lately=tuple(failures),
+        coverage=tuple(map(sentence, coverages)),
+        sample=sample,
     )
 
 

@@ -46,7 +46,14 @@ def _records(found: FunctionDetail) -> Iterator[dict[str, Any]]:
         for case in target.cases:
             for run in case.runs:
                 values = run.model_dump(exclude={"samples_ms", "fallbacks"})
-                yield {"target": target.target, "hardware": target.hardware, "case": case.case} | values
+                yield {
+                    "target": target.target,
+                    "hardware": target.hardware,
+                    "case": case.case,
+                    "judged_by": case.judged_by,
+                    "input_kinds": case.input_kinds,
+                    **values,
+                }
 
 
 def _summary(scale: Scale | None, case: CaseDetail) -> dict[str, Any]:

@@ -8,14 +8,19 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.campaigns import service as campaigns
+from coordinator.catalogue.coverage import sentence
+from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
 from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
 from coordinator.parameters import CampaignId, Text
 from coordinator.results import service
-from coordinator.results.api import VerdictParameter
-from coordinator.results.models import Cell, Judgement, MatrixPage, MatrixRow, Module, WhichVerdict
+from coordinator.results.api import MatrixVerdictParameter
+from coordinator.results.coverage import of_matrix
+from coordinator.results.models import Cell, CountedVerdict, Judgement, MatrixPage, MatrixRow, Module
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
 from coordinator.targets.models import Target
@@ -42,7 +47,7 @@ async def matrix(
     request: Request,
     campaign_id: CampaignId,
     context: Context,
-    verdict: VerdictParameter,
+    verdict: MatrixVerdictParameter,
     q: QueryText = "",
     offset: Annotated[int, Query(ge=0, le=10**7)] = 0,
 ) -> Response:
@@ -64,7 +69,16 @@ async def matrix(
         error=error,
         q=q,
         examples=EXAMPLES,
+        sample=await _sample_sentence(context.engine, campaign_id, part),
+        coverage=[sentence(found) for found in await of_matrix(context.engine, campaign_id, part.suite)],
     )
+
+
+async def _sample_sentence(engine: AsyncEngine, campaign_id: int, part: MatrixPage) -> str | None:
+    if part.sample is None:
+        return None
+    sample = await campaigns.sample(engine, campaign_id)
+    return sample_sentence(sample, part.suite) if sample is not None else None
 
 
 def groups(part: MatrixPage) -> Iterator[tuple[Module, list[tuple[MatrixRow, list[Any]]]]]:
@@ -74,23 +88,24 @@ def groups(part: MatrixPage) -> Iterator[tuple[Module, list[tuple[MatrixRow, lis
         yield by_name[name], [(row, [_judged(row, target, part.verdict) for target in part.targets]) for row in rows]
 
 
-def _judged(row: MatrixRow, target: Target, which: WhichVerdict) -> tuple[Any, ...]:
+def _judged(row: MatrixRow, target: Target, which: CountedVerdict) -> tuple[Any, ...]:
     cell = row.cells.get(target.id)
     return (target, cell, *judge(cell, which)) if cell else (target, None, None, None)
 
 
-def judge(cell: Cell, which: WhichVerdict) -> tuple[Judgement, Judgement | None]:
+def judge(cell: Cell, which: CountedVerdict) -> tuple[Judgement, Judgement | None]:
     """The verdict that is shown first, and the other one where it differs."""
     anywhere, on_device = cell.judged("anywhere"), cell.judged("on_device")
     assert anywhere is not None
-    first, second = (on_device or anywhere, anywhere) if which == "on_device" else (anywhere, on_device)
+    counted = cell.judged(which) or anywhere
+    first, second = (anywhere, on_device) if which == "anywhere" else (counted, anywhere)
     same = second is None or (second.verdict, second.fraction) == (first.verdict, first.fraction)
     return first, None if same else second
 
 
 async def _csv(parts: AsyncIterator[MatrixPage]) -> AsyncIterator[str]:
     """Everything that the query finds, not only one page of it: a line a function and target."""
-    yield csv_text([(*_OF_ROW, *_OF_TARGET, "notes", *_OF_CELL)])
+    yield csv_text([(*_OF_ROW, *_OF_TARGET, "notes", *_OF_CELL, "fails_on")])
     async for part in parts:
         yield csv_text(_lines(part))
 
@@ -101,9 +116,12 @@ def _lines(part: MatrixPage) -> Iterator[list[Any]]:
         for target_id, cell in sorted(row.cells.items()):
             target = targets[target_id]
             values = [getattr(of, name) for of, names in ((row, _OF_ROW), (target, _OF_TARGET)) for name in names]
-            yield [*values, "; ".join(target.sentences), *(getattr(cell, name) for name in _OF_CELL)]
+            figures = (getattr(cell, name) for name in _OF_CELL)
+            yield [*values, "; ".join(target.sentences), *figures, cell.fails_on]
 
 
 _OF_ROW = ("framework", "module", "function")
 _OF_TARGET = ("target", "hardware", "environment", "suite_revision", "simulated")
-_OF_CELL = tuple(name for name in Cell.model_fields if name not in (*_OF_ROW, "campaign_id", "target_id"))
+_LISTS = ("failed_inputs", "passed_inputs")
+"""A line has their meaning in words."""
+_OF_CELL = tuple(name for name in Cell.model_fields if name not in (*_OF_ROW, *_LISTS, "campaign_id", "target_id"))

@@ -16,6 +16,7 @@ from coordinator.causes.rules import readable
 from coordinator.context import Context
 from coordinator.errors import ConflictError
 from coordinator.parameters import CampaignId, JobId
+from coordinator.results.judges import WORDS
 from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import OutcomeDetail
 from coordinator.web.pages import page
@@ -113,6 +114,7 @@ def _page(
         message=message[:MOST_TEXT],
         drawing=strips([found.samples_ms], scale_of([found.samples_ms]), width=640),
         causes=list(Cause),
+        judges=WORDS,
         typed=typed or stored,
         errors=errors or {},
     )

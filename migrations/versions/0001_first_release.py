@@ -36,6 +36,12 @@ def upgrade() -> None:
         ),
         sa.Column("rerun_of", sa.Integer(), nullable=True),
         sa.Column(
+            "sample",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=True,
+            comment="that its functions are: how it was drawn, and what its suite has no case of",
+        ),
+        sa.Column(
             "state",
             sa.Enum("running", "done", "cancelled", name="state", native_enum=False, create_constraint=True, length=24),
             server_default="running",
@@ -191,6 +197,35 @@ def upgrade() -> None:
             nullable=True,
             comment="of all that decides its result, under any revision; null if its runner has none",
         ),
+        sa.Column(
+            "judged_by",
+            sa.Text(),
+            sa.Computed(
+                "CASE WHEN tags @> '[\"form-only\"]' THEN 'form'"
+                " WHEN tags @> '[\"judged-by-numpy\"]' THEN 'numpy'"
+                " WHEN tags @> '[\"judged-by-decomposition\"]' THEN 'decomposition'"
+                " WHEN tags @> '[\"judged-by-float64\"]' THEN 'float64'"
+                " WHEN tags @> '[\"judged-by-itself\"]' THEN 'itself' END",
+                persisted=True,
+            ),
+            nullable=True,
+            comment="the reference of its expected values, by its tags: numpy, decomposition, float64, itself, form",
+        ),
+        sa.Column(
+            "inputs",
+            sa.Text(),
+            sa.Computed(
+                "nullif(ltrim(CASE WHEN tags @> '[\"plain\"]' THEN ' plain' ELSE '' END"
+                " || CASE WHEN tags @> '[\"empty\"]' THEN ' empty' ELSE '' END"
+                " || CASE WHEN tags @> '[\"0-dim\"]' THEN ' 0-dim' ELSE '' END"
+                " || CASE WHEN tags @> '[\"broadcast\"]' THEN ' broadcast' ELSE '' END"
+                " || CASE WHEN tags @> '[\"strided\"]' THEN ' strided' ELSE '' END"
+                " || CASE WHEN tags @> '[\"no-array\"]' THEN ' no-array' ELSE '' END), '')",
+                persisted=True,
+            ),
+            nullable=True,
+            comment="the kinds of its inputs, by its tags: empty 0-dim",
+        ),
         sa.ForeignKeyConstraint(["suite_id"], ["suites.id"], name=op.f("fk_cases_suite_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_cases")),
         sa.UniqueConstraint("suite_id", "name", name=op.f("uq_cases_suite_id_name")),
@@ -259,6 +294,13 @@ def upgrade() -> None:
             comment="lowered or not_lowered, where programs are lowered and not run",
         ),
         sa.Column("missing_lowering", sa.Text(), nullable=True),
+        sa.Column("of_another_device", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("verdict_independent", sa.Text(), nullable=True),
+        sa.Column("cause_independent", sa.Text(), nullable=True),
+        sa.Column("passed_independent", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("total_independent", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("failed_inputs", sa.ARRAY(sa.Text()), nullable=True),
+        sa.Column("passed_inputs", sa.ARRAY(sa.Text()), nullable=True),
         sa.ForeignKeyConstraint(
             ["campaign_id"], ["campaigns.id"], name=op.f("fk_matrix_cells_campaign_id"), ondelete="CASCADE"
         ),

@@ -34,7 +34,7 @@ def test_a_corpus_becomes_counts_a_sample_and_coverage(portolan: Portolan, tmp_p
     (tmp_path / "functions").write_text(drawn)
     options = ("--functions", str(tmp_path / "functions"), "--counts", str(counts), "--json")
     (row,) = json.loads(portolan.ask("catalogue", "coverage", "torch@2.9.0", *options))
-    assert row["uses"] == {"charted": 2, "of": 5}
+    assert row["uses"] == {"charted": 2, "of": 5, "twins": 0}
     assert row["functions"]["charted"] == 1
 
 

@@ -53,6 +53,7 @@ PAGES: dict[str, Address] = {
     "figures": lambda house: f"/campaigns/{house.low}/figures",
     "report": lambda house: f"/campaigns/{house.low}/report",
     "the study": lambda house: "/reference",
+    "coverage": lambda house: "/coverage",
     "runners": lambda house: "/runners",
     "runner": _runner,
     "REST": lambda house: "/docs",

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, reduce
 from importlib.resources import files
+from operator import add
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
-from coordinator.catalogue.surfaces import Surface, unpacked
+from coordinator.catalogue.surfaces import Surface, plain_name, unpacked
 from coordinator.errors import CatalogueError
 from protocol.model import first_fault
 
@@ -104,21 +106,31 @@ def open_counts(path: Path | None) -> Counts:
 class ResolvedCounts:
     """The uses of one release's functions, each under its canonical name."""
 
-    uses: Mapping[str, UseCount]
+    by_name: Mapping[str, Mapping[str, UseCount]]
+    """The uses of each object by the name under which it was used."""
     unresolved: Mapping[str, UseCount] = field(default_factory=dict)
     """Uses of names that this release does not have, or that name a module or a value."""
+
+    @cached_property
+    def uses(self) -> Mapping[str, UseCount]:
+        """The same added up over names."""
+        return {name: reduce(add, by_name.values()) for name, by_name in self.by_name.items()}
 
 
 def resolve_counts(counts: Counts, surface: Surface, root: str) -> ResolvedCounts:
     """Give every counted name to the entry that the release has for it. Pure."""
-    uses: dict[str, UseCount] = {}
+    by_name: dict[str, dict[str, UseCount]] = {}
     unresolved: dict[str, UseCount] = {}
     framework = counts.frameworks.get(root)
     for name, count in sorted(framework.names.items()) if framework is not None else ():
         entry = surface.resolve(name)
-        found, key = (unresolved, name) if entry is None else (uses, entry.name)
-        found[key] = found.get(key, UseCount()) + count
-    return ResolvedCounts(uses, unresolved)
+        if entry is None:
+            unresolved[name] = count
+            continue
+        uses, given = by_name.setdefault(entry.name, {}), plain_name(name)
+        # A module that holds the same names once more gives no others.
+        uses[given] = uses[given] + count if given in uses else count
+    return ResolvedCounts(by_name, unresolved)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from coordinator.results.api import refuse_former_parameters
 from coordinator.results.outcomes import service
 from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
-from protocol.enums import Cause, Placement
+from protocol.enums import Cause, Judge, Placement
 from protocol.problems import problem_responses
 
 VerdictFilter = Literal[
@@ -41,8 +41,11 @@ def _filters(
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     framework: Annotated[Text | None, Query(max_length=100)] = None,
     device: Annotated[Text | None, Query(max_length=100)] = None,
+    judged_by: Annotated[Judge | None, Query(description="the reference; numpy and decomposition are independent")] = (
+        None
+    ),
 ) -> Filters:
-    return Filters(verdict, cause, placement, function, framework, device)
+    return Filters(verdict, cause, placement, function, framework, device, judged_by)
 
 
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}

@@ -112,6 +112,8 @@ def _case(target: Target, name: str, rows: Sequence[Row[Any]], bodies: dict[str,
     return CaseDetail(
         case=name,
         host_only=rows[0].host_only,
+        judged_by=rows[0].judged_by,
+        input_kinds=rows[0].inputs,
         cold_ms=middle(row.cold_ms for row in measured),
         first_cold_ms=middle(row.cold_ms for row in measured if row.position == 0),
         later_cold_ms=middle(row.cold_ms for row in measured if row.position),

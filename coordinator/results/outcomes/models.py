@@ -93,6 +93,9 @@ class RunDetail(BaseModel):
 class CaseDetail(BaseModel):
     case: str
     host_only: str | None
+    judged_by: str | None
+    """The reference that its expected values are of; null if the suite does not say."""
+    input_kinds: str | None
     cold_ms: float | None
     """As in `case_latencies`: the median over the runs that passed, proven on the device or host_only."""
     first_cold_ms: float | None

@@ -30,6 +30,7 @@ class Filters:
     function: str | None = None
     framework: str | None = None
     device: str | None = None
+    judged_by: str | None = None
 
     def clauses(self) -> tuple[str, dict[str, str]]:
         chosen = {name: value for name, value in vars(self).items() if value is not None}
@@ -135,7 +136,8 @@ _JOBS_OF_FUNCTION = """
   JOIN jobs j ON j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id AND j.case_id = c.id
 """
 _OF_FUNCTION = text(f"""
-SELECT o.job_id, o.target_id, c.name AS "case", o.position, c.host_only, o.run, o.verdict, o.ending, o.cause, o.rule,
+SELECT o.job_id, o.target_id, c.name AS "case", o.position, c.host_only, c.judged_by, c.inputs,
+       o.run, o.verdict, o.ending, o.cause, o.rule,
        {low("o")} AS low_ms,
        o.placement, o.proof -> 'fallbacks' AS fallbacks, o.cold_ms, o.steady_ms, o.iqr_ms, o.samples_ms, o.duration_s,
        o.fingerprint_id, left(coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal',

@@ -1,4 +1,4 @@
-"""Surfaces as files, two releases against each other, and the share of one that a suite charts."""
+"""Surfaces as files, and two releases against each other."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from coordinator.catalogue.coverage import Share, coverage, declared_host_only
+from coordinator.catalogue.host_only import declared
 from coordinator.catalogue.surfaces import Move, Surface, array_methods, compare_surfaces, open_surface, shipped
-from coordinator.catalogue.usage.counts import Counts, FileCounts, FrameworkCounts, UseCount, resolve_counts
 from coordinator.errors import CatalogueError
 from protocol.surface import SurfaceEntry, SurfaceHeader
 
@@ -80,34 +79,6 @@ def test_two_releases_are_compared_by_name() -> None:
         compare_surfaces(SMALL, surface(framework="jax"))
 
 
-def test_coverage_counts_functions_members_and_uses_and_keeps_the_host_apart() -> None:
-    names = {
-        "torch.math.add": UseCount(resolved=6),
-        "torch.mul": UseCount(resolved=2),
-        "torch.nn.Linear.train": UseCount(typed=1, guessed=4),
-        "torch.no_grad": UseCount(resolved=9),
-        "torch.float32": UseCount(resolved=7),
-    }
-    files = FileCounts(seen=1, duplicates=0, without_framework=0, counted=1, refused={}, examples={})
-    counts = Counts(
-        format=1,
-        corpus="c",
-        packages={},
-        files=files,
-        star_imports=0,
-        frameworks={"torch": FrameworkCounts(files=1, names=names)},
-    )
-    resolved = resolve_counts(counts, SMALL, "torch")
-    charted = ["torch.add", "torch.no_grad", "torch.gone"]
-    found = coverage("paper", charted, SMALL, resolved, {"torch.no_*": "it sets a mode"})
-    assert (found.functions, found.members) == (Share(1, 4), Share(0, 1))
-    assert (found.uses, found.uses_guessed) == (Share(6, 9), Share(6, 13))
-    assert (found.host_only, found.host_only_uses, found.host_only_charted) == (1, 9, 1)
-    assert (found.removed, found.unresolved_uses) == (("torch.gone",), 7)
-    plain = coverage("paper", charted, SMALL, None, {})
-    assert (plain.functions, plain.uses) == (Share(2, 5), None)
-
-
 def test_every_shipped_surface_can_be_read_and_knows_its_arrays() -> None:
     assert {name.partition("@")[0] for name in shipped()} == {"torch", "tensorflow", "jax"}
     methods = array_methods()
@@ -120,7 +91,7 @@ def test_a_declaration_of_the_host_names_what_a_shipped_release_has() -> None:
     releases = [open_surface(name) for name in shipped()]
     unknown = [
         name
-        for name in declared_host_only()
+        for name in declared().reasons
         if not any(
             release.resolve(name) or (name.endswith("*") and any(key.startswith(name[:-1]) for key in release.by_name))
             for release in releases

@@ -38,6 +38,9 @@ def cell(verdict: str, passed: int, total: int, **more: Any) -> Cell:
         "unknown_cause": 0,
         "lowered": 0,
         "not_lowered": 0,
+        "of_another_device": 0,
+        "passed_independent": 0,
+        "total_independent": 0,
     }
     return Cell.model_validate(values | more)
 

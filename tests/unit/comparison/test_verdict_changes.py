@@ -48,7 +48,7 @@ def cell(function: str, passed: int, total: int, **given: object) -> Cell:
     values |= dict.fromkeys(
         (
             *("campaign_id", "target_id", "skipped", "incomplete", "flaky", "fell_back", "unknown_cause"),
-            *("lowered", "not_lowered"),
+            *("lowered", "not_lowered", "of_another_device", "passed_independent", "total_independent"),
         ),
         0,
     )

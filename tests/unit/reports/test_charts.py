@@ -7,12 +7,18 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
 import pytest
 import vl_convert
 
+from coordinator.catalogue.coverage import coverage
+from coordinator.catalogue.host_only import HostOnly
+from coordinator.catalogue.models import DrawnFunction
+from coordinator.catalogue.releases import make_release
+from coordinator.catalogue.sample import chart_sample
 from coordinator.errors import NotFoundError
 from coordinator.reference.models import Reference
 from coordinator.reference.reader import read
@@ -20,7 +26,10 @@ from coordinator.reports.charts.figure import Figure
 from coordinator.reports.charts.theme import CONFIG, DARK, SHEET, dark, of_both
 from coordinator.reports.contents import CHAPTERS, contents_of
 from coordinator.reports.options import ReportOptions
+from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import FirstCall, PlacementCount, ReportData
+from tests.unit.catalogue.test_coverage import NAMES, SMALL, counts
+from tests.unit.catalogue.test_sample import sample
 from tests.unit.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict
 
 STUDY = read()
@@ -265,6 +274,14 @@ def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
 
 def test_every_figure_and_table_has_its_chapter() -> None:
     of = fleet(STUDY, target(9, "tpu-lowered", "other"))
+    names = DrawnFunction(function="torch.function_0", uses=2, stratum="top1")
+    drawn_from = make_release(SMALL, counts(NAMES), HostOnly({}))
+    of = replace(
+        of,
+        sample=chart_sample(sample(names), ["torch.function_0"]),
+        coverages=(coverage("paper", ["torch.add"], drawn_from, "torch@1.1"),),
+        judged=(JudgedCases("torch", "torch.function_0", "numpy", 2),),
+    )
     made = contents_of(of, ReportOptions())
     assert sorted(id for each in CHAPTERS for id in each.figure_ids) == sorted(drawn(of))
     assert {id for each in CHAPTERS for id in each.table_ids} == {each.id for each in made.tables}

@@ -55,6 +55,9 @@ CELL: dict[str, Any] = {
     "unknown_cause": 0,
     "lowered": 0,
     "not_lowered": 0,
+    "of_another_device": 0,
+    "passed_independent": 0,
+    "total_independent": 0,
     "cpu_target_id": None,
 }
 FELL_BACK = {"verdict_on_device": "partial", "passed_on_device": 1, "fell_back": 2, "cause_on_device": "placement"}

@@ -1,0 +1,111 @@
+"""Releases: a framework's public surface with the uses of its names, which samples are drawn from and coverage is set
+against. Those that come with Portolan are read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from coordinator.catalogue.host_only import HostOnly, declared
+from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, Surface, is_array_class, open_surface, shipped
+from coordinator.catalogue.usage.counts import Counts, open_counts, resolve_counts
+
+FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
+"""The kinds that modules hold; the others are members of classes."""
+
+Uses = Mapping[str, Mapping[str, int]]
+"""How often an object is used, by its canonical name and then by the name under which it was."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release, ready to be set beside functions that are charted."""
+
+    surface: Surface
+    kinds: Mapping[str, str]
+    """Of what can be charted on a device, by canonical name."""
+    host_only: frozenset[str]
+    arrays: frozenset[str]
+    """The classes of arrays."""
+    corpus: str | None
+    """Without counts None, and nothing is used."""
+    certain: Uses
+    guessed: Uses
+    unresolved_uses: int
+
+    @property
+    def name(self) -> str:
+        return self.surface.release
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """Functions and classes of modules."""
+        return frozenset(name for name, kind in self.kinds.items() if kind in FUNCTIONS)
+
+    @cached_property
+    def members(self) -> frozenset[str]:
+        """Methods and properties of classes."""
+        return frozenset(self.kinds) - self.functions
+
+    @cached_property
+    def certain_uses(self) -> int:
+        return self._all(self.certain)
+
+    @cached_property
+    def guessed_uses(self) -> int:
+        return self._all(self.guessed)
+
+    def _all(self, uses: Uses) -> int:
+        return sum(sum(by_name.values()) for name, by_name in uses.items() if name in self.kinds)
+
+
+def make_release(surface: Surface, counts: Counts | None, host_only: HostOnly) -> Release:
+    """Give each use to its object, and set apart what is in no share. Pure."""
+    chartable = {entry.name: entry.kind for entry in surface.entries if entry.kind in CHARTABLE}
+    arrays = frozenset(name for name, kind in chartable.items() if kind == "class" and is_array_class(name))
+    host = frozenset(name for name in chartable if name in host_only)
+    resolved = resolve_counts(counts, surface, ROOTS[surface.header.framework]) if counts is not None else None
+    by_name = resolved.by_name if resolved is not None else {}
+    unresolved = resolved.unresolved.values() if resolved is not None else ()
+    return Release(
+        surface=surface,
+        kinds={name: kind for name, kind in chartable.items() if name not in host and name not in arrays},
+        host_only=host,
+        arrays=arrays,
+        corpus=counts.corpus if counts is not None else None,
+        certain={
+            name: {given: count.certain for given, count in uses.items() if count.certain}
+            for name, uses in by_name.items()
+        },
+        guessed={
+            name: {given: count.guessed for given, count in uses.items() if count.guessed}
+            for name, uses in by_name.items()
+        },
+        unresolved_uses=sum(count.certain for count in unresolved),
+    )
+
+
+@cache
+def shipped_release(name: str) -> Release:
+    """A release whose surface comes with Portolan, with the counts that do."""
+    return make_release(open_surface(name), _shipped_counts(), declared())
+
+
+@cache
+def _shipped_counts() -> Counts:
+    return open_counts(None)
+
+
+def nearest(framework: str, version: str) -> str | None:
+    """The shipped release that is this one, else the newest before it, else the oldest; None of no framework."""
+    own = [name for name in shipped() if name.partition("@")[0] == framework]
+    in_order = sorted(own, key=lambda name: _numbers(name.partition("@")[2]))
+    earlier = [name for name in in_order if _numbers(name.partition("@")[2]) <= _numbers(version)]
+    return next(iter([*earlier[-1:], *in_order]), None)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers that order versions; those of a local build (``2.9.0+cpu``) are not among them."""
+    return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))

@@ -1,0 +1,49 @@
+"""The coverage of shipped releases by the suites that runners serve: between the API, the pages and the store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.catalogue import store
+from coordinator.catalogue.coverage import coverage, suites_coverage
+from coordinator.catalogue.models import Coverage, CoverageList, ReleaseCoverage
+from coordinator.catalogue.releases import shipped_release
+from coordinator.catalogue.surfaces import shipped
+
+
+async def coverage_of_suites(engine: AsyncEngine) -> CoverageList:
+    async with engine.connect() as connection:
+        rows = await store.charted_names(connection)
+    offered: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        offered.setdefault((row.suite, row.framework), set()).add(row.function)
+    # A surface is read when it is first asked for, which takes a moment.
+    return await asyncio.to_thread(coverage_list, offered)
+
+
+def coverage_list(offered: Mapping[tuple[str, str], Collection[str]]) -> CoverageList:
+    """The coverage of each shipped release of the frameworks that suites are offered of."""
+    found = (
+        _of_release(
+            name, frozenset((suite, of, frozenset(names)) for (suite, of), names in offered.items() if of == framework)
+        )
+        for name in shipped()
+        for framework in [name.partition("@")[0]]
+    )
+    return CoverageList(releases=[coverage for coverage in found if coverage is not None])
+
+
+# Both change only with a suite or while a campaign runs, and are asked for at every page.
+@lru_cache(maxsize=8)
+def _of_release(name: str, offered: frozenset[tuple[str, str, frozenset[str]]]) -> ReleaseCoverage | None:
+    return suites_coverage({(suite, framework): names for suite, framework, names in offered}, shipped_release(name))
+
+
+@lru_cache(maxsize=32)
+def shipped_coverage(suite: str, functions: frozenset[str], release: str, instead_of: str | None) -> Coverage:
+    """The coverage of a release whose surface comes with Portolan."""
+    return coverage(suite, functions, shipped_release(release), instead_of)

@@ -1,0 +1,41 @@
+"""The table of a campaign whose functions are a sample: how many of them port, with the interval. Pure."""
+
+from __future__ import annotations
+
+from coordinator.catalogue.models import ChartedSample
+from coordinator.reports.identity import Row, report_table
+from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.results.models import PortRate
+from coordinator.results.report_data import ReportData
+from coordinator.results.samples import sample_rates
+
+
+def sample(data: ReportData, drawn: ChartedSample) -> Table:
+    rows: list[Row] = [
+        (
+            data.name,
+            found.target,
+            found.part,
+            found.drawn,
+            found.charted,
+            _cell(found.ports),
+            _cell(found.ports_on_device),
+        )
+        for found in sample_rates(drawn, data.targets, data.verdicts)
+    ]
+    columns = (
+        Column("source", "source"),
+        Column("target", "target"),
+        Column("part", "part of the sample"),
+        Column("drawn", "drawn", "number", "functions"),
+        Column("charted", "of these charted", "number", "functions"),
+        Column("ports", "port without a failure", "rate"),
+        Column("ports_on_device", "do so on the device", "rate"),
+    )
+    left = drawn.not_charted
+    notes = (*([f"Not charted, and in no rate: {', '.join(left)}."] if left else []),)
+    return report_table(data, "verdicts", "sample", f"The sample {drawn.name}", columns, rows, (), notes)
+
+
+def _cell(found: PortRate) -> Cell:
+    return found.rate if found.n else Missing.none_counted

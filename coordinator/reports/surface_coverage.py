@@ -1,0 +1,79 @@
+"""The table of coverage: how much of each framework's public surface, and of its use, a campaign charted. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from coordinator.catalogue.coverage import remark
+from coordinator.catalogue.models import Coverage, Share
+from coordinator.reports.identity import Row, report_table
+from coordinator.reports.table import Cell, Column, Missing, Table
+from coordinator.results.report_data import ReportData
+
+PARTS = {
+    "functions": "functions and classes",
+    "members": "members of classes",
+    "uses": "certain uses",
+    "guessed": "guessed uses",
+    "host_only": "names that never touch a device",
+}
+
+
+def coverage(data: ReportData) -> Table:
+    rows: list[Row] = [
+        (
+            *(data.name, found.instead_of or found.release, found.release),
+            *(cell for part in PARTS for cell in _cells(getattr(found, part))),
+            found.uses.twins if found.uses is not None else None,
+            *(found.array_uses, len(found.removed), found.unresolved_uses),
+        )
+        for found in data.coverages
+    ]
+    columns = (
+        Column("source", "source"),
+        Column("charted", "charted"),
+        Column("release", "surface of"),
+        *(column for part, label in PARTS.items() for column in _columns(part, label)),
+        Column("uses_by_other_names", "uses by other names of what ran", "number"),
+        Column("array_uses", "uses of the classes of arrays", "number"),
+        Column("not_in_it", "functions charted that it lacks", "number"),
+        Column("uses_unresolved", "uses of names that it lacks", "number"),
+    )
+    return report_table(
+        data,
+        "coverage",
+        "coverage",
+        "Coverage: how much of each framework was charted",
+        columns,
+        rows,
+        (),
+        tuple(_notes(data)),
+    )
+
+
+def _columns(part: str, label: str) -> tuple[Column, ...]:
+    return (
+        Column(f"{part}_charted", f"{label} charted", "number"),
+        Column(part, f"of all {label}", "number"),
+        Column(f"{part}_percent", "share", "percent"),
+    )
+
+
+def _cells(share: Share | None) -> tuple[Cell, ...]:
+    if share is None:
+        return (None, None, None)
+    ratio = share.ratio
+    return (share.charted, share.of, Missing.none_counted if ratio is None else round(100 * ratio, 1))
+
+
+def _notes(data: ReportData) -> Iterator[str]:
+    for found in data.coverages:
+        yield remark(found)
+        yield from _nearest(found)
+    if data.reference is not None:
+        yield f"{data.reference.name} did not publish this."
+
+
+def _nearest(found: Coverage) -> Iterator[str]:
+    if found.instead_of is not None:
+        yield f"No surface of {found.instead_of} comes with Portolan: {found.release} is the nearest."

@@ -1,0 +1,58 @@
+"""The coverage by a campaign: how much of each release that it ran on it has charted, plain and weighted by use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.campaigns import service as campaigns
+from coordinator.catalogue.models import CampaignCoverage, Coverage
+from coordinator.catalogue.releases import nearest
+from coordinator.catalogue.service import shipped_coverage
+from coordinator.catalogue.surfaces import ROOTS
+from coordinator.results import service as matrix
+from coordinator.results import store
+from coordinator.results.report_data import ReportData
+
+ChartedFunctions = Mapping[tuple[str, str], Collection[str]]
+"""The functions with a case that counts, or was lowered, by framework and version."""
+
+
+async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage:
+    campaign = await campaigns.detail(engine, campaign_id)
+    await matrix.refreshed(engine, campaign_id)
+    return CampaignCoverage(campaign_id=campaign_id, releases=await of_matrix(engine, campaign_id, campaign.suite))
+
+
+async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[Coverage]:
+    """The same of the matrix as it is kept now."""
+    async with engine.connect() as connection:
+        rows = await store.charted_functions(connection, campaign_id, list(ROOTS))
+    charted: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        charted.setdefault((row.framework, row.version), set()).add(row.function)
+    # A surface is read when it is first asked for, which takes a moment.
+    return await asyncio.to_thread(coverages, suite, charted)
+
+
+def of_report(suite: str, data: ReportData) -> list[Coverage]:
+    """The same of a report's rows, which are of one moment."""
+    targets = {target.id: (target.framework, target.version) for target in data.targets}
+    charted: dict[tuple[str, str], set[str]] = {}
+    for row in data.verdicts:
+        if row.verdict != "unknown" or row.lowering is not None:
+            charted.setdefault(targets[row.target_id], set()).add(row.function)
+    return coverages(suite, charted)
+
+
+def coverages(suite: str, charted: ChartedFunctions) -> list[Coverage]:
+    """One for each release charted, against its own surface or the nearest that comes with Portolan."""
+    found = []
+    for (framework, version), functions in sorted(charted.items()):
+        name, charted_release = nearest(framework, version), f"{framework}@{version}"
+        if name is not None:
+            instead_of = charted_release if name != charted_release else None
+            found.append(shipped_coverage(suite, frozenset(functions), name, instead_of))
+    return found

@@ -1,0 +1,39 @@
+"""The kinds of input on which a function fails in part, told from those of its failed and its passed cases. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from coordinator.formats import listed
+from protocol.enums import InputKind
+
+Combination = str
+"""The kinds of one case's inputs, as the database has them: ``empty 0-dim``."""
+
+
+def failing_inputs(failed: Collection[Combination], passed: Collection[Combination]) -> str | None:
+    """``only on empty and 0-dim input``, or ``on some plain input``; None if nothing failed or nothing passed.
+
+    *Only* holds if every failed case has a kind of input that no passed case has.
+    """
+    wrong, right = [[frozenset(kinds.split()) for kinds in side] for side in (failed, passed)]
+    if not wrong or not right:
+        return None
+    alone = frozenset[str]().union(*wrong) - frozenset[str]().union(*right)
+    if all(kinds & alone for kinds in wrong):
+        return f"only on {listed(_cover(wrong, alone))} input"
+    return f"on some {listed(_in_order(frozenset[str]().union(*wrong)))} input"
+
+
+def _cover(wrong: Collection[frozenset[str]], kinds: frozenset[str]) -> list[str]:
+    """The fewest kinds, as near as a greedy choice comes, of which each failed case has one."""
+    left, chosen = list(wrong), set[str]()
+    while left:
+        best = max(_in_order(kinds - chosen), key=lambda kind: sum(kind in case for case in left))
+        chosen.add(best)
+        left = [case for case in left if best not in case]
+    return _in_order(chosen)
+
+
+def _in_order(kinds: Collection[str]) -> list[str]:
+    return [str(kind) for kind in InputKind if kind in kinds]

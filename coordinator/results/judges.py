@@ -1,0 +1,67 @@
+"""Judges: the references that cases were judged by, in words, and how many functions and cases each judged. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from coordinator.formats import listed, percent, plural
+from protocol.enums import Judge
+
+WORDS: Mapping[Judge, str] = {
+    Judge.numpy: "NumPy or SciPy: independent",
+    Judge.decomposition: "the library's own reference in other operations: independent",
+    Judge.float64: "the same function on the CPU in float64: not independent",
+    Judge.itself: "the same function on the CPU: not independent",
+    Judge.form: "none: only the form of the result is compared",
+}
+
+
+@dataclass(frozen=True)
+class JudgedCases:
+    """The cases of one function that one reference judged."""
+
+    framework: str
+    function: str
+    judged_by: str | None
+    """None: their suite does not say."""
+    cases: int
+
+
+@dataclass(frozen=True)
+class JudgeCount:
+    judge: Judge
+    cases: int
+    functions: int
+    """With such a case."""
+
+
+def judge_counts(judged: Sequence[JudgedCases]) -> list[JudgeCount]:
+    """By judge, the most independent first; empty where no suite says who judged."""
+    if all(row.judged_by is None for row in judged):
+        return []
+    rows = {judge: [row for row in judged if row.judged_by == judge] for judge in Judge}
+    return [
+        JudgeCount(judge, sum(row.cases for row in found), len({(row.framework, row.function) for row in found}))
+        for judge, found in rows.items()
+    ]
+
+
+def independent_functions(judged: Sequence[JudgedCases]) -> int:
+    """Functions with a case that an independent reference judged."""
+    independent = [judge for judge in Judge if judge.is_independent]
+    return len({(row.framework, row.function) for row in judged if row.judged_by in independent})
+
+
+def judges_sentence(judged: Sequence[JudgedCases]) -> str | None:
+    counts = judge_counts(judged)
+    if not counts:
+        return None
+    cases = sum(row.cases for row in judged)
+    functions = len({(row.framework, row.function) for row in judged})
+    independent = independent_functions(judged)
+    by_judge = listed([f"{count.cases:,} by {count.judge}" for count in counts if count.cases])
+    return (
+        f"Of {plural(cases, 'case')} that ran, {by_judge}: {independent:,} of {plural(functions, 'function')} "
+        f"({percent(independent / functions)}) have a case that an independent reference judged."
+    )

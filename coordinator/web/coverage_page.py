@@ -1,0 +1,38 @@
+"""The coverage: how much of each framework's public surface, and of its use, the suites of registered runners chart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from coordinator.catalogue import service
+from coordinator.catalogue.coverage import remark, rows_of, share_text
+from coordinator.catalogue.models import Coverage, Share
+from coordinator.context import Context
+from coordinator.web.pages import page
+
+router = APIRouter()
+
+
+@router.get("/coverage")
+async def coverage(request: Request, context: Context) -> Response:
+    found = await service.coverage_of_suites(context.engine)
+    records = [_record(row) for release in found.releases for row in rows_of(release)]
+    return page(request, "coverage.html", found, rows=records, rows_of=rows_of, share_text=share_text, remark=remark)
+
+
+def _record(found: Coverage) -> dict[str, Any]:
+    """A line of the csv: each share as its numbers."""
+    line: dict[str, Any] = {}
+    for name, value in found:
+        if name == "removed":
+            line["not_in_it"] = len(value)
+        elif name in ("uses", "guessed") or isinstance(value, Share):
+            of = value or Share(charted=0, of=0)
+            line |= {f"{name}_charted": of.charted, name: of.of}
+            if name == "uses":
+                line["uses_by_other_names"] = of.twins
+        elif name not in ("instead_of", "corpus"):
+            line[name] = value
+    return line
