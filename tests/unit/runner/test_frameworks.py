@@ -144,5 +144,5 @@ def test_every_framework_has_the_same_names(name: str) -> None:
         *("__init__.py", "devices.py", "evidence.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
         *(("lowering.py",) if name == "jax" else ()),
-        *(("freezing", "frozen.py") if name == "torch" else ()),
+        *(("freezing", "frozen.py", "ways.py") if name == "torch" else ()),
     }
