@@ -40,7 +40,8 @@ KEEP_OUTPUT = 64 << 10
 START_LIMIT_S = 60.0
 """A Python interpreter has started by then."""
 PROJECT = Path(__file__).absolute().parents[2]
-LAUNCHER = Path(__file__).absolute().with_name("launch.py")
+LAUNCHER = Path(__file__).absolute().parents[1] / "launch.py"
+ZYGOTE = "runners.isolation.zygote"
 """The script that starts the zygote."""
 UNEXPECTED = "a message of no known form"
 
@@ -173,9 +174,10 @@ class ForkServer:
             self._process = await asyncio.create_subprocess_exec(
                 self._interpreter.path,
                 str(LAUNCHER),
+                ZYGOTE,
+                str(theirs.fileno()),
                 self._framework,
                 self._device,
-                str(theirs.fileno()),
                 str(os.getpid()),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log_write,
