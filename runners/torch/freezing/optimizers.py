@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from runners.errors import UnfreezableError
+from runners.suite.checks import Tolerance
 from runners.suite.freezing.gate import Gate
 from runners.suite.freezing.parts import Reason, write_part
 from runners.suite.freezing.samples import Drawn
@@ -23,7 +24,18 @@ STEPS = 2
 SHAPES = ((3, 2), (4,))
 """Of the parameters."""
 MATRICES = frozenset({"Muon"})
-"""Optimizers that take matrices alone: these get the first parameter."""
+"""Optimizers that take matrices alone, here the first parameter. They compute in bfloat16, whatever they are given."""
+
+
+class OptimizerClass(WaySubject):
+    """A class of ``torch.optim``: built for some parameters, and taking steps."""
+
+    def __init__(self, info: Any) -> None:
+        super().__init__(name_of(info), info.optim_cls, ways.steps)
+        self._precision = "bfloat16" if info.optim_cls.__name__ in MATRICES else DTYPE
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return super().tolerance(self._precision, observed)
 
 
 def name_of(info: Any) -> str:
@@ -33,7 +45,7 @@ def name_of(info: Any) -> str:
 def freeze(info: Any, path: Path) -> None:
     """Draw and judge one optimizer's samples into a file of its own."""
     pack = PackWriter()
-    subject = WaySubject(name_of(info), info.optim_cls, ways.steps)
+    subject = OptimizerClass(info)
     left_out: list[Reason] = []
     if info.only_supports_sparse_grads:
         left_out.append((subject.name, "", "a sample that cannot be frozen", "it takes sparse gradients alone"))
@@ -58,6 +70,9 @@ def draw(info: Any, pack: PackWriter) -> Drawn:
     declared += [{"foreach": True}] if "foreach" in info.supported_impls else []
     for number, options in enumerate(declared):
         name = f"{DTYPE}-{number}"
+        if options.get("line_search_fn"):
+            drawn.left_out.append((name, "it searches for a minimum, and the loss whose gradients are given has none"))
+            continue
         parts = [parameters], options, gradients, info.step_requires_closure
         try:
             drawn.add(write(name, DTYPE, parts, pack, way="steps", kinds=(KIND,)))
