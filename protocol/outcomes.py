@@ -43,7 +43,8 @@ class Evidence(Message):
     reason: LongText | None = None
     """A sentence, for skipped and harness failures."""
     operation: Line | None = None
-    """The framework's own name of the operation that was in flight (``aten::add``, ``MatMul``, ``dot_general``)."""
+    """The framework's own name of the operation that was in flight (``aten::add``, ``MatMul``, ``dot_general``); of a
+    wrong result, of the first operation that computed otherwise than the host of the same inputs."""
     dtypes: Lines = Field(default_factory=list)
     """The dtypes of that operation's arrays, in order."""
     kernels: Kernels | None = None
@@ -54,6 +55,9 @@ class Evidence(Message):
     """The same call on the host; ``None``: not repeated there, or the device is the host."""
     in_float32: Repetition | None = None
     """The same call on the device in float32; ``None``: not repeated, or the case's own dtype."""
+    after_others: Repetition | None = None
+    """How the case failed in a process that had run other cases before it, set against this outcome, which it had
+    alone in a fresh one; ``None``: it did not fail there, or was not repeated."""
 
 
 class PlacementProof(Message):

@@ -99,6 +99,9 @@ OUTCOME_ROWS = View(
         "low_ms": "level of the run: the 5 % quantile of its samples",
         "noisy": f"contended, or steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
         "contended": "threads of the case waited for a core in nearly every sample; else such samples are left out",
+        "operation": "the framework's name of the operation that failed, or that first gave a wrong value",
+        "after_others": "how the case failed after other cases of its process, set against this outcome, which it had "
+        "alone: failed_alike or failed_otherwise; null if it did not fail there, or was not repeated",
     },
     f"""\
 SELECT o.job_id,
@@ -165,7 +168,9 @@ SELECT o.job_id,
        c.tags @> '["REFUSES"]' AS refuses,
        {_indented(low("o"), 7)} AS low_ms,
        o.contended OR o.steady_ms > {NOISY} * {_indented(low("o"), 7)} AS noisy,
-       o.contended
+       o.contended,
+       o.evidence ->> 'operation' AS operation,
+       o.evidence ->> 'after_others' AS after_others
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id

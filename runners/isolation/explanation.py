@@ -8,7 +8,6 @@ costs the explanation and nothing else. Nothing here raises.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from protocol.enums import Ending, Repetition, TimingPolicy
-from runners.isolation.harness import Alone, repetition, run_case
+from runners.isolation.harness import Alone, prepared_call, repetition, run_case
+from runners.isolation.likeness import are_alike
 from runners.isolation.observations import Evidence, Observation, with_operation
 from runners.suite.cases import Case
 from runners.suite.checks import TOLERANCES
@@ -52,16 +52,35 @@ def _or_else(
         return evidence
 
 
-def _operation(evidence: Evidence, device: Device, case: Case, _: Observation) -> Evidence:
-    """The operation at which the call fails again; a wrong result comes from one if it is the only one."""
-    failing = getattr(device, "failing", None)
-    found: Operation | None = failing(repetition(device, case)) if failing else None
+def _operation(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
+    """The operation at which the call fails again; of a wrong result, the first that computes unlike the host."""
+    if observation.ending is Ending.mismatched and evidence.exception is None:
+        found = _diverging(device, case)
+    else:
+        failing = getattr(device, "failing", None)
+        found = failing(repetition(device, case)) if failing else None
     return evidence if found is None else with_operation(evidence, found)
 
 
+def _diverging(device: Device, case: Case) -> Operation | None:
+    diverging, host = getattr(device, "diverging", None), _host_of(device)
+    if diverging is None or host is None:
+        return None
+    # What moves the inputs is no part of it: arrays that are made under a framework's watch may take another way.
+    here, there = prepared_call(device, case), prepared_call(host, case)
+    found: Operation | None = diverging(here, there) if here and there else None
+    return found
+
+
 def _on_host(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
-    host = getattr(device, "host", lambda: None)() if not device.is_host else None
+    host = _host_of(device)
     return evidence if host is None else replace(evidence, on_host=_repeated(host, case, observation))
+
+
+def _host_of(device: Device) -> Device | None:
+    """The host, where it is another device than this and can be reached."""
+    host: Device | None = getattr(device, "host", lambda: None)() if not device.is_host else None
+    return host
 
 
 def _in_float32(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
@@ -97,26 +116,3 @@ def _repeated(device: Device, case: Case, before: Observation) -> Repetition | N
         return None
     alike = again.ending is before.ending and are_alike(before.evidence, again.evidence)
     return Repetition.failed_alike if alike else Repetition.failed_otherwise
-
-
-def are_alike(one: Evidence, other: Evidence) -> bool:
-    """Whether two failures are the same but for the names of devices, addresses and generated names in their texts."""
-    if one.exception != other.exception:
-        return False
-    if one.exception is None:
-        return one.mismatch == other.mismatch
-    first, second = _words(one.message or ""), _words(other.message or "")
-    return first == second or bool(first and second and (first.endswith(second) or second.endswith(first)))
-
-
-def _words(message: str) -> str:
-    text = _INCIDENTAL.sub("", message)
-    return " ".join(_DEVICE.sub("device", text).split()).rstrip(". ")
-
-
-_INCIDENTAL = re.compile(
-    # TensorFlow's generated names, the operation it appends, and the trace of where it was made.
-    r"\{\{[^{}]*\}\}|\[Op:[^\]]*\]( name: ?\S*)?|\[\[[^\[\]]*\]\]|0x[0-9a-fA-F]+"
-    r"|\n\nStack trace for op definition(?s:.*)|\nException raised from (?s:.*)"
-)
-_DEVICE = re.compile(r"(?i)(/job:\w+/replica:\d+/task:\d+/)?(device:)?\b(xla_cpu_jit|xla|cpu|cuda|gpu|tpu)(:\d+)?\b")

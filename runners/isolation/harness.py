@@ -89,6 +89,23 @@ def repetition(device: Device, case: Case) -> Callable[[], object]:
     return call
 
 
+def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
+    """The call of a case whose inputs are on the device already; ``None`` if it has none to make there."""
+    attempt = Attempt(device, case, TimingPolicy.off, Alone())
+    with device.scope(case.dtype):
+        context = attempt.begin()
+        if not isinstance(context, Context):
+            return None
+        attempt.seed()
+        _, prepared = attempt.prepared(context)
+
+    def call() -> object:
+        with device.scope(case.dtype):
+            return prepared()
+
+    return call
+
+
 def placement(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Placement:
     """The placement of the work, as far as arrays, fallbacks and executions prove it; what nobody counted does not.
 

@@ -28,6 +28,7 @@ from runners.errors import FrameworkBrokenError
 from runners.isolation import memory, processes
 from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
+from runners.isolation.confirmation import confirmed, is_suspect
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Child, ChildEvent, ForkServer, Interpreter
@@ -188,25 +189,50 @@ class Supervisor:
             child = await self._child_for(current)
             if isinstance(child, Outcome):
                 return child
-            outcome = current.settled(await self._run(child, current))
+            outcome = await self._run_to_outcome(child, current)
+            suspect = is_suspect(outcome, earlier=child.turn)
+            return await self._confirm(current, outcome, earlier=child.turn) if suspect else outcome
         except FrameworkBrokenError as error:
             await self._restart()
             return harness_failed(f"{error}; the framework is being imported again")
+
+    async def _run_to_outcome(self, child: Child, current: Current) -> Outcome:
+        """Have the child run the case, and end the child if it may run no other."""
+        outcome = current.settled(await self._run(child, current))
         tail, size = child.take_output()
         paper = current.task.job.timing is TimingPolicy.paper
         if child is self._child and (paper or await self._fork_server.has_orphans(child)):
             await self._leave_child(wait=True)
         return with_log(outcome, tail, size)
 
+    async def _confirm(self, current: Current, suspect: Outcome, *, earlier: int) -> Outcome:
+        """Run a case that failed after others once more, alone in a fresh child, within the same deadline.
+
+        Neither the order of cases nor what an earlier one left pending may accuse a device. If the time that is left
+        is too short, or the confirmation itself fails, the outcome stands as it was.
+        """
+        clock = current.clock
+        if clock is None or clock.left(time.monotonic()) <= suspect.duration_s:
+            return suspect
+        # At once: it may be at the next case already, which would run beside the confirmation.
+        await self._leave_child(wait=True)
+        current.failure, current.explained_by = None, math.inf
+        try:
+            child = await self._child_for(current)
+            alone = child if isinstance(child, Outcome) else await self._run_to_outcome(child, current)
+        except FrameworkBrokenError:
+            await self._restart()
+            return suspect
+        return confirmed(suspect, alone, earlier=earlier)
+
     async def _run(self, child: Child, current: Current) -> Outcome:
         """Have the child run the case; on any end but a reported one the child is killed."""
         job = current.task.job
         child.turn += 1
         if child.ahead is None:
-            child.give(_order(current.task), child.turn)
+            child.give(_order(current.task, child.turn), child.turn)
         child.ahead = None
-        clock = current.clock = Clock(job.timeout_s, time.monotonic())
-        self._log.started(*current.task.key)
+        clock = self._start_clock(current)
         self._give_ahead(child, current.task)
         # In a function's first case its threads start, and what goes on beside it takes a core from them.
         if child.turn > 0 or not any(task.group == current.task.group for task in self._queue):
@@ -247,6 +273,16 @@ class Supervisor:
             reason = f"the report of the case makes no sense: {type(error).__name__}: {error}"
             return harness_failed(reason, duration_s=clock.elapsed(time.monotonic()))
 
+    def _start_clock(self, current: Current) -> Clock:
+        """A clock for the case, which has started; one that is run once more gets what time is left."""
+        now, timeout_s = time.monotonic(), current.task.job.timeout_s
+        if current.clock is None:
+            self._log.started(*current.task.key)
+        else:
+            timeout_s = min(timeout_s, current.clock.left(now))
+        current.clock = Clock(timeout_s, now)
+        return current.clock
+
     def _give_ahead(self, child: Child, task: Task) -> None:
         """The next case goes to its child before its turn, so that a child need not wait for us between cases.
 
@@ -257,7 +293,7 @@ class Supervisor:
             return
         if all(neighbour.job.timing is TimingPolicy.off for neighbour in (task, following)):
             child.ahead = following
-            child.give(_order(following), child.turn + 1)
+            child.give(_order(following, child.turn + 1), child.turn + 1)
 
     async def _unreported(self, child: Child, event: ChildEvent, clock: Clock, kills_before: int) -> Outcome:
         """The outcome of a case that will not report any more, from the event that ended it."""
@@ -435,5 +471,7 @@ def _moment(message: Message) -> float:
     return min(float(message["at"]), time.monotonic())
 
 
-def _order(task: Task) -> Message:
-    return {"type": "case", "suite": task.suite, "case": task.job.case, "timing": task.job.timing}
+def _order(task: Task, turn: int) -> Message:
+    """The order to run a case. A failure after other cases is confirmed alone, and explained there."""
+    order = {"type": "case", "suite": task.suite, "case": task.job.case, "timing": task.job.timing}
+    return order | {"explain": turn == 0}

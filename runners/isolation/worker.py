@@ -138,7 +138,7 @@ class Worker:
         observation = kept(self._run(case, TimingPolicy(message["timing"])))
         report = as_message(observation)
         _flush()
-        if observation.ending not in EXPLAINED:
+        if observation.ending not in EXPLAINED or not message["explain"]:
             return report
         self._channel.send({"type": "failed", "at": monotonic(), "outcome": report})
         with _silence():

@@ -183,3 +183,7 @@ class Explaining(Protocol):
 
     def failing(self, call: Callable[[], object]) -> Operation | None:
         """Repeat a call that failed and name the operation at which it does; ``None`` if none can be named."""
+
+    def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
+        """Repeat a call whose result was wrong, here or on the host, and name the first operation that computes
+        otherwise than the host of the same inputs; ``None`` if none does."""

@@ -24,7 +24,7 @@ from runners.suite.host import cpu_model, libraries, nvidia_driver
 from runners.suite.lookup import lookup
 from runners.suite.rounding import dtype_on_device
 from runners.suite.trees import mapped
-from runners.tensorflow import evidence
+from runners.tensorflow import divergence, evidence
 from runners.tensorflow.placement.sessions import Fetched, device_of
 from runners.tensorflow.placement.watch import CompiledWatch, HostWatch, Watch
 
@@ -138,6 +138,10 @@ class TensorFlowDevice:
 
     def failing(self, call: Callable[[], object]) -> Operation | None:
         return evidence.failing(call, self.kind, self.compiled_kind)
+
+    def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
+        """Only a compiler's results are compared, operation by operation."""
+        return None if self.compiled_kind is None else divergence.diverging(on_host, self.compiled, self.to_host)
 
     def lookup(self, name: str) -> Any:
         # The study's names begin as people import it.

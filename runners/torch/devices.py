@@ -22,7 +22,7 @@ from runners.suite.host import cpu_model, libraries, nvidia_driver
 from runners.suite.lookup import lookup
 from runners.suite.rounding import dtype_on_device
 from runners.suite.trees import mapped
-from runners.torch import evidence
+from runners.torch import divergence, evidence
 from runners.torch.placement.activity import counting_kernels
 from runners.torch.placement.dispatch import DispatchWatch
 from runners.torch.placement.methods import watched_methods
@@ -125,6 +125,9 @@ class TorchDevice:
 
     def failing(self, call: Callable[[], object]) -> Operation | None:
         return evidence.failing(call, self.handle)
+
+    def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
+        return divergence.diverging(call, self.handle, self.to_host)
 
     def lookup(self, name: str) -> Any:
         return lookup(name, f"torch {version()}")

@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from protocol.enums import Kernels
 from runners.suite.device import Operation
+from runners.torch.placement.transfers import tensors
 
 COMPOSITE = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
 """Under these an operation is made of other operations, on any device."""
@@ -66,12 +67,12 @@ def failing(call: Callable[[], object], device: torch.device) -> Operation | Non
     if functions.failed is not None:
         func, args, kwargs = functions.failed
         name = resolve_name(func) or getattr(func, "__qualname__", None)
-        return Operation(str(name), _dtypes((args, kwargs))) if name else None
+        return Operation(str(name), dtypes_of((args, kwargs))) if name else None
     return None
 
 
 def _operation(func: Any, args: Any, kwargs: Mapping[str, Any], device: torch.device) -> Operation:
-    dtypes = _dtypes((args, kwargs))
+    dtypes = dtypes_of((args, kwargs))
     key = torch._C._dispatch_key_for_device(device.type)
     if not any(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), own) for own in (key, *COMPOSITE)):
         return Operation(func._schema.name, dtypes, Kernels.none)
@@ -81,10 +82,10 @@ def _operation(func: Any, args: Any, kwargs: Mapping[str, Any], device: torch.de
 
 def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Iterator[str]:
     """The dtypes in which the operation does not raise, its first array's dtype and those like it changed."""
-    tensors = list(_tensors((args, kwargs)))
-    if not tensors or sum(tensor.numel() for tensor in tensors) > MAX_ELEMENTS:
+    arrays = list(tensors((args, kwargs)))
+    if not arrays or sum(array.numel() for array in arrays) > MAX_ELEMENTS:
         return
-    failed = tensors[0].dtype
+    failed = arrays[0].dtype
     for dtype in TRIED:
         if dtype is failed:
             continue
@@ -107,20 +108,9 @@ def _cast(tree: Any, failed: torch.dtype, dtype: torch.dtype) -> Any:
     return tree
 
 
-def _dtypes(tree: Any) -> tuple[str, ...]:
-    return tuple(_name(tensor.dtype) for tensor in _tensors(tree))
+def dtypes_of(tree: Any) -> tuple[str, ...]:
+    return tuple(_name(tensor.dtype) for tensor in tensors(tree))
 
 
 def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
-
-
-def _tensors(tree: Any) -> Iterator[torch.Tensor]:
-    if isinstance(tree, torch.Tensor):
-        yield tree
-    elif isinstance(tree, (list, tuple)):
-        for branch in tree:
-            yield from _tensors(branch)
-    elif isinstance(tree, dict):
-        for branch in tree.values():
-            yield from _tensors(branch)

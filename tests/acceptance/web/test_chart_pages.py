@@ -159,6 +159,26 @@ def test_an_outcome_has_its_evidence_log_attempts_and_fingerprint(
     assert browser.get(f"/campaigns/999/outcomes/{odd['job_id']}").status_code == 404
 
 
+def test_an_outcome_says_how_it_was_after_other_cases_and_which_operation_was_wrong(
+    browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
+) -> None:
+    wrong = outcome_of(coordinator, campaign, "hazards.add/wrong")
+    assert (wrong["position"], wrong["after_others"]) == (0, "failed_alike")
+    address = f"/campaigns/{campaign}/outcomes/{wrong['job_id']}"
+    assert "After other cases of its process it failed in the same way" in text_of(browser.get(address))
+    evidence = {"operation": "aten::add", "dtypes": ["float64"], "after_others": "failed_otherwise"}
+    execute(
+        coordinator,
+        "update outcomes set evidence = evidence || $2::jsonb where job_id = $1",
+        wrong["job_id"],
+        json.dumps(evidence),
+    )
+    text = text_of(browser.get(address))
+    assert "it failed in another way" in text
+    assert "aten::add of float64 the first whose result is not the host's" in text
+    assert outcome_of(coordinator, campaign, "hazards.add/wrong")["operation"] == "aten::add"
+
+
 def test_a_million_characters_of_log_are_cut_with_a_link_to_all(
     browser: httpx.Client, coordinator: CoordinatorProcess, campaign: int
 ) -> None:

@@ -93,6 +93,38 @@ def fail_then(hazard: str) -> NoReturn:
 _FAILED: set[str] = set()
 
 
+def leave_behind() -> None:
+    """Leave something in the process that later cases stumble over."""
+    _LEFT_BEHIND.append("something")
+
+
+def stumble() -> None:
+    """Fails only where an earlier case of the process has left something."""
+    if _LEFT_BEHIND:
+        raise RuntimeError(f"stumbled over {_LEFT_BEHIND[0]}")
+
+
+def stumble_and_die() -> None:
+    if _LEFT_BEHIND:
+        kill_itself()
+
+
+def stumble_or_fail() -> NoReturn:
+    stumble()
+    raise ValueError("nothing was left, and it fails all the same")
+
+
+def stumble_late(path: str) -> None:
+    """Fails after others when most of its time is gone, and alone takes longer than what is left."""
+    process_id(path)
+    time.sleep(1.5)
+    stumble()
+    time.sleep(5)
+
+
+_LEFT_BEHIND: list[str] = []
+
+
 def fail_with_odd_text() -> NoReturn:
     raise ValueError("a NUL \0 and a lone surrogate \ud800 in the message")
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from protocol.enums import Ending, Kernels, Repetition, TimingPolicy
-from runners.isolation.explanation import are_alike, explained, in_single
+from runners.isolation.explanation import explained, in_single
 from runners.isolation.harness import Alone, run_case
+from runners.isolation.likeness import are_alike
 from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Evidence, Observation
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
@@ -191,6 +192,7 @@ def test_integers_of_the_cases_dtype_become_floating_and_others_stay() -> None:
         ("Input tensor on cuda:0 at 0x7f", "Input tensor on cpu at 0x3a", True),
         ("in user code:\n\n    TypeError: no list", "TypeError: no list", True),
         ("no kernel of {{node a_1}} [Op:Add] name: ", "no kernel of {{node a_7}}", True),
+        ("Window goo.gle/debugproto  size: 0", "Window goo.gle/debugonly size: 0", True),
         ("no kernel for int8", "no kernel for int4", False),
         ("", "anything", False),
     ],

@@ -1,0 +1,54 @@
+"""Confirming a failure that came after other cases of the same process. Pure: outcomes in, an outcome out.
+
+Cases of one function share a process. What one of them leaves there (a pending graph, a changed default, memory) can
+make the next one fail, and that is no fault of the device. So the outcome that counts is that of the case alone in a
+fresh process; how it ended after the others is kept beside it.
+"""
+
+from __future__ import annotations
+
+from protocol.enums import Ending, Repetition, Verdict
+from protocol.outcomes import Evidence, Outcome
+from runners.isolation.likeness import are_alike
+from runners.isolation.observations import printable
+
+
+def is_suspect(outcome: Outcome, *, earlier: int) -> bool:
+    """Whether an outcome may be the doing of the ``earlier`` cases of its process."""
+    return earlier > 0 and outcome.verdict is Verdict.failed
+
+
+def confirmed(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
+    """The outcome of the case alone, with how it had failed after others; ``suspect`` if alone it came to no outcome.
+
+    Both runs share one deadline, so that only the second passes it says nothing of the case.
+    """
+    if alone.ending is Ending.cancelled:
+        return alone
+    if alone.verdict is Verdict.incomplete or (alone.ending is Ending.timed_out is not suspect.ending):
+        return suspect
+    evidence = alone.evidence or Evidence()
+    if _failed_alike(suspect, alone):
+        found: dict[str, object] = {"after_others": Repetition.failed_alike}
+    else:
+        reasons = [evidence.reason, _told(suspect, earlier)]
+        reason = printable("; ".join(reason for reason in reasons if reason))
+        found = {"after_others": Repetition.failed_otherwise, "reason": reason}
+    return alone.model_copy(update={"evidence": evidence.model_copy(update=found)})
+
+
+def _failed_alike(one: Outcome, other: Outcome) -> bool:
+    if one.ending is not other.ending:
+        return False
+    first, second = one.evidence or Evidence(), other.evidence or Evidence()
+    return (first.signal, first.exit_code) == (second.signal, second.exit_code) and are_alike(first, second)
+
+
+def _told(suspect: Outcome, earlier: int) -> str:
+    """How the case failed after others, in one line."""
+    evidence = suspect.evidence or Evidence()
+    details = (evidence.exception, evidence.message or evidence.mismatch or evidence.signal or evidence.reason)
+    words = ": ".join(detail for detail in details if detail)
+    before = f"{earlier} other cases" if earlier > 1 else "another case"
+    ending = suspect.ending.replace("_", " ")
+    return f"after {before} of its process: {ending}{f' ({words})' if words else ''}"

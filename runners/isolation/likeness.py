@@ -1,0 +1,47 @@
+"""Whether two failures of one call are the same failure. Pure.
+
+Children compare their own observations, and the supervisor compares outcomes, so nothing here needs either form.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+
+class Failure(Protocol):
+    """The evidence of a failure, as far as it is compared."""
+
+    @property
+    def exception(self) -> str | None: ...
+
+    @property
+    def message(self) -> str | None: ...
+
+    @property
+    def mismatch(self) -> str | None: ...
+
+
+def are_alike(one: Failure, other: Failure) -> bool:
+    """Whether two failures are the same but for the names of devices, addresses and generated names in their texts."""
+    if one.exception != other.exception:
+        return False
+    if one.exception is None:
+        return one.mismatch == other.mismatch
+    first, second = _words(one.message or ""), _words(other.message or "")
+    return first == second or bool(first and second and (first.endswith(second) or second.endswith(first)))
+
+
+def _words(message: str) -> str:
+    text = _INCIDENTAL.sub("", message)
+    return " ".join(_DEVICE.sub("device", text).split()).rstrip(". ")
+
+
+_INCIDENTAL = re.compile(
+    # TensorFlow's generated names, the operation it appends, and the trace of where it was made.
+    r"\{\{[^{}]*\}\}|\[Op:[^\]]*\]( name: ?\S*)?|\[\[[^\[\]]*\]\]|0x[0-9a-fA-F]+"
+    r"|\n\nStack trace for op definition(?s:.*)|\nException raised from (?s:.*)"
+    # Written before a protocol buffer in one of several forms, drawn at random so that nobody relies on it.
+    r"|goo\.gle/debug\w+"
+)
+_DEVICE = re.compile(r"(?i)(/job:\w+/replica:\d+/task:\d+/)?(device:)?\b(xla_cpu_jit|xla|cpu|cuda|gpu|tpu)(:\d+)?\b")

@@ -1,0 +1,109 @@
+"""The first operation of a call of TensorFlow that the compiler computes otherwise than the host, of the same inputs.
+
+A compiled function shows nothing of its inside. So the call is repeated on the host, where TensorFlow tells of every
+operation that it executes eagerly, and each is compiled alone, of the very inputs that it had there. What only goes
+wrong where operations are compiled together is not found, and no operation is accused of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import op_callbacks, op_def_registry
+
+from runners.suite import divergence
+from runners.suite.device import Operation
+
+_UNDETERMINED = frozenset({"Empty", "Svd", "Qr", "SelfAdjointEigV2", "Eig"})
+"""Operations whose result is not determined by their inputs: room that holds anything, factorisations of which there
+are several."""
+
+Compile = Callable[[Callable[[], Any]], Callable[[], Any]]
+
+
+def diverging(on_host: Callable[[], object], compiled: Compile, to_host: Callable[[Any], Any]) -> Operation | None:
+    """Repeat a call on the host, and name the first operation that computes otherwise when it is ``compiled``."""
+    comparison = _Comparison(compiled, to_host)
+    op_callbacks.add_op_callback(comparison.compare)
+    try:
+        on_host()
+    except BaseException:  # the reference may be wrong on the host as well
+        pass
+    finally:
+        op_callbacks.remove_op_callback(comparison.compare)
+    return comparison.found
+
+
+class _Comparison:
+    """Compiles each operation of the host beside it, until one differs or the time is up."""
+
+    def __init__(self, compiled: Compile, to_host: Callable[[Any], Any]) -> None:
+        self.found: Operation | None = None
+        self._compiled = compiled
+        self._to_host = to_host
+        self._until = monotonic() + divergence.COMPARED_FOR_S
+        self._busy = False
+
+    def compare(
+        self, name: str, inputs: Sequence[Any], attributes: Any, outputs: Sequence[Any], op_name: Any = None,
+        graph: Any = None,
+    ) -> None:  # fmt: skip
+        """TensorFlow calls this after each operation; with a ``graph``, one is only being built."""
+        if graph is not None or self._busy or self.found is not None or monotonic() > self._until:
+            return
+        self._busy = True
+        try:
+            if _is_comparable(name, inputs) and self._differs(name, inputs, attributes, outputs):
+                self.found = Operation(name, tuple(tensor.dtype.name for tensor in inputs))
+        except Exception:  # what cannot be compiled alone, or copied, counts as equal
+            return
+        finally:
+            self._busy = False
+
+    def _differs(self, name: str, inputs: Sequence[Any], attributes: Any, outputs: Sequence[Any]) -> bool:
+        arguments = {**_arguments(name, inputs, attributes), **_options(name, attributes)}
+        again = self._compiled(lambda: getattr(tf.raw_ops, name)(**arguments))()
+        results = again if isinstance(again, (list, tuple)) else [again]
+        return divergence.are_other(self._to_host(list(results)), self._to_host(list(outputs)))
+
+
+def _is_comparable(name: str, inputs: Sequence[Any]) -> bool:
+    """Whether it is an operation of numbers, small enough to be copied, whose inputs determine its result."""
+    definition = op_def_registry.get(name)
+    if definition is None or definition.is_stateful or name in _UNDETERMINED:
+        return False
+    if any(tensor.dtype in (tf.string, tf.resource, tf.variant) for tensor in inputs):
+        return False
+    return sum(int(tf.size(tensor)) for tensor in inputs) <= divergence.MAX_ELEMENTS
+
+
+def _pairs(attributes: Any) -> Mapping[str, Any]:
+    return dict(zip(attributes[::2], attributes[1::2])) if attributes else {}
+
+
+def _arguments(name: str, inputs: Sequence[Any], attributes: Any) -> Mapping[str, Any]:
+    """The inputs by the names of the operation's arguments, some of which take several."""
+    given, left = _pairs(attributes), iter(inputs)
+    return {argument.name: _taken(argument, given, left) for argument in op_def_registry.get(name).input_arg}
+
+
+def _taken(argument: Any, given: Mapping[str, Any], left: Iterator[Any]) -> Any:
+    if argument.number_attr:
+        return [next(left) for _ in range(given[argument.number_attr])]
+    if argument.type_list_attr:
+        return [next(left) for _ in given[argument.type_list_attr]]
+    return next(left)
+
+
+def _options(name: str, attributes: Any) -> Mapping[str, Any]:
+    """The attributes that a call has to name: all but those that its inputs tell."""
+    arguments = op_def_registry.get(name).input_arg
+    told = {
+        attribute
+        for argument in arguments
+        for attribute in (argument.type_attr, argument.number_attr, argument.type_list_attr)
+    }
+    return {key: value for key, value in _pairs(attributes).items() if key not in told and not key.startswith("_")}

@@ -1,0 +1,94 @@
+"""Of a wrong result of the compiler, the first operation is named that it computes otherwise than the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from protocol.enums import Ending, TimingPolicy
+from runners.isolation.explanation import explained
+from runners.isolation.harness import Alone, run_case
+from runners.isolation.observations import Evidence
+from runners.suite import divergence
+from runners.suite.cases import Function
+from runners.suite.device import Device
+from runners.tensorflow.devices import Xla, compiled_whole
+
+
+class Wrong(Xla):
+    """A compiler that computes one operation wrong: wherever a graph holds it, another takes its place."""
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        def compiled() -> Any:
+            original = tf.raw_ops.Tanh
+            tf.raw_ops.Tanh = lambda x, name=None: tf.raw_ops.Sigmoid(x=x)
+            try:
+                return compiled_whole(call)()
+            finally:
+                tf.raw_ops.Tanh = original
+
+        return compiled
+
+
+@pytest.fixture(scope="module")
+def wrong(cpu: Device) -> Device:
+    return Wrong()
+
+
+def explanation(device: Device, call: Callable[..., Any], expected: Callable[..., Any], **fields: Any) -> Evidence:
+    """The evidence of a function whose one case gives a wrong value, once it has been explained."""
+    function = Function("planted", reference=expected, given=call)
+    function.value("numbers", lambda inputs: (inputs.normal(2, 3),), prepare=_compiled, **fields)
+    (case,) = function.cases
+    before = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    assert before.ending is Ending.mismatched
+    after = explained(device, case, before)
+    assert after.evidence is not None
+    return after.evidence
+
+
+def _compiled(context: Any, values: Any) -> Callable[[], Any]:
+    return context.compiled(lambda: context.function(values))  # type: ignore[no-any-return]
+
+
+def summed(values: Any) -> Any:
+    doubled = tf.concat([values, values * 2], axis=0)
+    return tf.reduce_sum(tf.raw_ops.Tanh(x=tf.reshape(doubled, [3, 4])), axis=1) + 1
+
+
+def numpy_sum(values: Any) -> Any:
+    return np.tanh(np.concatenate([values, values * 2]).reshape(3, 4)).sum(axis=1) + 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_the_wrong_operation_is_named_among_right_ones(wrong: Device, dtype: str) -> None:
+    evidence = explanation(wrong, summed, numpy_sum, dtype=dtype)
+    assert (evidence.operation, evidence.dtypes) == ("Tanh", [dtype])
+    assert evidence.on_host == "passed"
+
+
+@pytest.mark.parametrize("device", ["xla", "cpu"])
+def test_right_operations_with_a_wrong_sum_are_not_accused(device: str, request: pytest.FixtureRequest) -> None:
+    found = explanation(request.getfixturevalue(device), summed, lambda values: numpy_sum(values) * 2)
+    assert found.operation is None
+
+
+def test_nothing_is_compared_when_the_time_is_up(wrong: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divergence, "COMPARED_FOR_S", 0.0)
+    assert explanation(wrong, summed, numpy_sum).operation is None
+
+
+def test_large_operations_are_left_out(wrong: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divergence, "MAX_ELEMENTS", 5)
+    assert explanation(wrong, summed, numpy_sum).operation is None
+
+
+def test_no_callback_is_left(wrong: Device) -> None:
+    explanation(wrong, summed, numpy_sum)
+    from tensorflow.python.framework import op_callbacks
+
+    assert not op_callbacks.should_invoke_op_callbacks()

@@ -1,0 +1,96 @@
+"""A failure after other cases is set against what the case does alone; the outcome alone counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from protocol.enums import Ending, Repetition, Verdict
+from protocol.outcomes import Evidence, Outcome
+from runners.isolation.confirmation import confirmed, is_suspect
+from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out
+
+PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1.0)
+KILLED, SEGFAULT = 9, 11
+
+
+def raised(message: str, **evidence: Any) -> Outcome:
+    seen = Evidence(exception="builtins.RuntimeError", message=message, **evidence)
+    return Outcome(verdict=Verdict.failed, ending=Ending.raised, duration_s=1.0, evidence=seen)
+
+
+def mismatched(what: str) -> Outcome:
+    return Outcome(verdict=Verdict.failed, ending=Ending.mismatched, duration_s=1.0, evidence=Evidence(mismatch=what))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "earlier", "suspect"),
+    [
+        (raised("no"), 0, False),
+        (raised("no"), 1, True),
+        (died(SEGFAULT, 1.0), 2, True),
+        (out_of_memory("too much", 1.0), 2, True),
+        (PASSED, 2, False),
+        (cancelled(), 2, False),
+        (harness_failed("ours"), 2, False),
+    ],
+)
+def test_failures_after_others_are_suspect(outcome: Outcome, earlier: int, suspect: bool) -> None:
+    assert is_suspect(outcome, earlier=earlier) is suspect
+
+
+@pytest.mark.parametrize(
+    ("suspect", "alone"),
+    [
+        (raised("at 0x7f on xla:0"), raised("at 0x3a on xla:0", operation="aten::add")),
+        (mismatched("result: 2"), mismatched("result: 2")),
+        (died(SEGFAULT, 1.0), died(SEGFAULT, 2.0)),
+        (timed_out(9.0, 9.0), timed_out(9.0, 9.0)),
+    ],
+)
+def test_the_same_failure_alone_confirms_it(suspect: Outcome, alone: Outcome) -> None:
+    outcome = confirmed(suspect, alone, earlier=1)
+    assert outcome.evidence is not None
+    assert outcome.evidence.after_others is Repetition.failed_alike
+    assert outcome.evidence.model_copy(update={"after_others": None}) == alone.evidence
+
+
+@pytest.mark.parametrize(
+    ("suspect", "alone", "reason"),
+    [
+        (raised("no"), PASSED, "after 3 other cases of its process: raised (builtins.RuntimeError: no)"),
+        (
+            mismatched("result: 2"),
+            mismatched("result: 3"),
+            "after 3 other cases of its process: mismatched (result: 2)",
+        ),
+        (died(SEGFAULT, 1.0), died(KILLED, 1.0), "after 3 other cases of its process: signalled (SIGSEGV)"),
+        (
+            out_of_memory("too much", 1.0),
+            died(KILLED, 1.0, "alone"),
+            "alone; after 3 other cases of its process: out of memory (too much)",
+        ),
+    ],
+)
+def test_what_differs_alone_keeps_both(suspect: Outcome, alone: Outcome, reason: str) -> None:
+    outcome = confirmed(suspect, alone, earlier=3)
+    assert (outcome.verdict, outcome.ending) == (alone.verdict, alone.ending)
+    assert outcome.evidence is not None
+    assert outcome.evidence.after_others is Repetition.failed_otherwise
+    assert outcome.evidence.reason == reason
+
+
+@pytest.mark.parametrize("alone", [harness_failed("not primed"), timed_out(9.0, 9.0)])
+def test_a_confirmation_that_comes_to_nothing_changes_nothing(alone: Outcome) -> None:
+    suspect = raised("no")
+    assert confirmed(suspect, alone, earlier=1) is suspect
+
+
+def test_a_cancelled_confirmation_is_a_cancelled_job() -> None:
+    assert confirmed(raised("no"), cancelled(), earlier=1).ending is Ending.cancelled
+
+
+def test_however_long_the_texts_are_they_fit() -> None:
+    outcome = confirmed(raised("x" * 60_000), PASSED, earlier=1)
+    assert Outcome.model_validate_json(outcome.model_dump_json()) == outcome
