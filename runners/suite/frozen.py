@@ -32,7 +32,7 @@ from runners.suite.rounding import to_bfloat16
 PACK = "frozen.npz"
 """The file's name, beside the ``__init__.py`` of the suite's package."""
 QUICK = "quick"
-"""The tag of the cases of the quick form: of each function a few, so that every kind of input is met."""
+"""The tag of the cases of the quick form: of each function about half, those that differ most."""
 MANIFEST = "manifest"
 DIGEST_LENGTH = 12
 BFLOAT16 = "bfloat16"

@@ -5,25 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from runners.suite.cases import Context
 from runners.suite.frozen import Named, Slot, decode
+from runners.torch.ways import WAYS, Way
+
+WAY = "way"
+"""The key of a written call that says what is done with the function, where that is not the call itself."""
 
 
 @dataclass(frozen=True)
 class FrozenCall:
-    """Prepares a call: ``written`` is the pair of its positional arguments and its options."""
+    """Prepares a call: ``written`` is its parts, the first two its positional arguments and its options."""
 
     written: str
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
-        arguments, options = self.arguments(arrays, context.device)
-        return context.compiled(partial(context.function, *arguments, **options))
+        return context.compiled(self.way(context.function, *self.parts(arrays, context.device)))
 
-    def arguments(self, arrays: Sequence[Any], device: Any) -> Any:
-        """The positional arguments and the options, with torch's own arrays in their places."""
+    @property
+    def way(self) -> Way:
+        """The way in which the function is called."""
+        return WAYS[json.loads(self.written).get(WAY, "call")]
+
+    def parts(self, arrays: Sequence[Any], device: Any) -> Any:
+        """The arguments of the way beside the function, with torch's own arrays in their places."""
         return decode(
             json.loads(self.written),
             lambda slot: laid_out(arrays[slot.number], slot),

@@ -45,7 +45,7 @@ class OperatorFunction(Subject):
         self.takes_device = _takes_device(call)
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
-        found: Arguments = FrozenCall(call).arguments(arrays, self.device.handle)
+        found: Arguments = FrozenCall(call).parts(arrays, self.device.handle)
         return found
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:

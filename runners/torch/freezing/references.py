@@ -2,7 +2,8 @@
 
 ``numpy`` is the OpInfo's own reference, written with NumPy and SciPy; ``decomposition`` is the library's reference in
 Python, in float64; ``float64`` is the same function on the CPU in float64; ``itself`` is the same function on the CPU,
-for whole numbers that no wider type makes more exact.
+for whole numbers that no wider type makes more exact. ``differences`` and ``reference`` stand in ``differences.py`` and
+``modules.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from runners.suite.checks import Tolerance
 from runners.suite.freezing import agreement
 from runners.suite.freezing.agreement import Reference
 from runners.suite.freezing.gate import Arguments
-from runners.torch.freezing.samples import tensors_in
+from runners.torch.ways import tensors_in
 
 WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64}
 WIDE[torch.complex64] = torch.complex128
@@ -55,9 +56,15 @@ def ranked(op: Any, dtype: str, fresh: Callable[[], Arguments], function: Any) -
         yield "decomposition", lambda: call(decomposition, widened)
     arguments, options = fresh()
     if any(tensor.dtype in WIDE for tensor in tensors_in((arguments, options))):
-        yield "float64", lambda: call(function, widened)
+        yield "float64", lambda: in_float64(function, fresh)
     else:
         yield "itself", lambda: call(function, lambda tree: tree)
+
+
+def in_float64(function: Callable[..., Any], fresh: Callable[[], Arguments]) -> list[Any]:
+    """The result of the same function in float64."""
+    arguments, options = fresh()
+    return flat(function(*widened(arguments), **widened(options)))
 
 
 def _skips_numpy(op: Any, dtype: str) -> bool:

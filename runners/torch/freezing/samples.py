@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ import torch
 from runners.errors import UnfreezableError
 from runners.suite.freezing.kinds import kinds_of
 from runners.suite.freezing.samples import MOST_ELEMENTS, Drawn, Sample
-from runners.suite.frozen import Named, PackWriter, Slot, as_text
+from runners.suite.frozen import Named, PackWriter, Slot, encode
 from runners.suite.rounding import dtype_on_device
+from runners.torch.frozen import WAY
+from runners.torch.ways import tensors_in
 
 MOST_READ = 150
 """Samples of an operator and dtype that are looked at."""
@@ -42,7 +44,7 @@ def draw(op: Any, dtype: str, pack: PackWriter) -> Drawn:
     seed()
     drawn = Drawn()
     read = op.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)
-    prefix = "-".join(filter(None, (dtype, op.variant_test_name)))
+    prefix = prefix_of(op, dtype)
     for number, sample in enumerate(itertools.islice(read, MOST_READ)):
         arguments, options = [sample.input, *sample.args], dict(sample.kwargs)
         for name, change in ((f"{prefix}-{number}", False), (f"{prefix}-{number}-strided", True)):
@@ -56,6 +58,11 @@ def draw(op: Any, dtype: str, pack: PackWriter) -> Drawn:
                 continue
             drawn.add(written)
     return drawn
+
+
+def prefix_of(op: Any, dtype: str) -> str:
+    """The beginning of the names of an operator's samples."""
+    return "-".join(filter(None, (dtype, op.variant_test_name)))
 
 
 def turned(tree: Any) -> Any:
@@ -77,10 +84,23 @@ def turned(tree: Any) -> Any:
     return result if found else None
 
 
-def write(name: str, dtype: str, call: Any, pack: PackWriter) -> Sample:
-    """Write a call down. Raises ``UnfreezableError`` with the reason why that cannot be done."""
-    tensors = list(tensors_in(call))
-    elements = sum(tensor.numel() for tensor in tensors)
+def write(
+    name: str,
+    dtype: str,
+    call: Any,
+    pack: PackWriter,
+    *,
+    way: str = "",
+    inputs: Any = None,
+    kinds: Sequence[str] = (),
+) -> Sample:
+    """Write a call down. Raises ``UnfreezableError`` with the reason why that cannot be done.
+
+    ``way`` is how it is called, unless plainly. The kinds of its arrays are those of ``inputs``, or else of its
+    arguments and options; ``kinds`` are added to them.
+    """
+    tensors = list(tensors_in(call[:2] if inputs is None else inputs))
+    elements = sum(tensor.numel() for tensor in tensors_in(call))
     if elements > MOST_ELEMENTS:
         raise UnfreezableError(f"more than {MOST_ELEMENTS:,} elements of inputs")
     arrays: list[str] = []
@@ -92,19 +112,13 @@ def write(name: str, dtype: str, call: Any, pack: PackWriter) -> Sample:
         strides = None if tensor.is_contiguous() or tensor.is_conj() else layout_of(tensor)
         return Slot(len(arrays) - 1, None if own == moved else own, strides)
 
-    text = as_text(plain(call, leaf))
-    return Sample(
-        name,
+    text = json.dumps(encode(plain(call, leaf)) | ({WAY: way} if way else {}), separators=(",", ":"))
+    found = kinds_of(
+        [tuple(tensor.shape) for tensor in tensors],
         dtype,
-        text,
-        tuple(arrays),
-        kinds_of(
-            [tuple(tensor.shape) for tensor in tensors],
-            dtype,
-            strided=any(not tensor.is_contiguous() for tensor in tensors),
-        ),
-        elements,
+        strided=any(not tensor.is_contiguous() for tensor in tensors),
     )
+    return Sample(name, dtype, text, tuple(arrays), (*found, *kinds), elements)
 
 
 def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
@@ -152,14 +166,3 @@ def plain(tree: Any, leaf: Any) -> Any:
     if isinstance(tree, Mapping):
         return {key: plain(member, leaf) for key, member in tree.items()}
     return tree
-
-
-def tensors_in(tree: Any) -> Iterator[torch.Tensor]:
-    if isinstance(tree, torch.Tensor):
-        yield tree
-    elif isinstance(tree, Mapping):
-        for member in tree.values():
-            yield from tensors_in(member)
-    elif isinstance(tree, (list, tuple)):
-        for member in tree:
-            yield from tensors_in(member)

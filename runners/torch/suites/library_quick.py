@@ -1,8 +1,9 @@
-"""The suite ``library_quick``: of each function of ``library`` a few cases, so that every kind of its inputs is met."""
+"""The suite ``library_quick``: of each function of ``library`` about half of its cases, those that differ most."""
 
 from __future__ import annotations
 
 from runners.suite.frozen import quick_functions
 from runners.torch.suites import library
+from runners.torch.suites.library import by_hand
 
-FUNCTIONS = quick_functions(library.FUNCTIONS)
+FUNCTIONS = quick_functions([*library.FUNCTIONS, *by_hand.FUNCTIONS])

@@ -145,5 +145,5 @@ def test_every_framework_has_the_same_names(name: str) -> None:
         *("__init__.py", "devices.py", "evidence.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
         *(("lowering.py",) if name == "jax" else ("divergence.py",)),
-        *(("freezing", "frozen.py") if name == "torch" else ()),
+        *(("freezing", "frozen.py", "ways.py") if name == "torch" else ()),
     }

@@ -1,8 +1,8 @@
-"""The suite ``library``: what PyTorch ships to test its operators (OpInfo), drawn once and frozen.
+"""The suite ``library``: what PyTorch ships to test its operators, modules and optimizers, drawn once and frozen.
 
-The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
-``python -m runners.torch.freezing FOLDER`` draws both anew from the torch that is installed. Importing this
-package imports no framework.
+The cases stand in ``frozen.npz`` beside this file, a few by hand in ``by_hand.py``, and what was left out, with its
+reason, in ``left_out.json``. ``python -m runners.torch.freezing FOLDER`` draws both files anew from the torch that is
+installed. Importing this package imports no framework.
 """
 
 from __future__ import annotations

@@ -1,0 +1,188 @@
+"""Cases by hand: the functions used most of those that no shipped test gives, judged by NumPy.
+
+``portolan catalogue coverage`` counts their uses. Importing this imports no framework.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from runners.suite.cases import Context, Function, just_call
+from runners.suite.frozen import QUICK
+
+Array = np.ndarray[Any, Any]
+
+TAGS = ("by-hand", "judged-by-numpy", QUICK)
+FUNCTIONS: list[Function] = []
+
+
+def charted(
+    name: str, reference: Callable[..., Any] | None = None, prepare: Any = just_call, *, in_place: bool = False
+) -> Function:
+    function = Function(
+        name,
+        reference=reference,
+        prepare=prepare,
+        in_place=(0,) if in_place else False,
+        unrepeatable="it changes its input" if in_place else None,
+    )
+    FUNCTIONS.append(function)
+    return function
+
+
+def on_the_device(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
+    """A call that is given the device that it is forced to."""
+    return partial(context.function, *arguments, device=context.device, **options)
+
+
+for name in ("torch.tensor", "torch.as_tensor"):
+    creation = charted(name, np.asarray, on_the_device)
+    creation.value("float32-list", lambda inputs: [inputs.normal(3, 4).tolist()], tags=TAGS)
+    creation.value("float32-number", lambda inputs: [2.5], tags=TAGS)
+    creation.value("int64-list", lambda inputs: [inputs.integers(2, 3, 2).tolist()], dtype="int64", tags=TAGS)
+    creation.value("bool-list", lambda inputs: [inputs.booleans(5).tolist()], dtype="bool", tags=TAGS)
+
+
+def from_the_host(context: Context, values: Any) -> Callable[[], Any]:
+    """An array of NumPy's; what becomes of it is moved to the device, as a user does."""
+    host = np.asarray(values)
+    return lambda: context.function(host).to(context.device)
+
+
+from_numpy = charted("torch.from_numpy", np.asarray, from_the_host)
+from_numpy.value("float64-3x4", lambda inputs: [inputs.normal(3, 4).tolist()], dtype="float64", tags=TAGS)
+from_numpy.value("int64-2x3x2", lambda inputs: [inputs.integers(2, 3, 2).tolist()], dtype="int64", tags=TAGS)
+
+where = charted("torch.where", np.where)
+where.value("float32-4x5", lambda inputs: [inputs.booleans(4, 5), inputs.normal(4, 5), inputs.normal(4, 5)], tags=TAGS)
+where.value("float32-broadcast", lambda inputs: [inputs.booleans(4, 1), inputs.normal(5), inputs.normal(1)], tags=TAGS)
+where.value("float32-number", lambda inputs: [inputs.booleans(6), inputs.normal(6), 0.5], tags=TAGS)
+where.value(
+    "int64-4x5",
+    lambda inputs: [inputs.booleans(4, 5), inputs.integers(4, 5), inputs.integers(4, 5)],
+    dtype="int64",
+    tags=TAGS,
+)
+where.value("bool-places", lambda inputs: [inputs.booleans(4, 5)], dtype="bool", tags=TAGS)
+
+einsum = charted("torch.einsum", np.einsum)
+for equation, shapes in {
+    "ij,jk->ik": ((3, 4), (4, 5)),
+    "bij,bjk->bik": ((2, 3, 4), (2, 4, 3)),
+    "bhid,bhjd->bhij": ((2, 2, 3, 4), (2, 2, 5, 4)),
+    "ii->i": ((4, 4),),
+    "ij->ji": ((3, 4),),
+    "i,j->ij": ((3,), (4,)),
+    "...ij->...": ((2, 3, 4),),
+}.items():
+    einsum.value(
+        f"float32-{equation}",
+        lambda inputs, equation=equation, shapes=shapes: [  # type: ignore[misc]
+            equation,
+            *(inputs.normal(*shape) for shape in shapes),
+        ],
+        tags=TAGS,
+    )
+
+
+def softmax(values: Array, dim: int) -> Array:
+    raised = np.exp(values - values.max(dim, keepdims=True))
+    return np.asarray(raised / raised.sum(dim, keepdims=True))
+
+
+def log_softmax(values: Array, dim: int) -> Array:
+    shifted = values - values.max(dim, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(dim, keepdims=True)))
+
+
+for name, reference in {
+    "torch.nn.functional.softmax": softmax,
+    "torch.nn.functional.log_softmax": log_softmax,
+}.items():
+    normalised = charted(name, reference)
+    normalised.value("float32-last", lambda inputs: [inputs.normal(3, 4, 5)], dim=-1, tags=TAGS)
+    normalised.value("float32-first", lambda inputs: [inputs.normal(3, 4)], dim=0, tags=TAGS)
+    normalised.value("float32-large", lambda inputs: [100 * inputs.normal(3, 4)], dim=1, tags=TAGS)
+    normalised.value("bfloat16-last", lambda inputs: [inputs.normal(3, 4)], dtype="bfloat16", dim=-1, tags=TAGS)
+
+detach = charted("torch.Tensor.detach", np.array)
+detach.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+tolist = charted("torch.Tensor.tolist", np.ndarray.tolist)
+tolist.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+tolist.value("int64-0-dim", lambda inputs: [inputs.integers()], dtype="int64", tags=TAGS)
+type_as = charted("torch.Tensor.type_as", lambda values, other: values.astype(other.dtype))
+type_as.value(
+    "float32-int64", lambda inputs: [np.trunc(inputs.normal(3, 4) * 5), inputs.integers(2)], dtype="float32", tags=TAGS
+)
+copy_ = charted("torch.Tensor.copy_", lambda _, source: source, in_place=True)
+copy_.value("float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], tags=TAGS)
+
+
+def expanded(values: Array, source: Array) -> Array:
+    return np.broadcast_to(source, values.shape)
+
+
+copy_.value("float32-broadcast", lambda inputs: [inputs.normal(3, 4), inputs.normal(4)], reference=expanded, tags=TAGS)
+
+
+def saved(context: Context, values: Any) -> Callable[[], Any]:
+    """A round trip by both functions, back to the device: whichever is charted, the other is torch's own."""
+    import torch
+
+    def call() -> Any:
+        file = io.BytesIO()
+        torch.save({"weights": values, "step": 3}, file)
+        file.seek(0)
+        return torch.load(file, map_location=context.device)
+
+    return call
+
+
+for name in ("torch.save", "torch.load"):
+    charted(name, lambda values: {"weights": values, "step": 3}, saved).value(
+        "float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
+    )
+
+
+def batches(context: Context, *arrays: Any, **options: Any) -> Callable[[], Any]:
+    """All batches of a data set whose arrays are on the device."""
+    import torch
+
+    dataset = torch.utils.data.TensorDataset(*arrays)
+    return lambda: [list(batch) for batch in context.function(dataset, **options)]
+
+
+def split(*arrays: Array, batch_size: int, drop_last: bool = False) -> list[list[Array]]:
+    count = len(arrays[0])
+    starts = range(0, count - count % batch_size if drop_last else count, batch_size)
+    return [[array[start : start + batch_size] for array in arrays] for start in starts]
+
+
+loader = charted("torch.utils.data.DataLoader", split, batches)
+loader.value("float32-rest", lambda inputs: [inputs.normal(7, 3), inputs.normal(7)], batch_size=3, tags=TAGS)
+loader.value("float32-dropped", lambda inputs: [inputs.normal(7, 3)], batch_size=2, drop_last=True, tags=TAGS)
+
+
+def module(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
+    """A module without weights, evaluating."""
+    evaluating = context.function(**options).eval()
+    return lambda: evaluating(values)
+
+
+for name in ("torch.nn.Identity", "torch.nn.Dropout"):
+    charted(name, np.array, module).value("float32-evaluating", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+
+
+def filled(values: Array, number: float = 0.0) -> Array:
+    return np.full_like(values, number)
+
+
+constant_ = charted("torch.nn.init.constant_", filled, in_place=True)
+constant_.value("float32-3x4", lambda inputs: [inputs.normal(3, 4), 0.25], tags=TAGS)
+zeros_ = charted("torch.nn.init.zeros_", filled, in_place=True)
+zeros_.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)

@@ -1,0 +1,124 @@
+"""Ways of calling: what a frozen case does with its function, beside calling it: differentiate it, build with it, step.
+
+A way takes the function and the parts of a written call, works before the clock starts, and returns the call. Nothing
+imports torch before it is used, because the cases are listed without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from runners.suite.sequences import aligned
+
+Way = Callable[..., Callable[[], Any]]
+
+
+def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
+    """The call itself."""
+    return partial(function, *arguments, **options)
+
+
+def gradient(
+    function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
+) -> Callable[[], Any]:
+    """Forward and backward: the gradients of a weighted sum of the results.
+
+    ``wanted`` are the places of the arrays to differentiate by, counted through the arguments and then the options;
+    ``weights`` has an array for each array of the result, and None for one that has no gradient.
+    """
+    import torch
+
+    given = list(tensors_in((arguments, options)))
+    inputs = [given[place].requires_grad_() for place in wanted]
+
+    def call() -> list[Any]:
+        results = list(tensors_in(function(*arguments, **options)))
+        weighted = [(result, weight) for result, weight in aligned(results, weights) if weight is not None]
+        found = torch.autograd.grad(
+            [result for result, _ in weighted], inputs, [weight for _, weight in weighted], allow_unused=True
+        )
+        return list(found)
+
+    return call
+
+
+def forward(
+    function: Any,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    state: Mapping[str, Any],
+    inputs: tuple[Sequence[Any], Mapping[str, Any]],
+    training: bool,
+) -> Callable[[], Any]:
+    """A forward pass of the module that the function builds: in training, or in evaluation without gradients."""
+    import torch
+
+    module = built(function, arguments, options, state, training)
+    given, named = inputs
+
+    def call() -> Any:
+        with torch.set_grad_enabled(training):
+            return module(*given, **named)
+
+    return call
+
+
+def built(
+    function: Any, arguments: Sequence[Any], options: Mapping[str, Any], state: Mapping[str, Any], training: bool
+) -> Any:
+    """The module whose parameters and buffers are copies of a state's, on its device and in its dtypes."""
+    module = function(*arguments, **options)
+    module.load_state_dict({name: tensor.clone() for name, tensor in state.items()}, assign=True)
+    return module.train(training)
+
+
+def steps(
+    function: Any,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    gradients: Sequence[Sequence[Any]],
+    by_closure: bool,
+) -> Callable[[], Any]:
+    """A step of the optimizer for each entry of ``gradients``: the parameters after the last.
+
+    Each call begins with a new optimizer and copies of the parameters, so that it can be repeated.
+    """
+    import torch
+
+    parameters, *others = arguments
+
+    def call() -> list[Any]:
+        trained = [torch.nn.Parameter(parameter.clone()) for parameter in parameters]
+        optimizer = function(trained, *others, **options)
+        for of_step in gradients:
+            for parameter, slope in aligned(trained, of_step):
+                parameter.grad = slope.clone()
+            optimizer.step(*([partial(_sum_of_products, trained, of_step)] if by_closure else []))
+        return [parameter.detach() for parameter in trained]
+
+    return call
+
+
+def _sum_of_products(parameters: Sequence[Any], gradients: Sequence[Any]) -> Any:
+    """A loss that has these gradients."""
+    return sum((parameter.detach() * slope).sum() for parameter, slope in aligned(parameters, gradients))
+
+
+WAYS: Mapping[str, Way] = {"call": plain, "gradient": gradient, "forward": forward, "steps": steps}
+"""The ways by the names under which they are written."""
+
+
+def tensors_in(tree: Any) -> Iterator[Any]:
+    """Every array of a tree of lists, tuples and mappings, in order."""
+    import torch
+
+    if isinstance(tree, torch.Tensor):
+        yield tree
+    elif isinstance(tree, Mapping):
+        for member in tree.values():
+            yield from tensors_in(member)
+    elif isinstance(tree, (list, tuple)):
+        for member in tree:
+            yield from tensors_in(member)

@@ -1,0 +1,47 @@
+"""The quick form: about half of a function's cases, the kinds of input first, then options that differ."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from runners.suite.freezing.kinds import LEAST_QUICK, mark_quick, said
+from runners.suite.frozen import QUICK
+
+
+def case(name: str, *tags: str, **options: Any) -> dict[str, Any]:
+    call = {"tuple": [[{"array": 0}], {"mapping": [[key, value] for key, value in options.items()]}]}
+    return {"function": "add", "name": name, "tags": list(tags), "call": json.dumps(call)}
+
+
+def quick(cases: list[dict[str, Any]]) -> list[str]:
+    mark_quick(cases)
+    return [found["name"] for found in cases if QUICK in found["tags"]]
+
+
+def test_every_kind_is_met_before_an_option() -> None:
+    plain = [case(f"real-{number}", "plain", option=f"value {number}") for number in range(9)]
+    assert {"real-20", "real-21"} < set(quick([*plain, case("real-20", "empty"), case("real-21", "0-dim")]))
+
+
+def test_half_of_the_cases_and_one_are_enough() -> None:
+    assert len(quick([case(f"real-{number}", "plain", option=f"value {number}") for number in range(20)])) == 11
+    assert len(quick([case(f"real-{number}", "plain", option=f"value {number}") for number in range(5)])) == LEAST_QUICK
+
+
+def test_a_case_that_adds_nothing_is_left_out() -> None:
+    assert quick([case(f"real-{number}", "plain", scale=number + 0.5) for number in range(20)]) == ["real-0"]
+
+
+def test_kinds_that_meet_for_the_first_time_are_worth_a_case() -> None:
+    assert len(quick([case("0", "empty", "real"), case("1", "plain", "complex"), case("2", "empty", "complex")])) == 3
+
+
+def test_a_call_says_its_options_and_their_values_but_no_number() -> None:
+    written = json.loads(case("real-0", "plain", dim=-1, keepdim=True, mode="sum")["call"])
+    assert set(said(written)) == {
+        ".tuple.0.0 array []",
+        ".tuple.1.dim int -1",
+        ".tuple.1.keepdim True",
+        ".tuple.1.mode sum",
+    }
