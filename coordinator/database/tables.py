@@ -146,7 +146,7 @@ cases = Table(
         "judged_by",
         Text,
         Computed(_JUDGED_BY, persisted=True),
-        comment="the reference of its expected values, by its tags: numpy, decomposition, float64, itself, form",
+        comment="the reference of its expected values, by its tags: such as numpy or float64",
     ),
     Column(
         "inputs",

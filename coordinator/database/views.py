@@ -102,7 +102,8 @@ OUTCOME_ROWS = View(
         "operation": "the framework's name of the operation that failed, or that first gave a wrong value",
         "after_others": "how the case failed after other cases of its process, set against this outcome, which it had "
         "alone: failed_alike or failed_otherwise; null if it did not fail there, or was not repeated",
-        "judged_by": "the reference that the expected values are of: numpy and decomposition are independent, float64 "
+        "judged_by": "the reference that the expected values are of: numpy and decomposition are independent, "
+        "reference is that of the function's own tests, differences are of a gradient, float64 "
         "and itself are the same function on the CPU, form is none; null if the suite does not say",
         "input_kinds": "of the case's inputs, such as `empty 0-dim`; null if the suite does not say",
     },

@@ -204,12 +204,14 @@ def upgrade() -> None:
                 "CASE WHEN tags @> '[\"form-only\"]' THEN 'form'"
                 " WHEN tags @> '[\"judged-by-numpy\"]' THEN 'numpy'"
                 " WHEN tags @> '[\"judged-by-decomposition\"]' THEN 'decomposition'"
+                " WHEN tags @> '[\"judged-by-reference\"]' THEN 'reference'"
+                " WHEN tags @> '[\"judged-by-differences\"]' THEN 'differences'"
                 " WHEN tags @> '[\"judged-by-float64\"]' THEN 'float64'"
                 " WHEN tags @> '[\"judged-by-itself\"]' THEN 'itself' END",
                 persisted=True,
             ),
             nullable=True,
-            comment="the reference of its expected values, by its tags: numpy, decomposition, float64, itself, form",
+            comment="the reference of its expected values, by its tags: such as numpy or float64",
         ),
         sa.Column(
             "inputs",
