@@ -39,13 +39,12 @@ class JudgeCount:
 
 
 def judge_counts(judged: Sequence[JudgedCases]) -> list[JudgeCount]:
-    """By judge, the most independent first; empty where no suite says who judged."""
-    if all(row.judged_by is None for row in judged):
-        return []
+    """By judge of any case, the most independent first; empty where no suite says who judged."""
     rows = {judge: [row for row in judged if row.judged_by == judge] for judge in Judge}
     return [
         JudgeCount(judge, sum(row.cases for row in found), len({(row.framework, row.function) for row in found}))
         for judge, found in rows.items()
+        if found
     ]
 
 
