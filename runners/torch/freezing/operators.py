@@ -62,7 +62,7 @@ class OperatorFunction(Subject):
 def charted(op: Any) -> Iterator[OperatorFunction]:
     """The operator as a public function, as a method of a tensor, and as one that works in place."""
     function = references.looked_up(torch, op.name)
-    if function is not None and not op.name.startswith(("_", "ops.")):
+    if function is not None and not op.name.startswith(("_", "ops.", "torch.ops.")):
         yield OperatorFunction(op, f"torch.{op.name}", "function", function)
     own = op.name.rpartition(".")[2]
     method = getattr(op.method_variant, "__name__", own) if op.method_variant else own if own == op.name else ""
