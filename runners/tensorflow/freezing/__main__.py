@@ -1,7 +1,8 @@
 """Freeze the suite: every public function by itself, then one file of cases and one of what was left out.
 
-python -m runners.tensorflow.freezing FOLDER [--merge]
+python -m runners.tensorflow.freezing SURFACE FOLDER [--merge]
 
+SURFACE is what ``portolan-runner enumerate tensorflow`` wrote of the same release.
 Each function's cases stand in a file of their own in FOLDER until all are there; a function that has one is not drawn
 again, so an interrupted freeze goes on there. A process draws one function after the other: where a call ends it, as
 some raw operations do that are given odd inputs, another process goes on without that call.
@@ -116,7 +117,7 @@ def not_asked(names: Iterable[str]) -> Iterator[Reason]:
             yield name, "", "not a function of arrays", reason
 
 
-def freeze(folder: Path, suite: Path, *, drawing: bool) -> None:
+def freeze(surface: Path, folder: Path, suite: Path, *, drawing: bool) -> None:
     """Draw every function that has no file in the folder yet, unless that is for later, and put them together."""
     import tensorflow as tf
 
@@ -124,7 +125,7 @@ def freeze(folder: Path, suite: Path, *, drawing: bool) -> None:
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    names = public_names()
+    names = public_names(surface)
     left_out = list(not_asked(names))
     refused = {owner if not sample else f"{owner}.{sample}" for owner, sample, _, _ in left_out}
     asked = [name for home in ASKED for name in names if name.rpartition(".")[0] == home and name not in refused]
@@ -135,12 +136,12 @@ def freeze(folder: Path, suite: Path, *, drawing: bool) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    if not arguments or list(arguments[1:]) not in ([], [MERGE]):
-        print(f"usage: python -m runners.tensorflow.freezing FOLDER [{MERGE}]", file=sys.stderr)
+    if len(arguments) < 2 or list(arguments[2:]) not in ([], [MERGE]):
+        print(f"usage: python -m runners.tensorflow.freezing SURFACE FOLDER [{MERGE}]", file=sys.stderr)
         return 2
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
-    freeze(Path(arguments[0]), SUITE, drawing=MERGE not in arguments)
+    freeze(Path(arguments[0]), Path(arguments[1]), SUITE, drawing=MERGE not in arguments)
     return 0
 
 

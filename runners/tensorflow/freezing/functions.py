@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
-
-import tensorflow as tf
 
 from runners.suite.freezing.agreement import Reference
 from runners.suite.freezing.gate import Arguments, Subject
-from runners.surface.imports import ModuleImporter, public_modules
-from runners.surface.walk import entries
-from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.devices import Cpu
 from runners.tensorflow.freezing.definitions import RAW
 from runners.tensorflow.freezing.numpy_functions import normalised
@@ -105,9 +103,7 @@ def _left_open(name: str, own: str) -> str | None:
     return "uninitialised" if own in UNINITIALISED else "not-unique" if own in NOT_UNIQUE else None
 
 
-def public_names() -> list[str]:
-    """The canonical name of every public function, by the rule of the catalogue."""
-    surface = FRAMEWORK.surface
-    assert surface is not None
-    modules = public_modules(tf, surface, ModuleImporter(lambda message: None, {}))
-    return sorted(entry["name"] for entry in entries(modules, surface) if entry["kind"] == "function")
+def public_names(surface: Path) -> list[str]:
+    """The canonical name of every public function, from what ``portolan-runner enumerate`` wrote."""
+    _, *entries = map(json.loads, gzip.decompress(surface.read_bytes()).decode().splitlines())
+    return sorted(entry["name"] for entry in entries if entry["kind"] == "function")

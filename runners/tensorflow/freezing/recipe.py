@@ -86,11 +86,11 @@ class Draw:
         return np.asarray(values)
 
     def _typed(self, real: Any, whole: Any) -> Array:
-        real = np.asarray(real)
+        floating: Array = np.asarray(real)
         if self.dtype.startswith("complex"):
-            return np.asarray(real + 1j * self._rng.standard_normal(real.shape))
+            return np.asarray(floating + 1j * self._rng.standard_normal(floating.shape))
         if "float" in self.dtype:
-            return real
+            return floating
         if self.dtype == "bool":
             return np.asarray(np.asarray(whole) % 2 == 1)
         least = 0 if self.dtype.startswith("u") else -(2**7)

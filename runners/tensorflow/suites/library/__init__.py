@@ -1,8 +1,8 @@
 """The suite ``library``: TensorFlow's public functions on inputs derived from their parameters, drawn once and frozen.
 
 The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
-``python -m runners.tensorflow.freezing FOLDER`` draws both anew from the TensorFlow that is installed. Importing this
-package imports no framework.
+``python -m runners.tensorflow.freezing SURFACE FOLDER`` draws both anew from the TensorFlow that is installed.
+Importing this package imports no framework.
 """
 
 from __future__ import annotations
