@@ -1,0 +1,37 @@
+"""A frozen call on TensorFlow: its arguments made from the case's arrays, compiled where the device demands it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from runners.errors import UnfreezableError
+from runners.suite.cases import Context
+from runners.suite.frozen import Slot, decode
+
+
+@dataclass(frozen=True)
+class FrozenCall:
+    """Prepares a call: ``written`` is the pair of its positional arguments and its options.
+
+    An array is as the device gives it: in the case's precision, or of whole numbers in its own dtype, and contiguous.
+    """
+
+    written: str
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        arguments, options = self.arguments(arrays)
+        return context.compiled(partial(context.function, *arguments, **options))
+
+    def arguments(self, arrays: Sequence[Any]) -> Any:
+        """The positional arguments and the options, with TensorFlow's own arrays in their places."""
+
+        def array(slot: Slot) -> Any:
+            if slot.dtype is not None or slot.strides is not None:
+                raise UnfreezableError("an array of TensorFlow's has no other dtype or strides than its case gives it")
+            return arrays[slot.number]
+
+        return decode(json.loads(self.written), array)

@@ -1,0 +1,13 @@
+"""The suite ``library``: TensorFlow's public functions on inputs derived from their parameters, drawn once and frozen.
+
+The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
+``python -m runners.tensorflow.freezing SURFACE FOLDER`` draws both anew from the TensorFlow that is installed.
+Importing this package imports no framework.
+"""
+
+from __future__ import annotations
+
+from runners.suite.frozen import frozen_functions
+from runners.tensorflow.frozen import FrozenCall
+
+FUNCTIONS = frozen_functions(__name__, FrozenCall)
