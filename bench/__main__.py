@@ -24,6 +24,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "usage": (),
     "repeatability": (),
     "pages": (),
+    "library": (),
     "truth": ("torch", "tensorflow", "jax"),
 }
 """Each bench, and the frameworks in whose environments it runs; here, if none."""

@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
         return commands.main(arguments)
     load, functions = frameworks.load, json.loads(os.environ[VARIABLE])
     frameworks.load = lambda name: cast(Framework, SlowedFramework(load(name), functions))
-    return zygote.main(arguments)
+    return zygote.main(arguments[1:])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ type                      values                        why
 ``ExitCode``              -2^31 to 2^31 - 1             ``integer``; a signal may be given as a negative code
 ``Moment``                1970 to 2999, with its zone   any zone's time can be written in any other's
 ``Name``                  128 characters                five of them together are one key of an index
+``TargetName``            128 characters, no slash      a part of ``framework@version/device``
 ``CaseName``              500 characters                a case's id or its function; a key of an index
 ``Line``                  1,000 characters              a sentence, a frame, an operation
 ``LongText``              65,536 characters             a message, the end of a log (64 KiB)
@@ -59,11 +60,18 @@ IDLE_CONNECTION_S = 2.0
 and a request that crosses that is lost."""
 
 NO_NUL = r"^[^\x00]*$"
+NO_SLASH = r"^[^/\x00]*$"
 
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
         raise ValueError("must not contain NUL")
+    return text
+
+
+def _without_slash(text: str) -> str:
+    if "/" in text:
+        raise ValueError("must not contain a slash: a target is named framework@version/device")
     return text
 
 
@@ -78,6 +86,7 @@ ExitCode = Annotated[int, Field(ge=-(2**31), le=MAX_INTEGER)]
 Moment = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC))]
 
 Name = Annotated[str, Field(max_length=MAX_NAME, pattern=NO_NUL)]
+TargetName = Annotated[Name, Field(json_schema_extra={"pattern": NO_SLASH}), AfterValidator(_without_slash)]
 CaseName = Annotated[str, Field(max_length=MAX_CASE_NAME, pattern=NO_NUL)]
 Line = Annotated[str, Field(max_length=MAX_LINE, pattern=NO_NUL)]
 # A pattern takes 1.6 ns a character, and searching for one character next to nothing.

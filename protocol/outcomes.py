@@ -78,6 +78,9 @@ class Timing(Message):
     samples_ms: Annotated[list[Milliseconds], Field(max_length=MAX_SAMPLES)] = Field(default_factory=list)
     """Steady-state time of one call: each entry is one sample, already divided by its calls."""
     calls_per_sample: Count = 1
+    contended: bool = False
+    """Whether threads of the case waited for a core in nearly every sample: then the host was measured with it. A
+    sample in which they waited is left out where there are enough others."""
     lock_wait_ms: Milliseconds = 0.0
     position: Count = 0
     """How many cases ran in this child before this one."""

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from protocol.enums import DeviceClass
-from protocol.limits import MAX_INTEGER, MAX_LINE, MAX_LINES, Count, Line, Lines, Name
+from protocol.limits import MAX_INTEGER, MAX_LINE, MAX_LINES, Count, Line, Lines, Name, TargetName
 from protocol.model import Message
 
 CASE_PLACE = "{case}"
@@ -49,9 +49,9 @@ class RunnerInfo(Message):
 
     boot_id: Name
     protocol: Count
-    framework: Name
-    version: Name
-    device: Name
+    framework: TargetName
+    version: TargetName
+    device: TargetName
     device_class: DeviceClass
     device_count: Count
     slots: int = Field(default=1, ge=1, le=MAX_INTEGER)

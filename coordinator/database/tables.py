@@ -314,6 +314,13 @@ outcomes = Table(
     Column("iqr_ms", Double),
     Column("samples_ms", ARRAY(Double)),
     Column("calls_per_sample", Integer),
+    Column(
+        "contended",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="threads waited for a core in nearly every sample",
+    ),
     Column("lock_wait_ms", Double),
     Column("position", Integer, comment="cases that ran in the same process before this one"),
     Column("duration_s", Double, nullable=False),

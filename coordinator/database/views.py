@@ -97,7 +97,8 @@ OUTCOME_ROWS = View(
         "executed": "executions on the device that its runner counted; null if nothing counts them there",
         "refuses": "the case expects a refusal: that it passes is no evidence of a port",
         "low_ms": "level of the run: the 5 % quantile of its samples",
-        "noisy": f"steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
+        "noisy": f"contended, or steady_ms is more than {NOISY:g} times low_ms: it is the host's as much as the call's",
+        "contended": "threads of the case waited for a core in nearly every sample; else such samples are left out",
     },
     f"""\
 SELECT o.job_id,
@@ -163,7 +164,8 @@ SELECT o.job_id,
             THEN (o.proof -> 'executed')::bigint END AS executed,
        c.tags @> '["REFUSES"]' AS refuses,
        {_indented(low("o"), 7)} AS low_ms,
-       o.steady_ms > {NOISY} * {_indented(low("o"), 7)} AS noisy
+       o.contended OR o.steady_ms > {NOISY} * {_indented(low("o"), 7)} AS noisy,
+       o.contended
   FROM outcomes o
   JOIN campaigns p ON p.id = o.campaign_id
   JOIN targets t ON t.id = o.target_id
@@ -184,7 +186,8 @@ SELECT o.campaign_id,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.cold_ms) FILTER (WHERE o.position > 0) AS later_cold_ms,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) AS steady_ms,
        min(o.low_ms) AS low_ms,
-       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) > {NOISY} * min(o.low_ms) AS noisy,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY o.steady_ms) > {NOISY} * min(o.low_ms)
+           OR bool_and(o.contended) FILTER (WHERE o.low_ms IS NOT NULL) AS noisy,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY o.iqr_ms) AS iqr_ms,
        avg(o.cold_ms) AS mean_cold_ms,
        sum(coalesce(cardinality(o.samples_ms), 0)) AS samples,

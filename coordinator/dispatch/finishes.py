@@ -35,6 +35,7 @@ class FinishedJob(NamedTuple):
     samples_ms: str | None = None
     """A PostgreSQL array literal: arrays of arrays cannot be ragged."""
     calls_per_sample: int | None = None
+    contended: bool = False
     lock_wait_ms: float | None = None
     position: int | None = None
     evidence: str | None = None
@@ -62,6 +63,7 @@ _COLUMN_TYPES = {
     "steady_ms": "double precision",
     "iqr_ms": "double precision",
     "calls_per_sample": "integer",
+    "contended": "boolean",
     "lock_wait_ms": "double precision",
     "position": "integer",
     "duration_s": "double precision",

@@ -671,6 +671,13 @@ def upgrade() -> None:
         sa.Column("iqr_ms", sa.Double(), nullable=True),
         sa.Column("samples_ms", sa.ARRAY(sa.Double()), nullable=True),
         sa.Column("calls_per_sample", sa.Integer(), nullable=True),
+        sa.Column(
+            "contended",
+            sa.Boolean(),
+            server_default=sa.text("false"),
+            nullable=False,
+            comment="threads waited for a core in nearly every sample",
+        ),
         sa.Column("lock_wait_ms", sa.Double(), nullable=True),
         sa.Column(
             "position", sa.Integer(), nullable=True, comment="cases that ran in the same process before this one"

@@ -16,19 +16,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from protocol.redaction import without_own_secrets
 from protocol.surface import FORMAT, SurfaceEntry, SurfaceHeader
 from runners import frameworks
 from runners.errors import FrameworkBrokenError, UsageError
+from runners.isolation import fork_server
 from runners.isolation.fork_server import Interpreter
 from runners.settings import inherited
 
-LAUNCH = Path(__file__).resolve().parents[1] / "surface" / "launch.py"
+CHILD = "runners.surface.child"
 SILENCE_S = 300.0
 """How long one import, or the walk, may say nothing: on a busy machine a framework takes a minute."""
 MOST_CHILDREN = 40
@@ -66,7 +65,7 @@ class Walk:
                 self.entries.append(entry)
             case {"end": dict(end)}:
                 self.end = end
-            case {"broken": str(reason)}:
+            case {"type": "broken", "reason": str(reason)}:
                 self.broken = self.failed.get(self.importing or "", reason)
 
 
@@ -95,11 +94,11 @@ def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: 
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(framework), "cpu")
     process = subprocess.Popen(
-        [interpreter.path, "-W", "ignore", str(LAUNCH), framework, str(theirs)],
+        [interpreter.path, "-W", "ignore", str(fork_server.LAUNCHER), CHILD, str(theirs), framework],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=without_own_secrets({**inherited(), **device, "PYTHONHASHSEED": "0"}),
+        env={**fork_server.environment(inherited()), **device, "PYTHONHASHSEED": "0"},
         pass_fds=[theirs],
         start_new_session=True,
     )

@@ -125,12 +125,12 @@ async def serve(options: ServeOptions) -> int:
             starting.cancel()
             return 0
         try:
-            catalogue, description = await starting
+            catalogue, suites, description = await starting
             info = describe(options.framework, options.device, description, options.interpreter)
         except FrameworkBrokenError as error:
             raise UnservableError(str(error)) from error
         supervisor.redaction.hide(secret)
-        service = Service(info, catalogue.model_dump_json().encode(), index(catalogue), log, supervisor, secret)
+        service = Service(info, catalogue, suites, log, supervisor, secret)
         app = build(service)
         broken = asyncio.create_task(supervisor.broken.wait())
         async with Listener(app, listening):
@@ -165,8 +165,15 @@ def _say(line: str) -> None:
     print(f"portolan-runner: {redacted(line)}", file=sys.stderr, flush=True)
 
 
-async def _start(supervisor: Supervisor) -> tuple[Catalogue, dict[str, Any]]:
-    return await supervisor.open(), await supervisor.look()
+async def _start(supervisor: Supervisor) -> tuple[bytes, dict[str, SuiteIndex], dict[str, Any]]:
+    """Import the framework; returns the catalogue as it is sent, its index, and the device's description.
+
+    Nothing keeps the catalogue itself: ten thousand cases are 20 MB as objects, for as long as the runner serves.
+    """
+    catalogue = await supervisor.open()
+    encoded, suites = catalogue.model_dump_json().encode(), index(catalogue)
+    del catalogue
+    return encoded, suites, await supervisor.look()
 
 
 class Listener:

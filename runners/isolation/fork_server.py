@@ -40,7 +40,8 @@ KEEP_OUTPUT = 64 << 10
 START_LIMIT_S = 60.0
 """A Python interpreter has started by then."""
 PROJECT = Path(__file__).absolute().parents[2]
-LAUNCHER = Path(__file__).absolute().with_name("launch.py")
+LAUNCHER = Path(__file__).absolute().parents[1] / "launch.py"
+ZYGOTE = "runners.isolation.zygote"
 """The script that starts the zygote."""
 UNEXPECTED = "a message of no known form"
 
@@ -166,16 +167,17 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
         self._log = OutputPipe(log_read, 16 << 10)
-        ready: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[list[Catalogue]] = asyncio.get_running_loop().create_future()
         self._ready = ready
         self._greeted = asyncio.Event()
         try:
             self._process = await asyncio.create_subprocess_exec(
                 self._interpreter.path,
                 str(LAUNCHER),
+                ZYGOTE,
+                str(theirs.fileno()),
                 self._framework,
                 self._device,
-                str(theirs.fileno()),
                 str(os.getpid()),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log_write,
@@ -203,7 +205,8 @@ class ForkServer:
             raise self._broken(f"no Python has started in it within {START_LIMIT_S:g} s") from None
         try:
             async with asyncio.timeout(IMPORT_LIMIT_S):
-                return await ready
+                # Taken out of the future, which lives on: the catalogue may go when the caller has read it.
+                return (await ready).pop()
         except TimeoutError:
             reason = f"{self._framework} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
             raise self._broken(reason) from None
@@ -356,7 +359,7 @@ class ForkServer:
 
     def _receive_catalogue(self, offered: object) -> None:
         try:
-            self._ready.set_result(Catalogue.model_validate(offered))
+            self._ready.set_result([Catalogue.model_validate(offered)])
             self._greeted.set()
         except ValidationError as error:
             self._give_up(f"the catalogue of {self._framework} cannot be served: {first_fault(error)}")

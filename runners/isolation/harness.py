@@ -70,6 +70,7 @@ def run_case(
             cold_ms=attempt.cold_ms,
             samples_ms=attempt.samples.milliseconds,
             calls_per_sample=attempt.samples.calls_per_sample,
+            contended=attempt.samples.contended,
             lock_wait_ms=lock_wait_ms,
             position=position,
         ),

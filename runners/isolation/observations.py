@@ -59,6 +59,7 @@ class Timing:
     cold_ms: float | None = None
     samples_ms: list[float] = field(default_factory=list)
     calls_per_sample: int = 1
+    contended: bool = False
     lock_wait_ms: float = 0.0
     position: int = 0
 

@@ -16,6 +16,8 @@ from itertools import repeat
 from time import perf_counter_ns
 from typing import Any
 
+from runners.isolation.core_waits import CoreWaits
+
 Call = Callable[[], Any]
 Wait = Callable[[Any], None]
 
@@ -33,6 +35,10 @@ FEWEST_SAMPLES = 3
 SAMPLE_NS = 100_000
 """A sample lasts at least this long, so that the clock's own cost does not show."""
 MAX_CALLS = 10_000
+WAITED = 0.1
+"""The share of a sample that threads may wait for a core in it; in one with more the host was measured too."""
+PATIENCE = 3
+"""Budgets that are spent in search of samples that did not wait."""
 ENOUGH = 0.01
 """Relative error of the median at which more samples would say nothing new."""
 
@@ -43,6 +49,8 @@ class Samples:
 
     milliseconds: list[float]
     calls_per_sample: int
+    contended: bool = False
+    """Whether threads waited for a core in nearly all samples, so that these stand here; else none of those does."""
 
 
 def cold(call: Call, wait: Wait) -> tuple[Any, float]:
@@ -55,18 +63,36 @@ def cold(call: Call, wait: Wait) -> tuple[Any, float]:
 
 
 def steady(call: Call, wait: Wait, *, budget_s: float) -> Samples:
-    """Warm up, then sample until the median is known well enough or the budget is used."""
+    """Warm up, then sample until the median is known well enough or the budget is used.
+
+    Samples in which threads waited for a core are left out, and their time is given back, if there are others.
+    """
     with _no_garbage_collection():
         wait(None)
         estimate = _warm_up(call, wait, min(WARM_UP_S, budget_s))
         calls = calls_per_sample(estimate)
-        samples: list[float] = []
-        began = perf_counter_ns()
-        deadline = began + int(budget_s * 1e9)
-        spanned = began + int(LEAST_SPAN_S * 1e9)
-        while not enough(samples, budget_used=perf_counter_ns() >= deadline, spanned=perf_counter_ns() >= spanned):
-            samples.append(_sample(call, wait, calls) / calls / 1e6)
-    return Samples(samples, calls)
+        waits = CoreWaits()
+        try:
+            return _sampled(call, wait, calls, waits, int(budget_s * 1e9))
+        finally:
+            waits.close()
+
+
+def _sampled(call: Call, wait: Wait, calls: int, waits: CoreWaits, budget_ns: int) -> Samples:
+    undisturbed: list[float] = []
+    waited: list[float] = []
+    began = perf_counter_ns()
+    before = waits.total_ns()
+    while True:
+        used = perf_counter_ns() - began
+        if enough(undisturbed, budget_used=used >= budget_ns, spanned=used >= LEAST_SPAN_S * 1e9):
+            return Samples(undisturbed, calls)
+        if len(waited) >= FEWEST_SAMPLES and (used >= PATIENCE * budget_ns or len(waited) >= MAX_SAMPLES):
+            return Samples(waited, calls, contended=True)
+        took = _sample(call, wait, calls)
+        after = waits.total_ns()
+        (waited if after - before > WAITED * took else undisturbed).append(took / calls / 1e6)
+        before = after
 
 
 def calls_per_sample(estimate_ns: float) -> int:

@@ -27,7 +27,7 @@ from runners.suite.framework import Framework
 
 
 def main(arguments: list[str]) -> int:
-    framework, device, descriptor, supervisor = arguments
+    descriptor, framework, device, supervisor = arguments
     # While importing nobody listens to the channel, and nobody has been forked: just die.
     processes.die_with_parent(signal.SIGKILL)
     processes.become_subreaper()

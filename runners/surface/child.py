@@ -17,14 +17,15 @@ from runners.surface.imports import ModuleImporter, public_modules
 from runners.surface.walk import entries
 
 
-def main(framework: str, pipe: int) -> None:
+def main(arguments: list[str]) -> None:
     """Walk the framework and end the process at once: what modules registered for its exit is not ours to wait for."""
+    pipe, framework = arguments
     skipped = json.load(sys.stdin)
     # Held open: its size says how much a module has printed.
     printed = tempfile.TemporaryFile()  # noqa: SIM115
     for stream in (1, 2):
         os.dup2(printed.fileno(), stream)
-    with os.fdopen(pipe, "w", encoding="utf-8") as sink:
+    with os.fdopen(int(pipe), "w", encoding="utf-8") as sink:
 
         def say(message: Mapping[str, Any]) -> None:
             sink.write(json.dumps(message, sort_keys=True) + "\n")
@@ -38,12 +39,12 @@ def walk(framework: str, skipped: Mapping[str, str], say: Any) -> None:
     warnings.simplefilter("ignore")
     surface = frameworks.load(framework).surface
     if surface is None:
-        say({"broken": f"{framework} does not declare its public surface"})
+        say({"type": "broken", "reason": f"{framework} does not declare its public surface"})
         return
     importer = ModuleImporter(say, skipped)
     root = importer.load(framework)
     if root is None:
-        say({"broken": f"{framework} cannot be imported"})
+        say({"type": "broken", "reason": f"{framework} cannot be imported"})
         return
     modules = public_modules(root, surface, importer)
     say({"walking": len(modules)})

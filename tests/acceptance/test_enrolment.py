@@ -133,7 +133,7 @@ def test_the_audit_names_the_runner_that_enrolled(
     """A token that is wrong names nobody; with one that is right, a refusal bears the name that the token is for."""
 
     def recorded(status: int, who: str) -> dict[str, Any] | None:
-        """The newest one. Entries are written behind the answers, so that the newest of all may be of an earlier one."""
+        """The newest. Entries are written behind the answers: the newest of all may be of an earlier request."""
         entries = coordinator.http.get("/audit", params={"limit": 1000, "who": who}).json()["entries"]
         enrolments = (entry for entry in entries if entry["path"] == "/api/v1/runners/enrol")
         return next((entry for entry in enrolments if entry["status"] == status), None)

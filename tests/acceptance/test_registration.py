@@ -12,6 +12,7 @@ import pytest
 
 from tests.acceptance.conftest import SECRET
 from tests.coordinator_process import CoordinatorProcess, free_port
+from tests.faults.registration.listing_runner import ListingRunner
 from tests.runner_process import RunnerProcess
 
 
@@ -72,6 +73,15 @@ def test_something_else_answers(coordinator: CoordinatorProcess, body: bytes) ->
 def test_another_protocol_version(coordinator: CoordinatorProcess, body: dict[str, object]) -> None:
     with answering(json.dumps(body).encode()) as url:
         assert "speaks protocol 2, this coordinator 1" in refused(coordinator, url)
+
+
+def test_a_framework_whose_name_has_a_slash(coordinator: CoordinatorProcess) -> None:
+    """No selector could name its target, and its pages would have no address."""
+    runner = ListingRunner([], "vendor/torch")
+    try:
+        assert "framework: must not contain a slash" in refused(coordinator, runner.url, "")
+    finally:
+        runner.stop()
 
 
 def test_a_wrong_secret(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:

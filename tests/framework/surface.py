@@ -11,7 +11,7 @@ from typing import Any
 
 from runners import frameworks
 
-LAUNCH = Path(__file__).resolve().parents[2] / "runners" / "surface" / "launch.py"
+LAUNCHER = Path(__file__).resolve().parents[2] / "runners" / "launch.py"
 INTERRUPTED_AFTER_S = 600.0
 
 
@@ -20,7 +20,7 @@ def walked(framework: str) -> dict[str, Any]:
     ours, theirs = os.pipe()
     variables = frameworks.variables(frameworks.load(framework), "cpu")
     process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", str(LAUNCH), framework, str(theirs)],
+        [sys.executable, "-W", "ignore", str(LAUNCHER), "runners.surface.child", str(theirs), framework],
         stdin=subprocess.PIPE,
         env={**os.environ, **variables, "PYTHONHASHSEED": "0"},
         pass_fds=[theirs],

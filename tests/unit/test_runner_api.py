@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from coordinator.conformance.validity import VERDICTS
 from protocol import catalogue, events, jobs, outcomes, problems, runner
 from protocol.enums import Ending, Verdict
+from protocol.limits import NO_SLASH
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
 PAGE = (DOCS / "runner-api.md").read_text()
@@ -103,7 +104,8 @@ def _told(field: dict[str, Any], definitions: dict[str, Any]) -> str:
         case "string":
             text = f"text of {field['minLength']} to" if "minLength" in field else "text of at most"
             only = ", of `A-Z a-z 0-9 _ . : -`" if "A-Z" in field.get("pattern", "") else ""
-            return f"{text} {_number(field.get('maxLength'))} characters{only}"
+            none = ", without `/`" if field.get("pattern") == NO_SLASH else ""
+            return f"{text} {_number(field.get('maxLength'))} characters{only}{none}"
         case "array":
             least = f"{field['minItems']} to" if "minItems" in field else "at most"
             return f"a list of {least} {_number(field.get('maxItems'))}, each {_told(field['items'], definitions)}"

@@ -43,6 +43,8 @@ class Measurement(NamedTuple):
     case: str
     run: int
     milliseconds: float
+    contended: bool = False
+    """Whether the host let others run in nearly every sample."""
 
 
 class Spread(NamedTuple):
@@ -111,6 +113,13 @@ class LatencyChange:
 
 Runs = Mapping[int, float]
 """The logarithms of a case's levels, by run."""
+
+
+class Side(NamedTuple):
+    """The runs of a case in one campaign: those that had the cores that they asked for, if there are any."""
+
+    runs: Runs
+    contended: bool
 
 
 class Difference(NamedTuple):
@@ -209,9 +218,12 @@ def runs_to_tell(runs: tuple[int, int], spreads: Spreads, usual: Spreads, factor
 class _Function:
     """One function on both sides: the cases that both measured."""
 
-    def __init__(self, name: str, before: Mapping[str, Runs], after: Mapping[str, Runs]) -> None:
+    def __init__(self, name: str, before: Mapping[str, Side], after: Mapping[str, Side]) -> None:
         self.name = name
-        self.common = {case: (before[case], after[case]) for case in sorted(before.keys() & after.keys())}
+        both = sorted(before.keys() & after.keys())
+        # On one side of these the host was measured, too; where it is so on both, the call crowds itself.
+        self.contended = [case for case in both if before[case].contended != after[case].contended]
+        self.common = {case: (before[case].runs, after[case].runs) for case in both if case not in self.contended}
         self.runs = _count(before), _count(after)
         self.case_spreads = {case: _spreads(*sides) for case, sides in self.common.items()}
 
@@ -281,6 +293,8 @@ def _tells(found: Difference, factor: float) -> bool:
 
 
 def _missing(function: _Function) -> str:
+    if function.contended and not function.common:
+        return "threads waited for a core in every run of one side: measure that side again on a host that is less busy"
     if not function.common:
         side = next((letter for letter, runs in zip("AB", function.runs, strict=True) if not runs), None)
         return f"not measured on {side}" if side else "no case was measured on both sides"
@@ -295,12 +309,16 @@ def _advice(more: int | None, factor: float) -> str:
     return f"{plural(more, 'run')} more a side would tell {change}"
 
 
-def _by_function(measured: Sequence[Measurement]) -> dict[str, dict[str, dict[int, float]]]:
-    found: dict[str, dict[str, dict[int, float]]] = {}
-    for function, case, run, milliseconds in measured:
+def _by_function(measured: Sequence[Measurement]) -> dict[str, dict[str, Side]]:
+    found: dict[str, dict[str, dict[bool, dict[int, float]]]] = {}
+    for function, case, run, milliseconds, contended in measured:
         if milliseconds > 0:
-            found.setdefault(function, {}).setdefault(case, {})[run] = math.log(milliseconds)
-    return found
+            runs = found.setdefault(function, {}).setdefault(case, {False: {}, True: {}})
+            runs[contended][run] = math.log(milliseconds)
+    return {
+        function: {case: Side(runs[False] or runs[True], not runs[False]) for case, runs in cases.items()}
+        for function, cases in found.items()
+    }
 
 
 def _milliseconds(measured: Sequence[Measurement]) -> dict[str, list[float]]:
@@ -311,8 +329,8 @@ def _milliseconds(measured: Sequence[Measurement]) -> dict[str, list[float]]:
     return found
 
 
-def _count(cases: Mapping[str, Runs]) -> int:
-    return len({run for runs in cases.values() for run in runs})
+def _count(cases: Mapping[str, Side]) -> int:
+    return len({run for side in cases.values() for run in side.runs})
 
 
 def _value(before: Runs, after: Runs) -> float:

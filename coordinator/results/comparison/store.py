@@ -62,7 +62,7 @@ async def measurements(connection: AsyncConnection, campaign_id: int, target_id:
         raise ValueError(column)
     rows = await connection.execute(
         text(f"""
-        SELECT function, "case", run, {column} AS milliseconds
+        SELECT function, "case", run, {column} AS milliseconds, {"contended" if column == "low_ms" else "false"}
           FROM outcome_rows
          WHERE campaign_id = :campaign AND target_id = :target AND verdict = 'passed' AND {column} > 0
            AND placement = 'on_device' AND NOT host_only

@@ -78,12 +78,12 @@ async def outcomes(
     await detail(context.engine, campaign_id)
     async with context.exports.hold():
         if format == "csv":
-            path = await service.as_csv(context.engine, campaign_id, filters)
+            export = await service.as_csv(context.engine, campaign_id, filters)
         else:
-            path = await service.as_parquet(context.dsn, campaign_id, filters, context.bounds.export_seconds)
+            export = await service.as_parquet(context.dsn, campaign_id, filters, context.bounds.export_seconds)
     return FileResponse(
-        path,
+        export.path,
         filename=f"campaign-{campaign_id}.{format}",
         media_type=_MEDIA[format],
-        background=BackgroundTask(path.unlink, missing_ok=True),
+        background=BackgroundTask(export.close),
     )

@@ -37,7 +37,7 @@ _WHOLE = dict.fromkeys(
     ),
     pa.int64(),
 )
-_TRUTH = dict.fromkeys(("host_only", "simulated", "noisy", "refuses"), pa.bool_())
+_TRUTH = dict.fromkeys(("host_only", "simulated", "noisy", "contended", "refuses"), pa.bool_())
 _TYPES = {
     **_DOUBLE,
     **_WHOLE,

@@ -46,18 +46,18 @@ async def pages(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Asyn
         after = rows[-1]["job_id"]
 
 
-async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Path:
-    """A temporary file of CSV by RFC 4180 with a header, to be deleted by the caller; lists and objects as JSON.
+async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> ExportFile:
+    """A file of CSV by RFC 4180 with a header, to be closed by the caller; lists and objects as JSON.
 
     It is whole before its first byte is sent: what fails in the middle is an error and no shorter file, and a client
     that reads slowly holds nothing of the database.
     """
-    with _temporary_file("csv") as path, path.open("w", encoding="utf-8", newline="") as file:
+    with _written() as export, export.path.open("w", encoding="utf-8", newline="") as file:
         async with engine.connect() as connection:
             file.write(csv_text([await store.columns(connection)]))
         async for rows in pages(engine, campaign_id, filters):
             await asyncio.to_thread(_write_csv, file, rows)
-    return path
+    return export
 
 
 def _write_csv(file: TextIO, rows: list[dict[str, Any]]) -> None:
@@ -68,14 +68,14 @@ def _flat(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, dict | list) else value
 
 
-async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: float) -> Path:
-    """A temporary parquet file, to be deleted by the caller.
+async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: float) -> ExportFile:
+    """A parquet file, to be closed by the caller.
 
     Written by a process of its own: the library that writes it takes more memory than the
     rest of the coordinator.
     """
-    with _temporary_file("parquet") as path:
-        asked = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(path)})
+    with _written() as export:
+        asked = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(export.path)})
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -83,6 +83,7 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
             stdin=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env={**os.environ, "PORTOLAN_DATABASE_URL": dsn},
+            pass_fds=(export.descriptor,),
         )
         try:
             async with asyncio.timeout(within_s):
@@ -98,17 +99,28 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
             if process.returncode == DATABASE_AWAY_CODE:
                 raise DatabaseAwayError(last[0])
             raise PortolanError(f"the parquet file could not be written: {last[0]}")
-    return path
+    return export
+
+
+class ExportFile:
+    """A temporary file without a name: nothing is left of it, however the process that holds it ends."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        self.descriptor = self._file.fileno()
+        self.path = Path(f"/proc/self/fd/{self.descriptor}")
+        """Under which this process can open it, and a child that is given the descriptor."""
+
+    def close(self) -> None:
+        self._file.close()
 
 
 @contextmanager
-def _temporary_file(suffix: str) -> Iterator[Path]:
-    """Yield an empty file, which stays if the block ends well."""
-    descriptor, name = tempfile.mkstemp(prefix="portolan-export-", suffix=f".{suffix}")
-    os.close(descriptor)
-    path = Path(name)
+def _written() -> Iterator[ExportFile]:
+    """Yield an empty file, which stays open if the block ends well."""
+    file = ExportFile()
     try:
-        yield path
+        yield file
     except BaseException:
-        path.unlink(missing_ok=True)
+        file.close()
         raise

@@ -51,7 +51,7 @@ class Subject(ABC):
 
     @abstractmethod
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
-        """What a written call passes, with these arrays of the framework's own."""
+        """The arguments of a written call, with these arrays of the framework's own."""
 
     @abstractmethod
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from runners.suite.checks import Tolerance
+from runners.suite.freezing.agreement import Reference
 from runners.suite.freezing.gate import Arguments, Subject
 from runners.torch.devices import Cpu
 from runners.torch.freezing import references
@@ -47,7 +48,7 @@ class OperatorFunction(Subject):
         found: Arguments = FrozenCall(call).arguments(arrays, self.device.handle)
         return found
 
-    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, references.Reference]]:
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         return references.ranked(self._op, dtype, fresh, self.call)
 
     def tolerance(self, dtype: str, observed: Any) -> Tolerance:

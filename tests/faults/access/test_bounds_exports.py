@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import psutil
@@ -107,13 +112,28 @@ def test_files_of_exports_do_not_stay(coordinator: CoordinatorProcess, runner: S
     assert coordinator.register(runner.url, runner.secret).status_code == 201
     campaign = coordinator.submit("scripted.quick*", suite="scripted", runs=1)
     coordinator.wait_ended(campaign)
-    held = psutil.Process(coordinator.process.pid)
 
     def files() -> set[str]:
-        return {file.path for file in held.open_files() if "portolan-export" in file.path}
+        """The nameless files that it holds open."""
+        held = [
+            os.readlink(link) for link in Path(f"/proc/{coordinator.process.pid}/fd").iterdir() if link.is_symlink()
+        ]
+        return {file for file in held if file.startswith(f"{tempfile.gettempdir()}/") and file.endswith(" (deleted)")}
+
+    before = files()
 
     for format in ("csv", "parquet"):
         address = f"{coordinator.url}/api/v1/campaigns/{campaign}/outcomes"
         with httpx.stream("GET", address, params={"format": format}, headers=AS_ADMIN, timeout=PATIENCE_S) as answer:
             assert answer.status_code == 200
-        until(lambda: not files(), "no file of an export is open")
+        until(lambda: files() == before, "no file of an export is open")
+
+
+def test_nothing_is_left_of_an_export_whose_coordinator_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import os, signal; from coordinator.results.outcomes.service import ExportFile; file = ExportFile(); "
+        "file.path.write_text('half of it'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
+    assert ended.returncode == -9
+    assert list(tmp_path.iterdir()) == []

@@ -24,7 +24,6 @@ MARKUP = "<script>owned()</script><b title='x' \"y\">&amp;"
 SHELL = "$(touch owned);`touch owned`|sh&'x"
 FORMULA = "=cmd|' /C calc'!A0"
 FRAMEWORK = "=1+cmd|'<b title='x' \"y\">&amp;"
-"""Without a slash: it is one part of an address."""
 DEVICE = f"@{SHELL}{ESCAPES}"
 FUNCTION = f"+{MARKUP}{TURNED}"
 CASE = f"-{SHELL}{MARKUP}"
@@ -48,7 +47,7 @@ class HostileRunner(ListingRunner):
             "notes": [f"{ESCAPES}{MARKUP}"],
             "libraries": {f"{MARKUP}{TURNED}": ESCAPES},
         }
-        return {**super().info, "version": f"1{TURNED}{MARKUP[:30]}", "device": DEVICE, "fingerprint": fingerprint}
+        return {**super().info, "version": f"1{TURNED}{MARKUP[:15]}", "device": DEVICE, "fingerprint": fingerprint}
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
         """All fail, with a message of that kind."""

@@ -103,7 +103,7 @@ def test_an_interpreter_that_prints_into_its_answer_is_refused_in_one_line(
 ) -> None:
     """As one does that prints to every descriptor that is open."""
     written = f"{noise}\n".encode()
-    statement = f"os.write(int(sys.argv[3]), {written!r})"
+    statement = f"os.write(int(sys.argv[2]), {written!r})"
     python = (starting if where == "starts" else importing)(tmp_path, statement)
     assert "what it writes into the channel to its runner cannot be read (" in complaint(python)
 
@@ -114,7 +114,7 @@ def test_an_interpreter_that_prints_into_its_answer_is_refused_in_one_line(
         (["echo I am no snake"], "no Python starts in it: I am no snake"),
         (["exit 0"], "no Python starts in it"),
         (["kill -9 $$"], "no Python starts in it"),
-        (['echo \'{"type": "nonsense"}\' >&$4', "exit 0"], "no Python starts in it"),
+        (['echo \'{"type": "nonsense"}\' >&$3', "exit 0"], "no Python starts in it"),
         ([f'{sys.executable} "$@"'], "name the interpreter itself or a script that execs it"),
         ([f'{sys.executable} "$@" &', "wait"], "name the interpreter itself or a script that execs it"),
         ([f"exec {sys.executable} -c \"raise SystemExit('libpython is broken')\""], "libpython is broken"),
@@ -173,7 +173,7 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path, where:
     note = tmp_path / "pid"
     hanging = f"sleep 1000 & echo $! >{note}; exec sleep 1000"
     if where == "while importing":
-        sleeping = "import os, subprocess; os.write(int('$4'), b'{\\\"type\\\": \\\"greeting\\\"}\\n'); "
+        sleeping = "import os, subprocess; os.write(int('$3'), b'{\\\"type\\\": \\\"greeting\\\"}\\n'); "
         hanging = (
             f"sleep 1000 & echo $! >{note}; exec {sys.executable} -c \"{sleeping} subprocess.call(['sleep', '1000'])\""
         )

@@ -57,6 +57,37 @@ def test_planted_slowdowns_are_found_on_a_busy_host(loops: int) -> None:
     assert unsure <= 0.05 * functions
 
 
+def contended(measured: Sequence[Measurement], *runs: int) -> list[Measurement]:
+    """The same, but in these runs threads waited for a core, and the calls took five hundred times as long."""
+    return [
+        one._replace(contended=True, milliseconds=500 * one.milliseconds) if one.run in runs else one
+        for one in measured
+    ]
+
+
+def test_runs_in_which_threads_waited_for_a_core_do_not_count_where_there_are_others() -> None:
+    found = the_change(campaign(), contended(campaign(), 1))
+    assert found.change == "same"
+    assert found.runs == (3, 2)
+
+
+def test_a_side_without_other_runs_is_not_compared_with_one_that_had_its_cores() -> None:
+    found = the_change(campaign(), contended(campaign(), 1, 2, 3))
+    assert found.change == "insufficient data"
+    assert "waited for a core in every run of one side" in str(found.why)
+
+
+def test_one_crowded_case_says_nothing_of_its_function() -> None:
+    crowded = [one._replace(contended=True, milliseconds=9e3) if one.case == "f/0" else one for one in campaign()]
+    found = the_change(campaign(), crowded)
+    assert (found.change, found.cases) == ("same", 2)
+
+
+def test_calls_that_crowd_themselves_on_both_sides_are_compared() -> None:
+    before, after = (contended(campaign(levels), 1, 2, 3) for levels in (QUIET, [2 * level for level in QUIET]))
+    assert the_change(before, after).change == "slower"
+
+
 def test_a_run_that_met_a_burst_changes_nothing() -> None:
     """Where the mean over runs, and the median of two, would say half as slow again."""
     found = the_change(campaign(), campaign((1.0, 1.02, 2.5)))

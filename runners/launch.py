@@ -1,8 +1,9 @@
-"""Starts the zygote in whatever Python this is: it has the framework, and nothing of ours is installed in it.
+"""Starts a module of ours in whatever Python this is: it has the framework, and nothing of ours is installed in it.
 
-The supervisor runs this file as a script: ``PYTHON launch.py FRAMEWORK DEVICE FD SUPERVISOR``. The two packages are
-imported from where they lie and no folder is added to the path, so that nothing of ours can hide a module of the
-framework's environment. The file is written so that every Python can parse it and those that are too old can say so.
+Run as a script: ``PYTHON launch.py MODULE FD ARGUMENT...``, which calls the module's ``main`` with all that follows its
+name. Its first line into FD says which Python it is, or that it cannot serve. The two packages are imported from where
+they lie and no folder is added to the path, so that nothing of ours can hide a module of the framework's environment.
+The file is written so that every Python can parse it and those that are too old can say so.
 """
 
 import json
@@ -21,13 +22,13 @@ if sys.version_info < OLDEST:
     _first = {"type": "broken", "reason": "it is Python %s, and the runner needs 3.9 or later" % _version}  # noqa: UP031
 else:
     _first = {"type": "greeting", "version": _version}
-os.write(int(sys.argv[3]), json.dumps(_first).encode() + b"\n")
+os.write(int(sys.argv[2]), json.dumps(_first).encode() + b"\n")
 if sys.version_info < OLDEST:
     sys.exit(1)
 
 import importlib.util  # noqa: E402
 
-_project = os.path.dirname(os.path.dirname(_here))
+_project = os.path.dirname(_here)
 for _name in ("protocol", "runners"):
     _folder = os.path.join(_project, _name)
     _spec = importlib.util.spec_from_file_location(
@@ -38,6 +39,4 @@ for _name in ("protocol", "runners"):
     sys.modules[_name] = importlib.util.module_from_spec(_spec)
     _spec.loader.exec_module(sys.modules[_name])
 
-from runners.isolation import zygote  # noqa: E402
-
-sys.exit(zygote.main(sys.argv[1:]))
+sys.exit(importlib.import_module(sys.argv[1]).main(sys.argv[2:]))

@@ -1,0 +1,94 @@
+"""``library``: what a whole library costs to chart, beside the same cases in a bare loop.
+
+The suites ``library`` and ``library_quick`` on one target, one run, timing off, through everything that a user has:
+REST, PostgreSQL, dispatch, the runner and its children. The loop runs the same cases with the same harness in one
+process, where nobody dispatches, isolates or stores. Rounds alternate, so that what else the machine does hits both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.figure import Figure, middle, spread
+from bench.house import House, coordinator, database, runner
+from bench.place import PROJECT, CannotRunError, folder, say
+from runners.cli import environments
+
+TARGET = "PORTOLAN_BENCH_TARGET"
+ROUNDS = 3
+LIMITS_S = {"cpu": {"library": 180.0, "library_quick": 60.0}, "xla": {"library": 1500.0, "library_quick": 300.0}}
+"""Seconds that a suite of torch may take on a device, on two quiet cores."""
+MOST_OVERHEAD = 1.25
+
+
+def run() -> Iterator[Figure]:
+    target = os.environ.get(TARGET) or "torch/cpu"
+    device = target.partition("/")[2]
+    with folder() as place, database(place) as dsn, coordinator(dsn, place) as house, runner(target, place) as served:
+        house.register(*served[:2])
+        for suite in ("library", "library_quick"):
+            charted, looped, counters = _rounds(house, target, suite, place)
+            ratios = [one / other for one, other in zip(charted, looped, strict=True)]
+            limit = LIMITS_S.get(device, {}).get(suite)
+            yield Figure(
+                suite,
+                middle(charted),
+                "s",
+                target=f"at most {limit:g} s (median of {ROUNDS})" if limit else "nothing promised",
+                met=middle(charted) <= limit if limit else None,
+                n=ROUNDS,
+                spread=spread(charted),
+                detail={"target": target, "rounds": charted, "counters": counters},
+            )
+            yield Figure(
+                f"{suite}_against_a_loop",
+                middle(charted),
+                "s",
+                target=f"at most {MOST_OVERHEAD:g} times (median of {ROUNDS} rounds in turn)",
+                met=middle(ratios) <= MOST_OVERHEAD,
+                baseline="the same cases in a loop, with the same harness; the import counts on neither side",
+                baseline_value=middle(looped),
+                ratio=middle(ratios),
+                n=ROUNDS,
+                spread=spread(ratios),
+                detail={"target": target, "rounds": charted, "baseline_rounds": looped},
+            )
+
+
+def _rounds(house: House, target: str, suite: str, place: Path) -> tuple[list[float], list[float], dict[str, int]]:
+    """Seconds of each round through the product and in the loop, and the jobs of the last campaign by state."""
+    charted: list[float] = []
+    looped: list[float] = []
+    counters: dict[str, int] = {}
+    for _ in range(ROUNDS):
+        looped.append(_loop(target, suite, place))
+        began = time.monotonic()
+        counters = house.wait(house.submit(runs=1, suite=suite), limit_s=3600.0)["counters"]
+        charted.append(time.monotonic() - began)
+        say("library", f"{suite} on {target}: {charted[-1]:.1f} s, {looped[-1]:.1f} s in a loop")
+    return charted, looped, counters
+
+
+def _loop(target: str, suite: str, place: Path) -> float:
+    framework, _, device = target.partition("/")
+    environment = environments.find(framework, device)
+    if environment is None:
+        raise CannotRunError(f"{framework} is not set up; run: portolan-runner setup {framework} {device}")
+    log = place / "loop.log"
+    with log.open("wb") as complaints:
+        ran = subprocess.run(
+            [str(environment / "bin" / "python"), "-W", "ignore", "-m", "bench.one_process", framework, device, suite],
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=os.environ | {"PYTHONPATH": str(PROJECT)},
+            cwd=PROJECT,
+            check=False,
+        )
+    if ran.returncode != 0:
+        raise CannotRunError(f"the loop's process ended with {ran.returncode}; see python -m bench.one_process")
+    return float(json.loads(ran.stdout.splitlines()[-1])["cases_s"])

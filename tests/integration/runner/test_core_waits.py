@@ -1,0 +1,71 @@
+"""Samples in which the host let others run: on one core that is shared with a loop that never rests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from runners.isolation import timing
+from runners.isolation.core_waits import CoreWaits
+
+SLICE_S = 0.1
+"""Longer than any scheduler leaves a core to one of two."""
+
+
+@pytest.fixture
+def shared_core() -> Iterator[None]:
+    """This process and a loop on the same core."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    loop = subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE)
+    try:
+        assert loop.stdout is not None
+        assert loop.stdout.readline()
+        yield
+    finally:
+        loop.kill()
+        loop.communicate()
+        os.sched_setaffinity(0, allowed)
+
+
+def spinning(seconds: float) -> Callable[[], None]:
+    """A call that computes for so long, whoever else runs."""
+
+    def spin() -> None:
+        until = time.thread_time() + seconds
+        while time.thread_time() < until:
+            pass
+
+    return spin
+
+
+def nothing(_: object) -> None:
+    """Everything is ready at once."""
+
+
+def test_a_call_that_never_has_the_core_to_itself_is_contended(shared_core: None) -> None:
+    samples = timing.steady(spinning(SLICE_S), nothing, budget_s=0.2)
+    assert samples.contended
+    assert min(samples.milliseconds) > 1_100 * SLICE_S
+
+
+def test_samples_that_waited_are_left_out_where_there_are_others(shared_core: None) -> None:
+    samples = timing.steady(spinning(0.0005), nothing, budget_s=0.2)
+    assert not samples.contended
+    assert len(samples.milliseconds) >= timing.FEWEST_SAMPLES
+    assert timing.quantile(samples.milliseconds, 0.9) < 1.0, "one in six or so meets the loop"
+
+
+def test_waiting_for_something_else_is_no_waiting_for_a_core() -> None:
+    """A thread that sleeps asks for none; what is left is its way back onto the core."""
+    waits = CoreWaits()
+    before, began = waits.total_ns(), time.perf_counter_ns()
+    time.sleep(0.2)
+    assert waits.total_ns() - before < 0.5 * (time.perf_counter_ns() - began)
+    waits.close()
+    assert waits.total_ns() == 0
