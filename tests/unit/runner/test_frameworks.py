@@ -137,12 +137,12 @@ def test_a_declaration_names_what_is_there(framework: Framework) -> None:
 def test_every_framework_has_the_same_names(name: str) -> None:
     """But for the locks of devices and versions, and for what one alone can do.
 
-    JAX lowers for a device that is not here; torch ships samples of its operators, which are frozen.
+    JAX lowers for a device that is not here; suites of the library itself are frozen.
     """
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
         *("__init__.py", "devices.py", "evidence.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
         *(("lowering.py",) if name == "jax" else ()),
-        *(("freezing", "frozen.py") if name == "torch" else ()),
+        *(("freezing", "frozen.py") if "library" in frameworks.OURS[name].suites else ()),
     }
