@@ -1,4 +1,4 @@
-"""Assertions about every framework's frozen suite ``library``: read without it, right on the CPU, apart from ``paper``."""
+"""Assertions about a framework's frozen suite ``library``: read without it, right on the CPU, apart from ``paper``."""
 
 from __future__ import annotations
 
