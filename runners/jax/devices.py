@@ -124,7 +124,8 @@ class JaxDevice:
         return evidence.failing(call, self.handle.platform)
 
     def lookup(self, name: str) -> Any:
-        return lookup(name, f"jax {jax.__version__}")
+        found = lookup(name, f"jax {jax.__version__}")
+        return _method(name.rpartition(".")[2]) if getattr(found, "__isabstractmethod__", False) else found
 
 
 class Cpu(JaxDevice):
@@ -168,6 +169,15 @@ class TpuLowered(LoweredDevice):
     name = "tpu-lowered"
     platform = "tpu"
     called = "TPU"
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """The method of the array that it is called with: ``jax.Array`` is abstract, and calls none of its own."""
+
+    def call(array: Any, *arguments: Any, **options: Any) -> Any:
+        return getattr(array, name)(*arguments, **options)
+
+    return call
 
 
 def _leaf(array: Any) -> Leaf:

@@ -14,7 +14,11 @@ from tests.framework.running import run
 
 # Their assertions stand in plain modules, and are to be explained like those of a test.
 pytest.register_assert_rewrite(
-    "tests.framework.keywords", "tests.framework.nans", "tests.framework.noticing", "tests.framework.right"
+    "tests.framework.keywords",
+    "tests.framework.library",
+    "tests.framework.nans",
+    "tests.framework.noticing",
+    "tests.framework.right",
 )
 
 

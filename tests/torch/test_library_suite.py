@@ -1,14 +1,8 @@
-"""The suite ``library``: read without torch, right on the CPU, apart from ``paper``; and what it leaves out."""
+"""The suite ``library`` of torch: what holds of every such suite, its aliases, and how its arrays are laid out."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import random
-import shutil
-import subprocess
-import sys
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,20 +10,16 @@ from typing import Any
 import pytest
 import torch
 
-from protocol.enums import Ending, Verdict
+from protocol.enums import Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
-from runners.suite.frozen import PACK, QUICK, Pack
 from runners.torch import FRAMEWORK
 from runners.torch.freezing.references import looked_up
 from runners.torch.frozen import strided
+from tests.framework import library
 from tests.framework.running import run
 
-PROJECT = Path(__file__).resolve().parents[2]
-FOLDER = PROJECT / "runners" / "torch" / "suites" / "library"
-MOST_BYTES = 2_000_000
 DRAWN = 12
-KINDS = {"empty", "0-dim", "broadcast", "strided", "plain"}
 
 
 @pytest.fixture(scope="module")
@@ -39,42 +29,19 @@ def functions() -> list[Function]:
 
 @pytest.fixture(scope="module")
 def left_out() -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((FOLDER / "left_out.json").read_text())
-    return read
-
-
-def printed(program: str, cwd: Path = PROJECT) -> str:
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=cwd)
-    return ran.stdout
+    return library.left_out_of(FRAMEWORK)
 
 
 def test_the_catalogue_is_read_without_torch() -> None:
-    loaded = printed(
-        "import sys; from runners.torch.suites.library import FUNCTIONS; print(len(FUNCTIONS)); print(*sys.modules)"
-    ).split()
-    assert int(loaded[0]) > 0
-    assert "numpy" in loaded
-    assert "torch" not in loaded
+    library.assert_read_without_the_framework(FRAMEWORK)
 
 
 def test_the_revision_of_paper_does_not_depend_on_it(tmp_path: Path) -> None:
-    """The same where the library's suites do not exist: in a copy of our packages without them."""
-    for package in ("runners", "protocol"):
-        shutil.copytree(PROJECT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.rmtree(tmp_path / "runners" / "torch" / "suites" / "library")
-    (tmp_path / "runners" / "torch" / "suites" / "library_quick.py").unlink()
-    (tmp_path / "runners" / "torch" / "frozen.py").unlink()
-    (tmp_path / "runners" / "suite" / "frozen.py").unlink()
-    program = (
-        "import sys; sys.path.insert(0, '.'); from runners.suite.suites import load_suite; "
-        "print(load_suite('paper', 'runners.torch.suites.paper').revision)"
-    )
-    assert printed(program, tmp_path) == f"{FRAMEWORK.load_suites()['paper'].revision}\n"
+    library.assert_apart_from_paper(FRAMEWORK, tmp_path)
 
 
 def test_the_file_is_small_and_names_its_torch() -> None:
-    assert (FOLDER / PACK).stat().st_size < MOST_BYTES
-    assert str(Pack(FOLDER / PACK).about["torch"]).count(".") == 2
+    library.assert_small(FRAMEWORK)
 
 
 def test_it_charts_hundreds_of_functions_each_once(functions: list[Function]) -> None:
@@ -85,22 +52,11 @@ def test_it_charts_hundreds_of_functions_each_once(functions: list[Function]) ->
 
 
 def test_every_case_says_what_judged_it(functions: list[Function]) -> None:
-    for function in functions:
-        for case in function.cases:
-            judges = [tag for tag in case.tags if tag.startswith("judged-by-") or tag == "form-only"]
-            assert len(judges) == 1, case.id
-            assert (case.kind == "value") is (judges != ["form-only"]), case.id
+    library.assert_says_what_judged(functions)
 
 
 def test_what_is_left_out_is_counted_by_its_reason(left_out: dict[str, Any]) -> None:
-    counted = {
-        reason: sum(found if isinstance(found, int) else len(found) for found in owners.values())
-        for reason, owners in left_out["left_out"].items()
-    }
-    assert set(counted) == set(left_out["counts"])
-    for reason, count in counted.items():
-        # Two operators of one name may have samples of one name: those stand in one line.
-        assert 0 < count <= left_out["counts"][reason], reason
+    library.assert_reasons_are_counted(left_out)
 
 
 def test_no_alias_is_charted_beside_its_function(functions: list[Function], left_out: dict[str, Any]) -> None:
@@ -112,29 +68,12 @@ def test_no_alias_is_charted_beside_its_function(functions: list[Function], left
             assert not (both and f"torch.{alias}" in names), alias
 
 
-def test_the_quick_form_meets_every_kind_of_a_functions_inputs(functions: list[Function]) -> None:
-    quick = FRAMEWORK.load_suites()["library_quick"]
-    assert [function.name for function in quick.functions] == [function.name for function in functions]
-    assert len(quick.cases) < 0.65 * sum(len(function.cases) for function in functions)
-    met: dict[str, set[str]] = defaultdict(set)
-    for case in quick.cases:
-        met[case.function] |= set(case.tags)
-    missed = [
-        (function.name, tag)
-        for function in functions
-        for tag in KINDS & {tag for case in function.cases for tag in case.tags}
-        if tag not in met[function.name] and len([case for case in function.cases if QUICK in case.tags]) < 4
-    ]
-    assert missed == []
+def test_the_quick_form_meets_every_kind_of_a_functions_inputs() -> None:
+    library.assert_quick_meets_every_kind(FRAMEWORK)
 
 
 def test_a_drawn_sample_is_right_on_the_cpu(cpu: Device, functions: list[Function]) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"drawn with seed {seed}")
-    for function in random.Random(seed).sample(functions, DRAWN):
-        for case in function.cases:
-            outcome = run(cpu, case)
-            assert outcome.ending is Ending.returned, (seed, case.id, outcome.evidence)
+    library.assert_sample_is_right(cpu, functions, DRAWN)
 
 
 def one_off(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,70 @@
+"""A frozen call on JAX: its arguments made from the case's arrays, on the device that the case is forced to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from runners.suite.cases import Context
+from runners.suite.frozen import Named, Slot, decode
+
+PUBLIC = "public"
+"""The kind of a named value that is an object of JAX's by its public name: a function, a member of an enumeration."""
+MADE = "made"
+"""The kind of one that a public class of JAX's makes: its text is the class and the fields, in JSON."""
+
+
+@dataclass(frozen=True)
+class FrozenCall:
+    """Prepares a call: ``written`` is the pair of its positional arguments and its options."""
+
+    written: str
+
+    def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
+        arguments, options = self.arguments(arrays, context.device)
+        return context.compiled(partial(context.function, *arguments, **options))
+
+    def arguments(self, arrays: Sequence[Any], device: Any) -> Any:
+        """The positional arguments and the options, with JAX's own arrays in their places."""
+        return decode(
+            json.loads(self.written),
+            lambda slot: _of_its_dtype(arrays[slot.number], slot),
+            lambda value: resolved(value, device),
+        )
+
+
+def resolved(value: Named, device: Any) -> Any:
+    """The object of JAX's behind a name: a dtype, a public object, one that a class makes; or the device itself."""
+    import jax.numpy as jnp
+
+    if value.kind == "device":
+        return device
+    if value.kind == "dtype":
+        return jnp.dtype(value.name)
+    if value.kind == PUBLIC:
+        return _public(value.name)
+    made = json.loads(value.name)
+    return _public(made["class"])(**{name: _as_tuples(field) for name, field in made["fields"].items()})
+
+
+def _public(name: str) -> Any:
+    """The object of a dotted name: the longest part of it that is a module, then attributes."""
+    parts = name.split(".")
+    found: Any = import_module(parts[0])
+    for place, part in enumerate(parts[1:], start=2):
+        if not hasattr(found, part):
+            import_module(".".join(parts[:place]))
+        found = getattr(found, part)
+    return found
+
+
+def _as_tuples(tree: Any) -> Any:
+    return tuple(map(_as_tuples, tree)) if isinstance(tree, list) else tree
+
+
+def _of_its_dtype(array: Any, slot: Slot) -> Any:
+    return array if slot.dtype is None else array.astype(slot.dtype)

@@ -1,0 +1,13 @@
+"""The suite ``library``: JAX's own harnesses and calls drawn by recipe, judged by references and frozen.
+
+The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
+``python -m runners.jax.freezing FOLDER SURFACE`` draws both anew from the JAX that is installed. Importing this
+package imports no framework.
+"""
+
+from __future__ import annotations
+
+from runners.jax.frozen import FrozenCall
+from runners.suite.frozen import frozen_functions
+
+FUNCTIONS = frozen_functions(__name__, FrozenCall)

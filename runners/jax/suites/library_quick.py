@@ -1,0 +1,8 @@
+"""The suite ``library_quick``: of each function of ``library`` a few cases, so that every kind of its inputs is met."""
+
+from __future__ import annotations
+
+from runners.jax.suites import library
+from runners.suite.frozen import quick_functions
+
+FUNCTIONS = quick_functions(library.FUNCTIONS)

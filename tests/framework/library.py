@@ -1,0 +1,156 @@
+"""Assertions about a framework's frozen suite ``library``: read without it, right on the CPU, apart from ``paper``."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from protocol.enums import Ending, Verdict
+from runners.suite.cases import Case, Function
+from runners.suite.device import Device
+from runners.suite.framework import Framework
+from runners.suite.freezing.kinds import LEAST_QUICK
+from runners.suite.freezing.parts import LISTED
+from runners.suite.freezing.samples import NO_ARRAY
+from runners.suite.frozen import PACK, QUICK, Pack
+from tests.framework.mutants import Arrays, Wrapper, Wrong, clobbered
+from tests.framework.noticing import mutants
+from tests.framework.running import run
+
+PROJECT = Path(__file__).resolve().parents[2]
+MOST_BYTES = 2_000_000
+KINDS = {"empty", "0-dim", "broadcast", "strided", "plain"}
+
+
+def folder_of(framework: Framework) -> Path:
+    return PROJECT.joinpath(*framework.suites["library"].split("."))
+
+
+def left_out_of(framework: Framework) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((folder_of(framework) / LISTED).read_text())
+    return read
+
+
+def printed(program: str, cwd: Path = PROJECT) -> str:
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=cwd)
+    return ran.stdout
+
+
+def assert_read_without_the_framework(framework: Framework) -> None:
+    module = framework.suites["library"]
+    program = f"import sys; from {module} import FUNCTIONS; print(len(FUNCTIONS)); print(*sys.modules)"
+    loaded = printed(program).split()
+    assert int(loaded[0]) > 0
+    assert "numpy" in loaded
+    assert framework.name not in loaded
+
+
+def assert_apart_from_paper(framework: Framework, copy: Path) -> None:
+    """The revision of ``paper`` is the same where the library's suites do not exist: in a copy without them."""
+    for package in ("runners", "protocol"):
+        shutil.copytree(PROJECT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    home = copy / "runners" / framework.name
+    shutil.rmtree(home / "suites" / "library")
+    (home / "suites" / "library_quick.py").unlink()
+    (home / "frozen.py").unlink()
+    (copy / "runners" / "suite" / "frozen.py").unlink()
+    program = (
+        "import sys; sys.path.insert(0, '.'); from runners.suite.suites import load_suite; "
+        f"print(load_suite('paper', {framework.suites['paper']!r}).revision)"
+    )
+    assert printed(program, copy) == f"{framework.load_suites()['paper'].revision}\n"
+
+
+def assert_small(framework: Framework) -> None:
+    """The file is small, and names the release that it was drawn from."""
+    assert (folder_of(framework) / PACK).stat().st_size < MOST_BYTES
+    assert str(Pack(folder_of(framework) / PACK).about[framework.name]).count(".") == 2
+
+
+def assert_says_what_judged(functions: Sequence[Function]) -> None:
+    for function in functions:
+        for case in function.cases:
+            judges = [tag for tag in case.tags if tag.startswith("judged-by-") or tag == "form-only"]
+            assert len(judges) == 1, case.id
+            assert (case.kind == "value") is (judges != ["form-only"]), case.id
+            assert (KINDS | {NO_ARRAY}) & set(case.tags), case.id
+
+
+def assert_reasons_are_counted(left_out: dict[str, Any]) -> None:
+    counted = {
+        reason: sum(found if isinstance(found, int) else len(found) for found in owners.values())
+        for reason, owners in left_out["left_out"].items()
+    }
+    assert set(counted) == set(left_out["counts"])
+    for reason, count in counted.items():
+        # Two operators of one name may have samples of one name: those stand in one line.
+        assert 0 < count <= left_out["counts"][reason], reason
+
+
+def assert_quick_meets_every_kind(framework: Framework) -> None:
+    functions = framework.load_suites()["library"].functions
+    quick = framework.load_suites()["library_quick"]
+    assert [function.name for function in quick.functions] == [function.name for function in functions]
+    assert len(quick.cases) < sum(len(function.cases) for function in functions)
+    met: dict[str, set[str]] = defaultdict(set)
+    for case in quick.cases:
+        met[case.function] |= set(case.tags)
+    missed = [
+        (function.name, tag)
+        for function in functions
+        for tag in KINDS & {tag for case in function.cases for tag in case.tags}
+        if tag not in met[function.name] and len([case for case in function.cases if QUICK in case.tags]) < LEAST_QUICK
+    ]
+    assert missed == []
+
+
+def drawn_from(choices: Sequence[Any], number: int) -> tuple[int, list[Any]]:
+    """A sample, another at each run, and its seed, which is printed."""
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"drawn with seed {seed}")
+    return seed, random.Random(seed).sample(choices, number)
+
+
+def assert_sample_is_right(cpu: Device, functions: Sequence[Function], number: int) -> None:
+    seed, sample = drawn_from(functions, number)
+    for function in sample:
+        for case in function.cases:
+            outcome = run(cpu, case)
+            assert outcome.ending is Ending.returned, (seed, case.id, outcome.evidence)
+
+
+def assert_sample_notices(
+    cpu: Device, functions: Sequence[Function], arrays: Arrays, wrapper_of: Wrapper, number: int, *, share: float
+) -> None:
+    """Of all the wrong functions that come to bear on a sample of value cases, at least this share fails its case."""
+    seed, sample = drawn_from(
+        [case for function in functions for case in function.cases if case.kind == "value"], number
+    )
+    applied, missed = 0, []
+    for case in sample:
+        for name, survived in wrong_outcomes(cpu, case, arrays, wrapper_of):
+            applied += 1
+            if survived:
+                missed.append((case.id, name))
+    assert applied > number, seed
+    assert len(missed) <= (1 - share) * applied, (seed, applied, missed)
+
+
+def wrong_outcomes(cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper) -> list[tuple[str, bool]]:
+    """The mutants that come to bear on a case, and whether it passes all the same."""
+    found = []
+    wrong = mutants(arrays) if case.in_place else chain(mutants(arrays), [clobbered(arrays)])
+    for mutant in wrong:
+        outcome = run(cast(Device, Wrong(cpu, mutant, wrapper_of)), case)
+        assert outcome.ending is not Ending.harness_failed, outcome.evidence
+        if mutant.applied:
+            found.append((mutant.name, outcome.verdict is Verdict.passed))
+    return found
