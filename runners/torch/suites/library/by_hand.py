@@ -17,7 +17,7 @@ from runners.suite.frozen import QUICK
 
 Array = np.ndarray[Any, Any]
 
-TAGS = ("by-hand", "judged-by-numpy", QUICK)
+TAGS = ("by-hand", "judged-by-numpy", "plain", QUICK)
 FUNCTIONS: list[Function] = []
 
 
