@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from runners.suite.frozen import quick_functions
 from runners.tensorflow.suites import library
+from runners.tensorflow.suites.library import by_hand
 
-FUNCTIONS = quick_functions(library.FUNCTIONS)
+FUNCTIONS = quick_functions([*library.FUNCTIONS, *by_hand.FUNCTIONS])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from runners.suite.cases import Context, Function, just_call
+from runners.suite.checks import Mismatch
 from runners.suite.frozen import QUICK
 
 Array = np.ndarray[Any, Any]
@@ -186,3 +187,152 @@ constant_ = charted("torch.nn.init.constant_", filled, in_place=True)
 constant_.value("float32-3x4", lambda inputs: [inputs.normal(3, 4), 0.25], tags=TAGS)
 zeros_ = charted("torch.nn.init.zeros_", filled, in_place=True)
 zeros_.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+
+
+def held(context: Context, values: Any) -> Callable[[], Any]:
+    """What a module holds takes part in a computation as an array does."""
+    return lambda: (context.function(values) * 2).detach()
+
+
+for name in ("torch.nn.Parameter", "torch.nn.Buffer"):
+    charted(name, lambda values: 2 * values, held).value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+
+
+def held_by_name(context: Context, values: Any) -> Callable[[], Any]:
+    return lambda: (context.function({"scale": values})["scale"] * 2).detach()
+
+
+charted("torch.nn.ParameterDict", lambda values: 2 * values, held_by_name).value(
+    "float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
+)
+
+concat = charted("torch.concat", np.concatenate)
+concat.value("float32-rows", lambda inputs: [[inputs.normal(2, 4), inputs.normal(3, 4)]], tags=TAGS)
+concat.value("int64-rows", lambda inputs: [[inputs.integers(2), inputs.integers(3)]], dtype="int64", tags=TAGS)
+greater = charted("torch.greater", np.greater)
+greater.value("float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(3, 4)], tags=TAGS)
+sigmoid = charted("torch.nn.functional.sigmoid", lambda values: 1 / (1 + np.exp(-values)))
+sigmoid.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+
+
+def padded(sequences: list[Array], batch_first: bool) -> Array:
+    longest = max(map(len, sequences))
+    rows = [np.pad(sequence, [(0, longest - len(sequence)), (0, 0)]) for sequence in sequences]
+    return np.stack(rows, axis=0 if batch_first else 1)
+
+
+pad_sequence = charted("torch.nn.utils.rnn.pad_sequence", padded)
+for batch_first in (True, False):
+    pad_sequence.value(
+        f"float32-{'batch' if batch_first else 'time'}-first",
+        lambda inputs: [[inputs.normal(2, 3), inputs.normal(4, 3), inputs.normal(1, 3)]],
+        batch_first=batch_first,
+        tags=TAGS,
+    )
+
+
+def normalised_layer(context: Context, values: Any, weight: Any, bias: Any) -> Callable[[], Any]:
+    """A linear layer whose weight is held as a length and a direction: the same function, until one is trained."""
+    import torch
+
+    layer = torch.nn.Linear(weight.shape[1], weight.shape[0], device=context.device)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        layer.bias.copy_(bias)
+    parametrized = context.function(layer)
+    return lambda: parametrized(values).detach()
+
+
+charted(
+    "torch.nn.utils.parametrizations.weight_norm",
+    lambda values, weight, bias: values @ weight.T + bias,
+    normalised_layer,
+).value("float32-3x4", lambda inputs: [inputs.normal(3, 4), inputs.normal(2, 4), inputs.normal(2)], tags=TAGS)
+
+
+def differentiated(context: Context, values: Any) -> Callable[[], Any]:
+    """The gradient of an operation whose backward pass is the caller's own."""
+
+    class Tripled(context.function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(_: Any, given: Any) -> Any:
+            return given * 1
+
+        @staticmethod
+        def backward(_: Any, gradient: Any) -> Any:
+            return gradient * 3
+
+    def call() -> Any:
+        leaf = values.clone().requires_grad_()
+        (Tripled.apply(leaf) ** 2).sum().backward()
+        return leaf.grad
+
+    return call
+
+
+charted("torch.autograd.Function", lambda values: 6 * values, differentiated).value(
+    "float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
+)
+
+FORM_TAGS = ("by-hand", "form-only", "random", "no-array", QUICK)
+
+
+def uniform_twice(observed: Any, *_: Any, **__: Any) -> None:
+    """Two draws from one seed: the same numbers, in their range, and not all alike."""
+    first, again = (leaf.values for leaf in observed)
+    if not np.array_equal(first, again):
+        raise Mismatch("the same seed gave other numbers")
+    if not (first.shape == (3, 4) and (first >= 0).all() and (first < 1).all() and np.unique(first).size > 1):
+        raise Mismatch(f"expected 3x4 numbers of [0, 1), got {first}")
+
+
+def own_generator(context: Context) -> Callable[[], Any]:
+    import torch
+
+    def call() -> Any:
+        drawn = []
+        for _ in range(2):
+            generator = context.function(device=context.device).manual_seed(3)
+            drawn.append(torch.rand(3, 4, generator=generator, device=context.device))
+        return drawn
+
+    return call
+
+
+def seeded(context: Context) -> Callable[[], Any]:
+    """Whichever of the two is charted, the other is torch's own."""
+    import torch
+
+    def call() -> Any:
+        drawn = []
+        for _ in range(2):
+            torch.manual_seed(3)
+            drawn.append(torch.rand(3, 4, device=context.device))
+        return drawn
+
+    return call
+
+
+for name, prepare in {"torch.Generator": own_generator, "torch.manual_seed": seeded, "torch.rand": seeded}.items():
+    charted(name, prepare=prepare).behaviour("float32-3x4", lambda inputs: [], uniform_twice, tags=FORM_TAGS)
+
+
+def spread_about(middle: float, deviation: float) -> Callable[..., None]:
+    """A check of the mean and the deviation of 2,000 numbers, at six times their own errors."""
+
+    def check(observed: Any, *_: Any, **__: Any) -> None:
+        values = observed.values.astype(np.float64)
+        error = 6 * deviation / np.sqrt(values.size)
+        if abs(values.mean() - middle) > error or abs(values.std() - deviation) > error:
+            raise Mismatch(f"expected {middle} ± {deviation}, got {values.mean()} ± {values.std()}")
+
+    return check
+
+
+IN_PLACE_TAGS = ("by-hand", "form-only", "random", "plain", QUICK)
+charted("torch.nn.init.normal_", in_place=True).statistics(
+    "float32-50x40", lambda inputs: [inputs.normal(50, 40), 2.0, 0.5], spread_about(2.0, 0.5), tags=IN_PLACE_TAGS
+)
+charted("torch.nn.init.kaiming_uniform_", in_place=True).statistics(
+    "float32-50x40", lambda inputs: [inputs.normal(50, 40)], spread_about(0.0, np.sqrt(2 / 40)), tags=IN_PLACE_TAGS
+)

@@ -1,0 +1,114 @@
+"""Cases by hand: the functions used most of those that no recipe gives, judged by NumPy.
+
+Most take a function and return another one. ``portolan catalogue coverage`` counts their uses. Importing this imports
+no framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runners.suite.cases import Context, Function
+from runners.suite.frozen import QUICK
+
+Array = np.ndarray[Any, Any]
+
+TAGS = ("by-hand", "judged-by-numpy", "plain", QUICK)
+FUNCTIONS: list[Function] = []
+
+
+def charted(name: str, reference: Callable[..., Any], prepare: Any) -> Function:
+    function = Function(name, reference=reference, prepare=prepare)
+    FUNCTIONS.append(function)
+    return function
+
+
+def square_sines(values: Any) -> Any:
+    """A function of each element: sin² x."""
+    import jax.numpy as jnp
+
+    return jnp.sin(values) ** 2
+
+
+def sum_of_sines(values: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.sum(jnp.sin(values))
+
+
+def transformed(function: Callable[..., Any]) -> Callable[..., Callable[[], Any]]:
+    """Prepares the call of what the charted function makes of this one."""
+
+    def prepare(context: Context, *arrays: Any, **options: Any) -> Callable[[], Any]:
+        made = context.function(function, **options)
+        return lambda: made(*arrays)
+
+    return prepare
+
+
+def dot(one: Any, other: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.dot(one, other)
+
+
+jit = charted("jax.jit", lambda values: np.sin(values) ** 2, transformed(square_sines))
+jit.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+jit.value("bfloat16-3x4", lambda inputs: [inputs.normal(3, 4)], dtype="bfloat16", tags=TAGS)
+vmap = charted("jax.vmap", lambda one, other: np.einsum("ij,ij->i", one, other), transformed(dot))
+vmap.value("float32-rows", lambda inputs: [inputs.normal(5, 3), inputs.normal(5, 3)], tags=TAGS)
+vmap.value(
+    "float32-one-shared",
+    lambda inputs: [inputs.normal(5, 3), inputs.normal(3)],
+    reference=lambda one, other, in_axes: one @ other,
+    in_axes=(0, None),
+    tags=TAGS,
+)
+grad = charted("jax.grad", np.cos, transformed(sum_of_sines))
+grad.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+value_and_grad = charted(
+    "jax.value_and_grad", lambda values: (np.sum(np.sin(values)), np.cos(values)), transformed(sum_of_sines)
+)
+value_and_grad.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+for name in ("jax.jacfwd", "jax.jacrev"):
+    charted(name, lambda values: np.diag(np.sin(2 * values)), transformed(square_sines)).value(
+        "float32-4", lambda inputs: [inputs.normal(4)], tags=TAGS
+    )
+checkpoint = charted("jax.checkpoint", lambda values: np.sin(values) ** 2, transformed(square_sines))
+checkpoint.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+vectorize = charted(
+    "jax.numpy.vectorize", lambda one, other, signature: np.einsum("ij,ij->i", one, other), transformed(dot)
+)
+vectorize.value(
+    "float32-rows", lambda inputs: [inputs.normal(5, 3), inputs.normal(5, 3)], signature="(n),(n)->()", tags=TAGS
+)
+
+
+def with_a_rule(context: Context, values: Any) -> Callable[[], Any]:
+    """The gradient by a rule of the caller's own, which says five times the tangent."""
+    import jax
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        return square_sines(primals[0]), 5 * tangents[0]
+
+    made = context.function(square_sines)
+    made.defjvp(rule)
+    gradient = jax.grad(lambda given: made(given).sum())
+    return lambda: gradient(values)
+
+
+charted("jax.custom_jvp", lambda values: np.full_like(values, 5.0), with_a_rule).value(
+    "float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS
+)
+
+
+def flattened(context: Context, one: Any, other: Any) -> Callable[[], Any]:
+    return lambda: context.function({"a": one, "b": other})[0]
+
+
+charted(
+    "jax.flatten_util.ravel_pytree", lambda one, other: np.concatenate([one.ravel(), other.ravel()]), flattened
+).value("float32-two", lambda inputs: [inputs.normal(3, 4), inputs.normal(2)], tags=TAGS)
