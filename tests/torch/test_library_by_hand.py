@@ -14,14 +14,15 @@ from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
 from runners.torch.suites import library
-from runners.torch.suites.library import by_hand
+from runners.torch.suites.library import by_hand, training
 from tests.framework.running import each, run
 
-CASES = [case for function in by_hand.FUNCTIONS for case in function.cases]
+FUNCTIONS = [*by_hand.FUNCTIONS, *training.FUNCTIONS]
+CASES = [case for function in FUNCTIONS for case in function.cases]
 
 
 def test_no_function_is_in_both() -> None:
-    assert not {function.name for function in by_hand.FUNCTIONS} & {function.name for function in library.FUNCTIONS}
+    assert not {function.name for function in FUNCTIONS} & {function.name for function in library.FUNCTIONS}
 
 
 def test_both_suites_have_them() -> None:

@@ -22,8 +22,13 @@ TAGS = ("by-hand", "judged-by-numpy", "plain", QUICK)
 FUNCTIONS: list[Function] = []
 
 
-def charted(
-    name: str, reference: Callable[..., Any] | None = None, prepare: Any = just_call, *, in_place: bool = False
+def chart_in(
+    functions: list[Function],
+    name: str,
+    reference: Callable[..., Any] | None = None,
+    prepare: Any = just_call,
+    *,
+    in_place: bool = False,
 ) -> Function:
     function = Function(
         name,
@@ -32,8 +37,11 @@ def charted(
         in_place=(0,) if in_place else False,
         unrepeatable="it changes its input" if in_place else None,
     )
-    FUNCTIONS.append(function)
+    functions.append(function)
     return function
+
+
+charted = partial(chart_in, FUNCTIONS)
 
 
 def on_the_device(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
@@ -190,7 +198,7 @@ zeros_.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
 
 
 def held(context: Context, values: Any) -> Callable[[], Any]:
-    """What a module holds takes part in a computation as an array does."""
+    """An array that a module holds takes part in a computation as any other does."""
     return lambda: (context.function(values) * 2).detach()
 
 
