@@ -64,7 +64,7 @@ def run_case(
         verdict=VERDICTS[ending],
         ending=ending,
         placement=placement(device, case, attempt.proof, attempt.arrays),
-        proof=make_proof(attempt.proof.devices, attempt.proof.fallbacks, attempt.proof.executed),
+        proof=make_proof(attempt.proof.devices, attempt.proof.fallbacks, _executed(device, attempt.proof)),
         timing=Timing(
             init_ms=init_ms,
             cold_ms=attempt.cold_ms,
@@ -104,6 +104,11 @@ def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
             return prepared()
 
     return call
+
+
+def _executed(device: Device, proof: Proof) -> int | None:
+    """The executions that were counted. On the host all that returns ran there: that none was counted says nothing."""
+    return proof.executed or None if device.is_host else proof.executed
 
 
 def placement(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Placement:

@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from importlib.metadata import version
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Literal
 
@@ -138,6 +139,9 @@ class Renderer:
             return loop.run_in_executor(self._running_pool(), draw, spec, form)
 
     def _running_pool(self) -> ProcessPoolExecutor:
+        # A pool takes a moment to notice that its process has ended, and meanwhile accepts what it will lose.
+        if self._pool is not None and _has_lost_one(self._pool):
+            self._pool = None
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
                 max_workers=1,
@@ -175,6 +179,11 @@ class Renderer:
 def _write(path: Path, content: bytes) -> None:
     with replacing(path, durable=False) as stream:
         stream.write(content)
+
+
+def _has_lost_one(pool: ProcessPoolExecutor) -> bool:
+    """Whether a process of it has ended. Asked of the pipe that ends with it: somebody else may have waited for it."""
+    return bool(wait([process.sentinel for process in list((pool._processes or {}).values())], timeout=0))
 
 
 def _prune(folder: Path) -> None:
