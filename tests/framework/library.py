@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -44,13 +45,14 @@ def printed(program: str, cwd: Path = PROJECT) -> str:
     return ran.stdout
 
 
-def assert_read_without_the_framework(framework: Framework) -> None:
+def assert_read_without_the_framework(framework: Framework, *others: str) -> None:
+    """The catalogue is read without the framework, and without the packages that it brings."""
     module = framework.suites["library"]
     program = f"import sys; from {module} import FUNCTIONS; print(len(FUNCTIONS)); print(*sys.modules)"
     loaded = printed(program).split()
     assert int(loaded[0]) > 0
     assert "numpy" in loaded
-    assert framework.name not in loaded
+    assert not {framework.name, *others} & set(loaded)
 
 
 def assert_apart_from_paper(framework: Framework, copy: Path) -> None:
@@ -70,8 +72,9 @@ def assert_apart_from_paper(framework: Framework, copy: Path) -> None:
 
 
 def assert_small(framework: Framework) -> None:
-    """The file is small, and names the release that it was drawn from."""
-    assert (folder_of(framework) / PACK).stat().st_size < MOST_BYTES
+    """The files are small, and one names the release that it was drawn from."""
+    for name in (PACK, LISTED):
+        assert (folder_of(framework) / name).stat().st_size < MOST_BYTES
     assert str(Pack(folder_of(framework) / PACK).about[framework.name]).count(".") == 2
 
 
@@ -125,22 +128,25 @@ def assert_sample_is_right(cpu: Device, functions: Sequence[Function], number: i
         for case in function.cases:
             outcome = run(cpu, case)
             assert outcome.ending is Ending.returned, (seed, case.id, outcome.evidence)
+            assert outcome.verdict is Verdict.passed, (seed, case.id, outcome.evidence)
 
 
 def assert_sample_notices(
     cpu: Device, functions: Sequence[Function], arrays: Arrays, wrapper_of: Wrapper, number: int, *, share: float
 ) -> None:
-    """Of all the wrong functions that come to bear on a sample of value cases, at least this share fails its case."""
-    seed, sample = drawn_from(
-        [case for function in functions for case in function.cases if case.kind == "value"], number
-    )
+    """Of all the wrong functions that come to bear on a sample of value cases, at least this share fails its case.
+
+    On all of them, if ``PORTOLAN_MUTANTS`` is ``whole``.
+    """
+    values = [case for function in functions for case in function.cases if case.kind == "value"]
+    seed, sample = drawn_from(values, len(values) if os.environ.get("PORTOLAN_MUTANTS") == "whole" else number)
     applied, missed = 0, []
     for case in sample:
         for name, survived in wrong_outcomes(cpu, case, arrays, wrapper_of):
             applied += 1
             if survived:
                 missed.append((case.id, name))
-    assert applied > number, seed
+    assert applied > len(sample), seed
     assert len(missed) <= (1 - share) * applied, (seed, applied, missed)
 
 
