@@ -5,7 +5,6 @@ Names and uses are those of the surface and the counts that come with Portolan, 
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
@@ -15,8 +14,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from tests.acceptance.test_one_read_side import Run, World, campaign, text_of
-from tests.coordinator_process import CoordinatorProcess
+from tests.acceptance.test_one_read_side import Run, World, campaign, served, text_of
 
 CPU, XLA = "a fast CPU", "a slow CPU"
 RAN = [Run(1.0, 2.0), Run(1.0, 2.0)]
@@ -70,11 +68,8 @@ async def fill(dsn: str) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def world(new_database: Callable[..., str]) -> Iterator[World]:
-    dsn = new_database()
-    targets = asyncio.run(fill(dsn))
-    coordinator = CoordinatorProcess(dsn)
-    yield World(coordinator, dsn, targets)
-    coordinator.stop()
+    with served(new_database(), fill) as world:
+        yield world
 
 
 def words(share: dict[str, int]) -> str:

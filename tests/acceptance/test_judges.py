@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
@@ -11,8 +10,7 @@ from collections.abc import Callable, Iterator
 import asyncpg
 import pytest
 
-from tests.acceptance.test_one_read_side import Run, World, campaign, text_of
-from tests.coordinator_process import CoordinatorProcess
+from tests.acceptance.test_one_read_side import Run, World, campaign, served, text_of
 
 CPU = "a fast CPU"
 RIGHT = [Run(1.0, 2.0), Run(1.0, 2.0)]
@@ -59,11 +57,8 @@ async def fill(dsn: str) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def world(new_database: Callable[..., str]) -> Iterator[World]:
-    dsn = new_database()
-    targets = asyncio.run(fill(dsn))
-    coordinator = CoordinatorProcess(dsn)
-    yield World(coordinator, dsn, targets)
-    coordinator.stop()
+    with served(new_database(), fill) as world:
+        yield world
 
 
 def test_a_matrix_of_independent_references_alone(world: World) -> None:

@@ -5,15 +5,13 @@ Its campaign also has a target that ran, so that nothing of the one may show in 
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 
 import asyncpg
 import pytest
 
-from tests.acceptance.test_one_read_side import Run, World, campaign, text_of
-from tests.coordinator_process import CoordinatorProcess
+from tests.acceptance.test_one_read_side import Run, World, campaign, served, text_of
 
 RAN, NOT_RUN = "a fast CPU", "a slow CPU"
 """The hardware of the target that ran its cases, and of the one that only lowered them."""
@@ -66,11 +64,8 @@ async def fill(dsn: str) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def world(new_database: Callable[..., str]) -> Iterator[World]:
-    dsn = new_database()
-    targets = asyncio.run(fill(dsn))
-    coordinator = CoordinatorProcess(dsn)
-    yield World(coordinator, dsn, targets)
-    coordinator.stop()
+    with served(new_database(), fill) as world:
+        yield world
 
 
 def test_it_is_in_no_denominator_and_has_no_latency(world: World) -> None:

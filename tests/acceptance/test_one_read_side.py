@@ -15,7 +15,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
@@ -85,6 +86,17 @@ class World:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+
+@contextmanager
+def served(dsn: str, fill: Callable[[str], Coroutine[Any, Any, dict[str, int]]]) -> Iterator[World]:
+    """A coordinator over the database, once it is filled."""
+    targets = asyncio.run(fill(dsn))
+    coordinator = CoordinatorProcess(dsn)
+    try:
+        yield World(coordinator, dsn, targets)
+    finally:
+        coordinator.stop()
 
 
 def paper() -> dict[tuple[str, str], list[Run]]:
@@ -206,17 +218,13 @@ async def campaign(
 
 @pytest.fixture(scope="module")
 def world(new_database: Callable[..., str]) -> Iterator[World]:
-    dsn = new_database()
-    targets = asyncio.run(fill(dsn))
-    coordinator = CoordinatorProcess(dsn)
-    world = World(coordinator, dsn, targets)
-    answer = coordinator.http.put(
-        "/campaigns/1/overrides",
-        json={"case": "torch.wrong/0", "target": "torch/xla", "cause": "precision", "why": "it is near"},
-    )
-    assert answer.status_code == 200, answer.text
-    yield world
-    coordinator.stop()
+    with served(new_database(), fill) as world:
+        answer = world.coordinator.http.put(
+            "/campaigns/1/overrides",
+            json={"case": "torch.wrong/0", "target": "torch/xla", "cause": "precision", "why": "it is near"},
+        )
+        assert answer.status_code == 200, answer.text
+        yield world
 
 
 FIGURES = (
