@@ -2,7 +2,7 @@
 // `docker buildx bake -f docker/bake.hcl torch-cuda` builds one. `--print` shows what would be done.
 
 variable "PORTOLAN_VERSION" { default = "" }
-variable "PYTHON" { default = "python:3.11-slim-bookworm" }
+variable "PORTOLAN_PYTHON" { default = "python:3.11-slim-bookworm" }
 
 // Package indexes: none is named here. Left out, pip's own default holds.
 variable "PIP_INDEX_URL" { default = null }
@@ -30,7 +30,7 @@ group "tpu" {
 
 target "base" {
   args = {
-    PYTHON              = PYTHON
+    PYTHON              = PORTOLAN_PYTHON
     PORTOLAN_VERSION    = PORTOLAN_VERSION
     PIP_INDEX_URL       = PIP_INDEX_URL
     PIP_EXTRA_INDEX_URL = PIP_EXTRA_INDEX_URL

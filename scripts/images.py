@@ -1,8 +1,9 @@
 """Builds the images of the containers, and writes what ``compose.yaml`` is given. ``make images`` calls it.
 
 ``images.py [IMAGE …]`` builds these or all, ``images.py --for SERVICE …`` those that services of compose.yaml need.
-Of each image built, ``.env`` gets the digest, which the runner then says in its fingerprint. What stands there
-of others, and what a person wrote, stays. Runs in ``.venv``.
+Of each image built, ``.env`` gets the digest, which the runner then says in its fingerprint; of the images that
+these begin with, the digest that the registry had the first time, so that later builds begin with the same.
+What stands there of others, and what a person wrote, stays. Runs in ``.venv``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import secret_files
 
 ROOT = Path(__file__).resolve().parent.parent
 ENV = ROOT / ".env"
+COMPOSE = ["docker", "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
 
 
 def main(arguments: list[str]) -> None:
@@ -28,9 +30,11 @@ def main(arguments: list[str]) -> None:
     wanted = needed(arguments[1:]) if arguments[:1] == ["--for"] else arguments
     secret_files.make(secret_files.folder())
     bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", *wanted]
-    variables = {**os.environ, **labels()}
-    planned = printed([*bake, "--print"], variables, "docker buildx does not work here")
-    targets: dict[str, dict[str, list[str]]] = planned["target"]
+    variables = {**read_env(ENV), **os.environ, **labels()}
+    targets: dict[str, Any] = printed([*bake, "--print"], variables, "docker buildx does not work here")["target"]
+    begun_with = bases(targets, variables)
+    write_env(ENV, begun_with)
+    variables |= begun_with
     print(f"images: building {', '.join(targets)}", flush=True)
     if subprocess.run(bake, cwd=ROOT, env=variables).returncode != 0:
         sys.exit(
@@ -49,16 +53,36 @@ def main(arguments: list[str]) -> None:
 
 def needed(services: list[str]) -> list[str]:
     """The images of these services, and the coordinator's, on which every service depends."""
-    config = ["docker", "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
     images = {
         name: service["image"].partition("/")[2].partition(":")[0]
-        for name, service in printed(config, os.environ, "docker compose does not work here")["services"].items()
+        for name, service in printed(COMPOSE, os.environ, "docker compose does not work here")["services"].items()
         if "coordinator" in service.get("depends_on", ())
     }
     if unknown := [service for service in services if service not in images]:
         targets = ", ".join(name.replace("-", "/", 1) for name in images)
         sys.exit(f"images: compose.yaml has no runner for {unknown[0].replace('-', '/', 1)}; it has: {targets}")
     return ["coordinator", *sorted({images[service] for service in services})]
+
+
+def bases(targets: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:
+    """The images that others begin with or run beside, each with its digest, by the variable that names it."""
+    services = printed(COMPOSE, variables, "docker compose does not work here")["services"]
+    target = next(iter(targets.values()))
+    named = {"PORTOLAN_POSTGRES": services["postgres"]["image"], "PORTOLAN_PYTHON": target["args"]["PYTHON"]}
+    digests = {name: digest_of_registry(image) for name, image in named.items() if "@" not in image}
+    return {name: f"{named[name]}@{digest}" for name, digest in digests.items() if digest}
+
+
+def digest_of_registry(reference: str) -> str | None:
+    """What the registry calls the image that this tag means now; none of one that was made on this machine."""
+    if subprocess.run(["docker", "image", "inspect", reference], capture_output=True, check=False).returncode != 0:
+        print(f"images: pulling {reference}", flush=True)
+        if subprocess.run(["docker", "pull", "--quiet", reference], check=False).returncode != 0:
+            sys.exit(f"images: {reference} cannot be had, for the reason above")
+    for known in inspected(reference)["RepoDigests"] or ():
+        return str(known.partition("@")[2])
+    print(f"images: {reference} was made on this machine, so no digest can name it elsewhere")
+    return None
 
 
 def printed(command: list[str], variables: Mapping[str, str], otherwise: str) -> dict[str, Any]:
@@ -94,6 +118,11 @@ def digest(image: dict[str, Any]) -> str:
     for reference in image["RepoDigests"] or ():
         return reference.partition("@")[2]
     return image["Id"]
+
+
+def read_env(path: Path) -> dict[str, str]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {name: value for name, _, value in (line.partition("=") for line in lines) if not name.startswith("#")}
 
 
 def write_env(path: Path, new: dict[str, str]) -> None:

@@ -186,3 +186,23 @@ def test_a_target_without_a_container_is_one_line_that_says_what_there_is(docker
     assert refused.returncode == 1
     assert refused.stderr.startswith("images: compose.yaml has no runner for jax/gpu; it has: jax/cpu, jax/cuda")
     assert refused.stderr.count("\n") == 1
+
+
+def test_an_image_to_begin_with_keeps_the_digest_that_stands_in_the_file(docker: list[str], tmp_path: Path) -> None:
+    """What is pinned there is asked of no registry again, and what was made on this machine is never pinned."""
+    pinned = f"python:3.11-slim-bookworm@sha256:{'0' * 64}"
+    env = tmp_path / ".env"
+    env.write_text(f"# PORTOLAN_PYTHON=python:2\nPORTOLAN_PYTHON={pinned}\n")
+    code = """
+import json, os, pathlib, sys, images
+variables = {**os.environ, **images.read_env(pathlib.Path(sys.argv[1]))}
+bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", "--print", "runner", "torch-cpu"]
+targets = images.printed(bake, variables, "")["target"]
+print([target["args"]["PYTHON"] for target in targets.values()])
+print(images.bases(targets, {**variables, "PORTOLAN_POSTGRES": images.inspected("portolan/runner")["RepoTags"][0]}))
+"""
+    asked = [sys.executable, "-c", code, str(env)]
+    said = subprocess.run(asked, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[0] == str([pinned, pinned])
+    assert said[1].startswith("images: portolan/runner:latest was made on this machine")
+    assert said[2] == "{}"
