@@ -1,4 +1,4 @@
-"""``isolation``: what a fresh process per function costs, beside a fresh interpreter and none at all.
+"""``isolation``: what the runner's processes cost, beside a fresh interpreter per function and no isolation at all.
 
 All cases of the suite ``paper`` on torch/cpu, timing off, through the runner's own supervisor,
 zygote and forked children. A sample of functions gets a fresh interpreter each, and is

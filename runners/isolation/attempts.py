@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from protocol.enums import TimingPolicy
 from protocol.events import Running
 from protocol.jobs import Job, JobStatus
 
@@ -26,6 +27,16 @@ class Task:
     def group(self) -> tuple[str, str, int]:
         """Tasks of one group may share a process: one function, one run."""
         return self.suite, self.function, self.job.run
+
+    @property
+    def is_untimed(self) -> bool:
+        return self.job.timing is TimingPolicy.off
+
+    def may_follow(self, other: Task) -> bool:
+        """Whether it may run in a process after ``other``: of another function only where neither is timed."""
+        if self.group == other.group:
+            return True
+        return self.is_untimed and other.is_untimed and (self.suite, self.job.run) == (other.suite, other.job.run)
 
     @property
     def key(self) -> tuple[str, int]:

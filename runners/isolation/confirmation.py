@@ -1,21 +1,31 @@
-"""Confirming a failure that came after other cases of the same process. Pure: outcomes in, an outcome out.
+"""Confirming what a case did after other cases of the same process. Pure: outcomes in, an outcome out.
 
-Cases of one function share a process. What one of them leaves there (a pending graph, a changed default, memory) can
-make the next one fail, and that is no fault of the device. So the outcome that counts is that of the case alone in a
-fresh process; how it ended after the others is kept beside it.
+Cases of one function share a process, and untimed ones of several functions do. What one of them leaves there (a
+pending graph, a changed default, memory) can make the next one fail, or run elsewhere, and that is no fault of the
+device. So the outcome that counts is that of the case alone in a fresh process; how it failed after the others is kept
+beside it.
 """
 
 from __future__ import annotations
 
-from protocol.enums import Ending, Repetition, Verdict
+from protocol.enums import Ending, Placement, Repetition, Verdict
 from protocol.outcomes import Evidence, Outcome
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import printable
 
 
-def is_suspect(outcome: Outcome, *, earlier: int) -> bool:
-    """Whether an outcome may be the doing of the ``earlier`` cases of its process."""
-    return earlier > 0 and outcome.verdict is Verdict.failed
+def is_suspect(outcome: Outcome, *, earlier: int, functions: int) -> bool:
+    """Whether an outcome may be the doing of the ``earlier`` cases of its process, which ran that many functions.
+
+    After its own function's cases only a failure is. After another's, whatever is no pass on the device is.
+    """
+    if earlier == 0 or outcome.ending is Ending.cancelled:
+        return False
+    if outcome.verdict is Verdict.failed or functions < 2:
+        return outcome.verdict is Verdict.failed
+    if outcome.verdict is Verdict.passed:
+        return outcome.placement in (Placement.fell_back, Placement.unknown)
+    return outcome.verdict is Verdict.incomplete
 
 
 def confirmed(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
@@ -23,7 +33,7 @@ def confirmed(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
 
     Both runs share one deadline, so that only the second passes it says nothing of the case.
     """
-    if alone.ending is Ending.cancelled:
+    if alone.ending is Ending.cancelled or suspect.verdict is not Verdict.failed:
         return alone
     if alone.verdict is Verdict.incomplete or (alone.ending is Ending.timed_out is not suspect.ending):
         return suspect

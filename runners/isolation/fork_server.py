@@ -39,6 +39,8 @@ FORK_LIMIT_S = 30.0
 KEEP_OUTPUT = 64 << 10
 START_LIMIT_S = 60.0
 """A Python interpreter has started by then."""
+FUNCTIONS_PER_CHILD = 32
+"""Functions whose untimed cases one child runs: more save little, and what it has compiled stays in its memory."""
 PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().parents[1] / "launch.py"
 ZYGOTE = "runners.isolation.zygote"
@@ -76,6 +78,12 @@ class Child:
         self.primed_ms: float | None = None
         self.turn = -1
         """The number of its present case; it is primed before the first."""
+        self.task: Task | None = None
+        """The task that it has, or had last."""
+        self.functions = 0
+        """The functions of which it has run cases."""
+        self.has_idled = False
+        """Whether it had nothing to do for a while: then it takes no other function on."""
         self.ahead: Task | None = None
         """The task that was sent to it before its turn."""
         self.events: asyncio.Queue[ChildEvent] = asyncio.Queue()
@@ -87,6 +95,19 @@ class Child:
 
     def send(self, message: Message) -> None:
         self.channel.send(message)
+
+    def take_turn(self, task: Task) -> None:
+        """Note that the next turn is this task's."""
+        if self.task is None or self.task.group != task.group:
+            self.functions += 1
+        self.task = task
+        self.turn += 1
+
+    def admits(self, task: Task) -> bool:
+        """Whether the task may run here after those before it."""
+        if self.task is None or not task.may_follow(self.task):
+            return self.task is None
+        return task.group == self.task.group or (self.functions < FUNCTIONS_PER_CHILD and not self.has_idled)
 
     def give(self, order: Message, turn: int) -> None:
         """Send the order to run the case of that turn, and drop the output that was left in the pipe of the turn."""

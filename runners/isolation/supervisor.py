@@ -1,4 +1,4 @@
-"""The supervisor: runs tasks one after another, each function and run in a process of its own.
+"""The supervisor: runs tasks one after another, in processes that no function of a timed run shares with another.
 
 It holds the clock and the memory limit, kills, and reports how every attempt ended. It never
 imports a framework; the fork server forks, and the HTTP server serves the outcomes.
@@ -40,6 +40,11 @@ MEMORY_POLL_S = 0.25
 EXIT_GRACE_S = 1.0
 """A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
 
+SHARED_LIMIT_S = 30.0
+"""A case that takes longer in a process that ran other functions is begun anew in a fresh one."""
+SHARED_LIMIT = 0.25
+"""Or longer than this share of its deadline."""
+
 EXPLAIN_LIMIT_S = 30.0
 """A failure that is reported is explained for so long, and never past the case's deadline."""
 
@@ -57,6 +62,8 @@ class Current:
     child: Child | None = None
     clock: Clock | None = None
     cancelled: bool = False
+    spent_s: float = 0.0
+    """What the run that had to be confirmed took of the deadline."""
     failure: Outcome | None = None
     """The failure as it was reported, while its process repeats it to explain it."""
     explained_by: float = math.inf
@@ -91,7 +98,6 @@ class Supervisor:
         self._arrived = asyncio.Event()
         self._current: Current | None = None
         self._child: Child | None = None
-        self._child_group: tuple[str, str, int] | None = None
         self._cancelled_ahead: Task | None = None
         self._spare: asyncio.Task[Child] | None = None
         self._left: list[Child] = []
@@ -130,8 +136,8 @@ class Supervisor:
         if current is None or current.clock is None:
             return []
         now, (id, attempt) = time.monotonic(), current.task.key
-        clock = current.clock
-        return [Running(id=id, attempt=attempt, elapsed_s=clock.elapsed(now), waited_s=clock.waited(now))]
+        elapsed_s = current.spent_s + current.clock.elapsed(now)
+        return [Running(id=id, attempt=attempt, elapsed_s=elapsed_s, waited_s=current.clock.waited(now))]
 
     def submit(self, tasks: Iterable[Task]) -> None:
         self._queue.extend(tasks)
@@ -170,6 +176,8 @@ class Supervisor:
             await self._log.room()
             while not self._queue:
                 self._end_left()
+                if self._child is not None:
+                    self._child.has_idled = True
                 self._arrived.clear()
                 await self._arrived.wait()
             task = self._queue.popleft()
@@ -190,7 +198,7 @@ class Supervisor:
             if isinstance(child, Outcome):
                 return child
             outcome = await self._run_to_outcome(child, current)
-            suspect = is_suspect(outcome, earlier=child.turn)
+            suspect = is_suspect(outcome, earlier=child.turn, functions=child.functions)
             return await self._confirm(current, outcome, earlier=child.turn) if suspect else outcome
         except FrameworkBrokenError as error:
             await self._restart()
@@ -206,13 +214,15 @@ class Supervisor:
         return with_log(outcome, tail, size)
 
     async def _confirm(self, current: Current, suspect: Outcome, *, earlier: int) -> Outcome:
-        """Run a case that failed after others once more, alone in a fresh child, within the same deadline.
+        """Run a case that is suspect after others once more, alone in a fresh child, within the same deadline.
 
         Neither the order of cases nor what an earlier one left pending may accuse a device. If the time that is left
         is too short, or the confirmation itself fails, the outcome stands as it was.
         """
-        clock = current.clock
-        if clock is None or clock.left(time.monotonic()) <= suspect.duration_s:
+        if current.clock is None:
+            return suspect
+        current.spent_s = current.clock.elapsed(time.monotonic())
+        if current.task.job.timeout_s - current.spent_s <= suspect.duration_s:
             return suspect
         # At once: it may be at the next case already, which would run beside the confirmation.
         await self._leave_child(wait=True)
@@ -227,15 +237,14 @@ class Supervisor:
 
     async def _run(self, child: Child, current: Current) -> Outcome:
         """Have the child run the case; on any end but a reported one the child is killed."""
-        job = current.task.job
-        child.turn += 1
+        child.take_turn(current.task)
         if child.ahead is None:
             child.give(_order(current.task, child.turn), child.turn)
         child.ahead = None
-        clock = self._start_clock(current)
+        clock = self._start_clock(current, child)
         self._give_ahead(child, current.task)
-        # In a function's first case its threads start, and what goes on beside it takes a core from them.
-        if child.turn > 0 or not any(task.group == current.task.group for task in self._queue):
+        # In a child's first case its threads start, and what goes on beside it takes a core from them.
+        if child.turn > 0 or not any(map(child.admits, self._queue)):
             self._end_left()
             self._prepare_spare()
         kills_before = memory.kernel_kills()
@@ -246,7 +255,7 @@ class Supervisor:
                     # Until the kill: that a fork bomb takes long to die is no time of the case.
                     elapsed_s = clock.elapsed(time.monotonic())
                     await self._leave_child(wait=True)
-                    return timed_out(job.timeout_s, elapsed_s)
+                    return _overdue(current, child, elapsed_s)
                 if event.turn not in (None, child.turn):
                     # It was meant for the case before, which had finished by then.
                     continue
@@ -273,14 +282,14 @@ class Supervisor:
             reason = f"the report of the case makes no sense: {type(error).__name__}: {error}"
             return harness_failed(reason, duration_s=clock.elapsed(time.monotonic()))
 
-    def _start_clock(self, current: Current) -> Clock:
+    def _start_clock(self, current: Current, child: Child) -> Clock:
         """A clock for the case, which has started; one that is run once more gets what time is left."""
-        now, timeout_s = time.monotonic(), current.task.job.timeout_s
         if current.clock is None:
             self._log.started(*current.task.key)
-        else:
-            timeout_s = min(timeout_s, current.clock.left(now))
-        current.clock = Clock(timeout_s, now)
+        limit_s = current.task.job.timeout_s - current.spent_s
+        if child.functions > 1:
+            limit_s = min(limit_s, SHARED_LIMIT_S, SHARED_LIMIT * limit_s)
+        current.clock = Clock(limit_s, time.monotonic())
         return current.clock
 
     def _give_ahead(self, child: Child, task: Task) -> None:
@@ -289,9 +298,9 @@ class Supervisor:
         If the turn never comes, because the case before it took the child along, nobody hears of it.
         """
         following = next(iter(self._queue), None)
-        if following is None or following.group != task.group or not self._log.has_room:
+        if following is None or not child.admits(following) or not self._log.has_room:
             return
-        if all(neighbour.job.timing is TimingPolicy.off for neighbour in (task, following)):
+        if task.is_untimed and following.is_untimed:
             child.ahead = following
             child.give(_order(following, child.turn + 1), child.turn + 1)
 
@@ -323,14 +332,14 @@ class Supervisor:
     async def _child_for(self, current: Current) -> Child | Outcome:
         """A primed child for the task: the last one, the spare, or a new one."""
         task = current.task
-        timed = task.job.timing is not TimingPolicy.off
+        timed = not task.is_untimed
         if not self._fork_server.alive:
             await self._restart()
         child = self._child
-        if child is None or self._child_group != task.group or not child.is_fit(task):
+        if child is None or not child.admits(task) or not child.is_fit(task):
             await self._leave_child(wait=timed or not self._overlaps)
             child = await self._take_spare() or await self._fork_server.fork()
-            self._child, self._child_group = child, task.group
+            self._child = child
         if timed:
             await self._quiet()
         current.child = child
@@ -396,13 +405,12 @@ class Supervisor:
         return description
 
     def _prepare_spare(self) -> None:
-        """Fork the next function's child while this one's runs, unless that could disturb a clock."""
-        current = self._current
+        """Fork the child that comes after this one while this one runs, unless that could disturb a clock."""
+        current, child = self._current, self._child
         assert current is not None
-        in_sight = [current.task, *self._queue]
-        if self._spare is not None or any(task.job.timing is not TimingPolicy.off for task in in_sight):
+        if self._spare is not None or not all(task.is_untimed for task in (current.task, *self._queue)):
             return
-        if any(task.group != current.task.group for task in self._queue):
+        if child is None or not all(map(child.admits, self._queue)):
             self._spare = asyncio.create_task(self._make_spare())
 
     async def _make_spare(self) -> Child:
@@ -469,6 +477,13 @@ async def _start_threads() -> None:
 def _moment(message: Message) -> float:
     """The time that the child's message gives: not after now, or a clock that ran ahead would put off the deadline."""
     return min(float(message["at"]), time.monotonic())
+
+
+def _overdue(current: Current, child: Child, elapsed_s: float) -> Outcome:
+    """The outcome of a case that did not end in its time: its own doing only where no other function ran before."""
+    if child.functions > 1:
+        return harness_failed("no end in a process that had run other functions", duration_s=elapsed_s)
+    return timed_out(current.task.job.timeout_s, current.spent_s + elapsed_s)
 
 
 def _order(task: Task, turn: int) -> Message:

@@ -24,9 +24,18 @@ def add(one: Any, other: Any) -> Any:
     return np.add(one, other)
 
 
+def subtract(one: Any, other: Any) -> Any:
+    return np.subtract(one, other)
+
+
 def one_of(hazard: str, *arguments: Any) -> Any:
     """Any other, so that cases of one function, which share a process, may do different things."""
     return globals()[hazard](*arguments)
+
+
+def other_of(hazard: str, *arguments: Any) -> Any:
+    """Any other, of another function than ``one_of``."""
+    return one_of(hazard, *arguments)
 
 
 def say(text: str) -> None:
@@ -107,6 +116,11 @@ def stumble() -> None:
 def stumble_and_die() -> None:
     if _LEFT_BEHIND:
         kill_itself()
+
+
+def stumble_and_hang() -> None:
+    if _LEFT_BEHIND:
+        hang()
 
 
 def stumble_or_fail() -> NoReturn:

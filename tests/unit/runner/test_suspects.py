@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol.enums import Ending, Repetition, Verdict
+from protocol.enums import Ending, Placement, Repetition, Verdict
 from protocol.outcomes import Evidence, Outcome
 from runners.isolation.confirmation import confirmed, is_suspect
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out
@@ -37,7 +37,31 @@ def mismatched(what: str) -> Outcome:
     ],
 )
 def test_failures_after_others_are_suspect(outcome: Outcome, earlier: int, suspect: bool) -> None:
-    assert is_suspect(outcome, earlier=earlier) is suspect
+    assert is_suspect(outcome, earlier=earlier, functions=1) is suspect
+
+
+@pytest.mark.parametrize(
+    ("outcome", "suspect"),
+    [
+        (raised("no"), True),
+        (harness_failed("no end"), True),
+        (PASSED, True),
+        (PASSED.model_copy(update={"placement": Placement.fell_back}), True),
+        (PASSED.model_copy(update={"placement": Placement.on_device}), False),
+        (PASSED.model_copy(update={"placement": Placement.host_only}), False),
+        (PASSED.model_copy(update={"verdict": Verdict.skipped}), False),
+        (cancelled(), False),
+    ],
+)
+def test_after_other_functions_whatever_is_no_pass_on_the_device_is_suspect(outcome: Outcome, suspect: bool) -> None:
+    assert is_suspect(outcome, earlier=3, functions=2) is suspect
+    assert not is_suspect(outcome, earlier=0, functions=1)
+
+
+@pytest.mark.parametrize("suspect", [PASSED, harness_failed("no end")])
+@pytest.mark.parametrize("alone", [PASSED, raised("no"), timed_out(9.0, 9.0)])
+def test_of_what_did_not_fail_the_run_alone_is_all_that_counts(suspect: Outcome, alone: Outcome) -> None:
+    assert confirmed(suspect, alone, earlier=3) is alone
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One function of each hazard; ``add`` is the one that behaves."""
+"""One function of each hazard; ``add`` and ``subtract`` behave."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ for number in range(3):
     add.value(f"{number}", lambda inputs: [inputs.normal(4), inputs.normal(4)], dtype="float64")
 add.value("wrong", lambda inputs: [inputs.normal(4), inputs.normal(4)], dtype="float64", reference=np.subtract)
 FUNCTIONS.append(add)
+
+subtract = Function("hazards.subtract", reference=np.subtract)
+subtract.value("0", lambda inputs: [inputs.normal(4), inputs.normal(4)], dtype="float64")
+FUNCTIONS.append(subtract)
 
 not_a_number = Function("hazards.not_a_number", reference=lambda: np.zeros(3))
 not_a_number.value("0", lambda inputs: [], dtype="float64")
@@ -101,6 +105,19 @@ for name, arguments in {
 }.items():
     one_of.behaviour(name, lambda inputs, arguments=arguments: list(arguments), _returns)
 FUNCTIONS.append(one_of)
+
+other_of = Function("hazards.other_of")
+for name, arguments in {
+    "one": ["say", "one"],
+    "process": ["process_id", NOTE],
+    "hang": ["hang"],
+    "fail": ["fail", "on purpose"],
+    "stumble": ["stumble"],
+    "stumble-and-die": ["stumble_and_die"],
+    "stumble-and-hang": ["stumble_and_hang"],
+}.items():
+    other_of.behaviour(name, lambda inputs, arguments=arguments: list(arguments), _returns)
+FUNCTIONS.append(other_of)
 
 print_much = Function("hazards.print_much")
 print_much.behaviour("10MB", lambda inputs: [10 << 20], _returns)
