@@ -31,7 +31,7 @@ from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
 from runners.isolation.confirmation import confirmed, is_suspect
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import Child, ChildEvent, ForkServer, Interpreter
+from runners.isolation.fork_server import FUNCTIONS_PER_CHILD, Child, ChildEvent, ForkServer, Interpreter
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 from runners.isolation.secrecy import Redaction
 
@@ -408,9 +408,10 @@ class Supervisor:
         """Fork the child that comes after this one while this one runs, unless that could disturb a clock."""
         current, child = self._current, self._child
         assert current is not None
-        if self._spare is not None or not all(task.is_untimed for task in (current.task, *self._queue)):
+        if self._spare is not None or (child is not None and child.functions < FUNCTIONS_PER_CHILD):
             return
-        if child is None or not all(map(child.admits, self._queue)):
+        in_sight = [current.task, *self._queue]
+        if all(task.is_untimed for task in in_sight) and any(task.group != current.task.group for task in in_sight):
             self._spare = asyncio.create_task(self._make_spare())
 
     async def _make_spare(self) -> Child:
