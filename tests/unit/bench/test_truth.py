@@ -13,7 +13,7 @@ from protocol.enums import Cause
 
 PROJECT = Path(__file__).resolve().parents[3]
 NEW_CAUSES = {"host_work", "not_this_device"}
-FLOORS = {"seen": 0.99, "heldout": 0.92}
+FLOORS = {"seen": 0.99, "heldout": 0.93}
 """The share of each half that the rules name rightly; it may only go up."""
 
 
@@ -26,7 +26,7 @@ EVERY: list[tuple[str, Label]] = [(half, label) for half in HALVES for label in 
 
 
 def test_a_hundred_are_kept_apart_and_others_were_added_to_those_that_may_be_read() -> None:
-    assert {half: len(labels(half)) for half in HALVES} == {"seen": 208, "heldout": 100}
+    assert {half: len(labels(half)) for half in HALVES} == {"seen": 221, "heldout": 100}
 
 
 def test_ids_are_unique_and_no_message_stands_in_both_halves() -> None:
