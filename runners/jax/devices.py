@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import xla_bridge
 
 from protocol.enums import DeviceClass
-from runners.jax import evidence
+from runners.jax import divergence, evidence
 from runners.jax.lowering import lower_beside
 from runners.jax.placement.executions import count_executions, watch
 from runners.suite.checks import Leaf
@@ -28,8 +30,6 @@ from runners.suite.rounding import dtype_on_device
 from runners.suite.trees import mapped
 
 FRAMEWORK = "jax"
-WIDE = ("float64", "complex128", "int64", "uint64")
-"""The types that JAX has only where ``jax_enable_x64`` is on; cases of these types run with it on."""
 
 
 class JaxDevice:
@@ -76,7 +76,7 @@ class JaxDevice:
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
         """64-bit types on for a case of one; else off, as JAX comes."""
-        return jax.enable_x64(dtype in WIDE)  # type: ignore[no-any-return]
+        return jax.enable_x64(dtype in divergence.WIDE)  # type: ignore[no-any-return]
 
     def to_device(self, tree: Any, dtype: str) -> Any:
         """Committed to the device, so that no operation may take them elsewhere; and arrived."""
@@ -118,7 +118,10 @@ class JaxDevice:
         return call
 
     def host(self) -> Device | None:
-        """None: a process has one platform."""
+        return HostBeside()
+
+    def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
+        return divergence.diverging(on_host, self.handle, _host_beside(), self.to_host)
 
     def failing(self, call: Callable[[], object]) -> Operation | None:
         return evidence.failing(call, self.handle.platform)
@@ -132,6 +135,22 @@ class Cpu(JaxDevice):
     name = "cpu"
     device_class = DeviceClass.cpu
     is_host = True
+
+
+class HostBeside(Cpu):
+    """The host in a process of another platform: what a call is repeated on to explain its failure."""
+
+    @property
+    def handle(self) -> jax.Device:
+        return _host_beside()
+
+    @contextmanager
+    def scope(self, dtype: str) -> Iterator[None]:
+        """Its own default for arrays besides, as JAX's is on the process's platform."""
+        with ExitStack() as stack:
+            stack.enter_context(super().scope(dtype))
+            stack.enter_context(jax.default_device(self.handle))
+            yield
 
 
 class Cuda(JaxDevice):
@@ -169,6 +188,12 @@ class TpuLowered(LoweredDevice):
     name = "tpu-lowered"
     platform = "tpu"
     called = "TPU"
+
+
+@cache
+def _host_beside() -> jax.Device:
+    """The host's CPU by a client that JAX does not list, so that no case finds a second platform."""
+    return xla_bridge.make_cpu_client().local_devices()[0]
 
 
 def _method(name: str) -> Callable[..., Any]:

@@ -22,11 +22,13 @@ from protocol.enums import Kernels
 from runners.suite.device import Operation
 
 TRIED = ("float32", "int32", "complex64", "bool", "float16", "bfloat16", "float64", "int8", "uint8")
-_CALLS = frozenset(
+CALLS = frozenset(
     {"jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
-     "while", "scan", "cond", "remat", "checkpoint", "xla_call"}
+     "remat", "remat2", "checkpoint", "xla_call"}
 )  # fmt: skip
-"""Primitives that call others; one of those is in flight, if any is."""
+"""Primitives that call a function once, with their own arguments."""
+_HOLDING = CALLS | {"while", "scan", "cond"}
+"""Primitives that hold others; one of those is in flight, if any is."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def failing(call: Callable[[], object], platform: str) -> Operation | None:
 def named(error: BaseException, platform: str) -> Operation | None:
     """The primitive at which JAX raised, by the frames that the error holds, and its lowerings on a platform."""
     found = list(_bound(error))
-    inner = [bound for bound in found if bound.primitive.name not in _CALLS]
+    inner = [bound for bound in found if bound.primitive.name not in _HOLDING]
     if not found:
         return None
     bound = (inner or found)[-1]
@@ -92,7 +94,7 @@ def _lowerings(bound: Bound, platform: str) -> tuple[Kernels | None, tuple[str, 
     primitive = bound.primitive
     if primitive not in mlir._lowerings and primitive not in mlir._platform_specific_lowerings[platform]:
         return Kernels.none, ()
-    if primitive.name in _CALLS or not all(map(_is_plain, bound.avals)) or not bound.avals:
+    if primitive.name in _HOLDING or not all(map(_is_plain, bound.avals)) or not bound.avals:
         return None, ()
     own = np.dtype(bound.avals[0].dtype)
     if _lowers(bound, own, own, platform):

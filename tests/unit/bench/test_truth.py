@@ -13,7 +13,7 @@ from protocol.enums import Cause
 
 PROJECT = Path(__file__).resolve().parents[3]
 NEW_CAUSES = {"host_work", "not_this_device"}
-FLOORS = {"seen": 0.99, "heldout": 0.92}
+FLOORS = {"seen": 0.99, "heldout": 0.93}
 """The share of each half that the rules name rightly; it may only go up."""
 
 
@@ -25,8 +25,8 @@ def normalised(message: str) -> str:
 EVERY: list[tuple[str, Label]] = [(half, label) for half in HALVES for label in labels(half)]
 
 
-def test_there_are_a_hundred_in_each_half() -> None:
-    assert [len(labels(half)) for half in HALVES] == [100, 100]
+def test_a_hundred_are_kept_apart_and_others_were_added_to_those_that_may_be_read() -> None:
+    assert {half: len(labels(half)) for half in HALVES} == {"seen": 221, "heldout": 100}
 
 
 def test_ids_are_unique_and_no_message_stands_in_both_halves() -> None:
