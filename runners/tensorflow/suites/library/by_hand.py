@@ -146,7 +146,7 @@ def mean_of(loss: Callable[[Array, Array], Array]) -> Callable[[Array, Array], A
 
 
 LEAST = 1e-7
-"""What ``log_loss`` adds, so that no logarithm is infinite."""
+"""The number that ``log_loss`` adds, so that no logarithm is infinite."""
 for name, loss in {
     "tf.compat.v1.losses.log_loss": lambda p, q: -p * np.log(q + LEAST) - (1 - p) * np.log(1 - q + LEAST),
     "tf.compat.v1.losses.mean_squared_error": lambda p, q: (p - q) ** 2,
@@ -282,7 +282,7 @@ charted("tf.random.shuffle").behaviour("float32-rows", lambda inputs: [inputs.no
 
 
 def dropped(observed: Any, values: Array, rate: float) -> None:
-    """What is kept is as much larger as there is less of it; how many are kept is known to six standard deviations."""
+    """Values that are kept grow as their share falls; how many they are is known to six standard deviations."""
     kept = observed.values != 0
     if not np.allclose(observed.values[kept], values[kept] / (1 - rate), rtol=1e-5):
         raise Mismatch("what is kept is not scaled")
