@@ -17,6 +17,8 @@ from runners.suite.device import Device
 from runners.suite.frozen import PACK, QUICK, Pack
 from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.frozen import FrozenCall
+from runners.tensorflow.suites.library import FUNCTIONS as FROZEN
+from runners.tensorflow.suites.library import other_names
 from tests.framework import library
 
 SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
@@ -36,12 +38,18 @@ def left_out() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def public() -> dict[str, list[str]]:
-    """The canonical names of the catalogue's functions, and the aliases of each."""
-    (surface,) = SURFACES.glob("tensorflow-*.ndjson.gz")
-    header, *entries = map(json.loads, gzip.decompress(surface.read_bytes()).decode().splitlines())
+def surface() -> dict[str, dict[str, Any]]:
+    """The catalogue's entries by each of their names."""
+    (file,) = SURFACES.glob("tensorflow-*.ndjson.gz")
+    header, *entries = map(json.loads, gzip.decompress(file.read_bytes()).decode().splitlines())
     assert header["version"] == Pack(library.folder_of(FRAMEWORK) / PACK).about["tensorflow"]
-    return {entry["name"]: entry["aliases"] for entry in entries if entry["kind"] == "function"}
+    return {name: entry for entry in entries for name in (entry["name"], *entry["aliases"])}
+
+
+@pytest.fixture(scope="module")
+def public(surface: dict[str, dict[str, Any]]) -> set[str]:
+    """The canonical names of the catalogue's functions."""
+    return {entry["name"] for entry in surface.values() if entry["kind"] == "function"}
 
 
 def test_the_catalogue_is_read_without_tensorflow() -> None:
@@ -56,21 +64,42 @@ def test_the_files_are_small() -> None:
     library.assert_small(FRAMEWORK)
 
 
-def test_it_charts_public_functions_each_once(functions: list[Function], public: dict[str, list[str]]) -> None:
+def test_it_charts_each_name_once(functions: list[Function]) -> None:
     names = [function.name for function in functions]
     assert len(names) == len(set(names))
     assert len(names) >= 400
-    assert set(names) <= set(public), "a name that is not canonical, or not public"
+
+
+def test_frozen_functions_have_their_canonical_names(public: set[str]) -> None:
+    assert {function.name for function in FROZEN} <= public
+
+
+def test_functions_by_hand_have_public_names(functions: list[Function], surface: dict[str, dict[str, Any]]) -> None:
+    """A method may be named by a class that inherits it."""
+
+    def bases(name: str) -> list[str]:
+        owner, _, member = name.rpartition(".")
+        return [f"{base}.{member}" for base in surface.get(owner, {}).get("bases", [])]
+
+    names = {function.name for function in functions} - {function.name for function in FROZEN}
+    assert sorted(name for name in names if not {name, *bases(name)} & surface.keys()) == []
+
+
+def test_other_names_are_of_the_same_objects(cpu: Device, surface: dict[str, dict[str, Any]]) -> None:
+    for function, names in other_names.NAMES.items():
+        for name in names:
+            assert surface[name]["name"] == function, name
+            assert cpu.lookup(name) is cpu.lookup(function), name
 
 
 def test_every_public_function_is_charted_or_left_out_with_a_reason(
-    functions: list[Function], left_out: dict[str, Any], public: dict[str, list[str]]
+    functions: list[Function], left_out: dict[str, Any], public: set[str]
 ) -> None:
     told = {function.name for function in functions}
     for owners in left_out["left_out"].values():
         for owner, samples in owners.items():
             told |= {owner} if isinstance(samples, int) else {owner, *(f"{owner}.{sample}" for sample in samples)}
-    assert sorted(set(public) - told) == []
+    assert sorted(public - told) == []
 
 
 def test_what_is_left_out_is_counted_by_its_reason(left_out: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 from runners.jax import FRAMEWORK
 from runners.suite.freezing.gate import Gate
+from runners.suite.freezing.hashes import fix_hashes
 from runners.suite.freezing.parts import Reason, draw_missing, drawn_apart, merge, write_part
 from runners.suite.freezing.samples import Sample
 from runners.suite.frozen import Pack, PackWriter
@@ -114,6 +115,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 2:
         print("usage: python -m runners.jax.freezing FOLDER SURFACE", file=sys.stderr)
         return 2
+    fix_hashes("runners.jax.freezing", arguments)
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
     freeze(Path(arguments[0]), Path(arguments[1]), SUITE)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 
 from runners.suite.freezing.gate import Gate
+from runners.suite.freezing.hashes import fix_hashes
 from runners.suite.freezing.parts import Reason, drawn_apart, merge, write_part
 from runners.suite.frozen import Pack, PackWriter
 from runners.tensorflow import FRAMEWORK
@@ -139,6 +140,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) < 2 or list(arguments[2:]) not in ([], [MERGE]):
         print(f"usage: python -m runners.tensorflow.freezing SURFACE FOLDER [{MERGE}]", file=sys.stderr)
         return 2
+    fix_hashes("runners.tensorflow.freezing", arguments)
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
     freeze(Path(arguments[0]), Path(arguments[1]), SUITE, drawing=MERGE not in arguments)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from runners.suite.cases import collected
 from runners.suite.frozen import quick_functions
 from runners.tensorflow.suites import library
-from runners.tensorflow.suites.library import by_hand
 
-FUNCTIONS = quick_functions([*library.FUNCTIONS, *by_hand.FUNCTIONS])
+FUNCTIONS = quick_functions(collected(library))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.suite.freezing.gate import Gate, Subject
+from runners.suite.freezing.hashes import fix_hashes
 from runners.suite.freezing.parts import Reason, draw_missing, merge, write_part
 from runners.suite.freezing.samples import Drawn
 from runners.suite.frozen import PackWriter
@@ -104,6 +105,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m runners.torch.freezing FOLDER", file=sys.stderr)
         return 2
+    fix_hashes("runners.torch.freezing", arguments)
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
     freeze(Path(arguments[0]), SUITE)

@@ -1,29 +1,47 @@
 """Cases by hand: the functions used most of those that no recipe gives, judged by NumPy.
 
-Functions of the first TensorFlow that are still there and still called, and those that take a function. ``portolan
-catalogue coverage`` counts their uses. Importing this imports no framework.
+Functions of the first TensorFlow that run at once, and those that take a function; what is used in other ways stands in
+the modules beside this one. ``portolan catalogue coverage`` counts their uses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
-from runners.suite.cases import Context, Function, just_call
+from runners.suite.cases import Context, Function, Prepare, just_call
+from runners.suite.checks import Expected, Mismatch
 from runners.suite.frozen import QUICK
+from runners.tensorflow.suites.paper.calls import using
 
 Array = np.ndarray[Any, Any]
 
 TAGS = ("by-hand", "judged-by-numpy", "plain", QUICK)
+FORM_TAGS = ("by-hand", "form-only", "random", "plain", QUICK)
 FUNCTIONS: list[Function] = []
 
 
-def charted(name: str, reference: Callable[..., Any], prepare: Any = just_call) -> Function:
+def chart_in(
+    functions: list[Function], name: str, reference: Callable[..., Any] | None = None, prepare: Prepare = just_call
+) -> Function:
     function = Function(name, reference=reference, prepare=prepare)
-    FUNCTIONS.append(function)
+    functions.append(function)
     return function
+
+
+charted = partial(chart_in, FUNCTIONS)
+
+
+def one_value(
+    functions: list[Function], name: str, reference: Callable[..., Any], prepare: Prepare = just_call, **options: Any
+) -> None:
+    """Chart a function with one case, of an array of 3 by 4."""
+    function = chart_in(functions, name, reference, prepare)
+    function.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS, **options)
 
 
 def softmax(values: Array) -> Array:
@@ -37,8 +55,10 @@ OF_ONE_ARRAY: dict[str, Callable[..., Any]] = {
     "tf.compat.v1.reduce_max": np.max,
     "tf.compat.v1.transpose": np.transpose,
     "tf.compat.v1.zeros_like": np.zeros_like,
+    "tf.compat.v1.ones_like": np.ones_like,
     "tf.compat.v1.norm": lambda values: np.sqrt(np.sum(values**2)),
     "tf.compat.v1.nn.softmax": softmax,
+    "tf.compat.v1.nn.sigmoid": lambda values: 1 / (1 + np.exp(-values)),
 }
 for name, reference in OF_ONE_ARRAY.items():
     of_one = charted(name, reference)
@@ -84,6 +104,60 @@ to_float = charted("tf.compat.v1.to_float", lambda values: values.astype(np.floa
 to_float.value("int32-3x4", lambda inputs: [inputs.integers(3, 4)], dtype="int32", tags=TAGS)
 
 
+def as_given(values: Any, dtype: str) -> Array:
+    return np.asarray(values, dtype)
+
+
+for name in ("tf.compat.v1.constant", "tf.compat.v1.convert_to_tensor"):
+    creation = charted(name)
+    for listed, make in (
+        ("float32", lambda inputs: [inputs.normal(3, 4).tolist()]),
+        ("int32", lambda inputs: [inputs.integers(2, 3, 2).tolist()]),
+        ("bool", lambda inputs: [inputs.booleans(5).tolist()]),
+    ):
+        creation.value(f"{listed}-list", make, dtype=listed, reference=partial(as_given, dtype=listed), tags=TAGS)
+
+shape = charted("tf.compat.v1.shape", lambda values: np.array(values.shape, "int32"))
+shape.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+shape.value("float32-no-rows", lambda inputs: [inputs.normal(0, 5)], tags=(*TAGS, "empty"))
+shape.value("int64-5", lambda inputs: [inputs.integers(5)], dtype="int64", tags=TAGS)
+
+check_numerics = charted("tf.debugging.check_numerics", lambda values: values, using(message="a number"))
+check_numerics.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+broadcast = charted("tf.broadcast_dynamic_shape", lambda *shapes: np.array(np.broadcast_shapes(*shapes), "int32"))
+broadcast.value(
+    "int32-pair", lambda inputs: [np.array([3, 1], "int32"), np.array([5, 1, 4], "int32")], dtype="int32", tags=TAGS
+)
+regex_replace = charted(
+    "tf.strings.regex_replace", lambda texts: Expected(np.char.replace(texts, b"a", b"o"), "string")
+)
+regex_replace.value(
+    "texts",
+    lambda inputs: [np.array([b"atoll", b"bay", b"reef"])],
+    prepare=using(pattern="a", rewrite="o"),
+    tags=TAGS,
+)
+dot = charted("tf.keras.backend.dot", np.dot)
+dot.value("float32-3x4x5", lambda inputs: [inputs.normal(3, 4), inputs.normal(4, 5)], tags=TAGS)
+
+
+def mean_of(loss: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Any]:
+    return lambda labels, predictions: np.mean(loss(labels, predictions))
+
+
+LEAST = 1e-7
+"""The number that ``log_loss`` adds, so that no logarithm is infinite."""
+for name, loss in {
+    "tf.compat.v1.losses.log_loss": lambda p, q: -p * np.log(q + LEAST) - (1 - p) * np.log(1 - q + LEAST),
+    "tf.compat.v1.losses.mean_squared_error": lambda p, q: (p - q) ** 2,
+}.items():
+    charted(name, mean_of(loss)).value(
+        "float32-3x4",
+        lambda inputs: [inputs.uniform(3, 4, low=0.1, high=0.9), inputs.uniform(3, 4, low=0.1, high=0.9)],
+        tags=TAGS,
+    )
+
+
 def with_function(body: Callable[..., Any]) -> Callable[..., Callable[[], Any]]:
     """Prepares the call of what the charted function makes of this one."""
 
@@ -98,24 +172,22 @@ def traced(function: Any, values: Any) -> Any:
 
 
 def branched(function: Any, values: Any) -> Any:
-    import tensorflow as tf
-
     return function(tf.reduce_sum(values) > 0, lambda: values * 2, lambda: -values)
 
 
 def doubled_until(function: Any, values: Any) -> Any:
-    return function(lambda step, _: step < 3, lambda step, held: (step + 1, held * 2), (0, values))[1]
+    return function(lambda step, _: step < 3, lambda step, held: (step + 1, held * 2), (tf.constant(0), values))
+
+
+def three_doublings(values: Array) -> Any:
+    return np.asarray(3, "int32"), 8 * values
 
 
 def by_rows(function: Any, values: Any) -> Any:
-    import tensorflow as tf
-
     return function(lambda row: tf.reduce_sum(row * row), values)
 
 
 def with_own_gradient(function: Any, values: Any) -> Any:
-    import tensorflow as tf
-
     @function  # type: ignore[untyped-decorator]
     def tripled(given: Any) -> Any:
         return given * 1, lambda upstream: 3 * upstream
@@ -126,11 +198,143 @@ def with_own_gradient(function: Any, values: Any) -> Any:
     return tape.gradient(result, values)
 
 
+def running_sum(function: Any, values: Any) -> Any:
+    return function(lambda held, row: held + row, values)
+
+
+def in_python(function: Any, values: Any) -> Any:
+    return function(lambda given: np.asarray(given) ** 2 + 1, [values], values.dtype)
+
+
+def recorded(function: Any, values: Any) -> Any:
+    with function() as tape:
+        tape.watch(values)
+        result = tf.reduce_sum(values**3)
+    return tape.gradient(result, values)
+
+
+def differentiated(function: Any, values: Any) -> Any:
+    """The gradients of a method of a tape, which are of a product and of a value on which it does not depend."""
+    apart = values + 1
+    with tf.GradientTape() as tape:
+        tape.watch([values, apart])
+        result = values**3
+    return [result, *function(tape, result, [values, apart], 2 * values)]
+
+
+def watched(function: Any, values: Any) -> Any:
+    with tf.GradientTape() as tape:
+        function(tape, values)
+        result = tf.reduce_sum(values**3)
+    return tape.gradient(result, values)
+
+
 for name, body, reference in (
     ("tf.function", traced, lambda values: values**2 + 1),
     ("tf.cond", branched, lambda values: values * 2 if values.sum() > 0 else -values),
-    ("tf.while_loop", doubled_until, lambda values: 8 * values),
+    ("tf.while_loop", doubled_until, three_doublings),
     ("tf.map_fn", by_rows, lambda values: np.sum(values**2, axis=1)),
     ("tf.custom_gradient", with_own_gradient, lambda values: 6 * values),
+    ("tf.compat.v1.cond", branched, lambda values: values * 2 if values.sum() > 0 else -values),
+    ("tf.compat.v1.while_loop", doubled_until, three_doublings),
+    ("tf.scan", running_sum, lambda values: np.cumsum(values, 0)),
+    ("tf.vectorized_map", by_rows, lambda values: np.sum(values**2, axis=1)),
+    ("tf.py_function", in_python, lambda values: values**2 + 1),
+    ("tf.compat.v1.py_func", in_python, lambda values: values**2 + 1),
+    ("tf.GradientTape", recorded, lambda values: 3 * values**2),
+    ("tf.GradientTape.gradient", differentiated, lambda values: [values**3, 6 * values**3, None]),
+    ("tf.GradientTape.watch", watched, lambda values: 3 * values**2),
 ):
-    charted(name, reference, with_function(body)).value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
+    one_value(FUNCTIONS, name, reference, with_function(body))
+
+
+def uniform_twice(observed: Any, *_: Any, **__: Any) -> None:
+    """Two draws from one seed: the same numbers, in their range, and not all alike."""
+    first, again = (leaf.values for leaf in observed)
+    if not np.array_equal(first, again):
+        raise Mismatch("the same seed gave other numbers")
+    if not (first.shape == (3, 4) and (first >= 0).all() and (first < 1).all() and np.unique(first).size > 1):
+        raise Mismatch(f"expected 3x4 numbers of [0, 1), got {first}")
+
+
+def seeded(context: Context) -> Callable[[], Any]:
+    """The seed is set on the host; what is drawn after it may be compiled."""
+
+    def draw() -> Any:
+        context.function(3)
+        return context.compiled(lambda: tf.random.uniform([3, 4]))()
+
+    return lambda: [draw(), draw()]
+
+
+for name in ("tf.random.set_seed", "tf.compat.v1.set_random_seed"):
+    charted(name, prepare=seeded).behaviour("float32-3x4", lambda inputs: [], uniform_twice, tags=FORM_TAGS)
+
+
+def same_rows(observed: Any, values: Array) -> None:
+    """Each row once, in whatever order."""
+    order = np.lexsort(observed.values.T)
+    if not np.allclose(observed.values[order], values[np.lexsort(values.T)], rtol=1e-6):
+        raise Mismatch("the rows are others")
+
+
+charted("tf.random.shuffle").behaviour("float32-rows", lambda inputs: [inputs.normal(9, 3)], same_rows, tags=FORM_TAGS)
+
+
+def dropped(observed: Any, values: Array, rate: float) -> None:
+    """Values that are kept grow as their share falls; how many they are is known to six standard deviations."""
+    kept = observed.values != 0
+    if not np.allclose(observed.values[kept], values[kept] / (1 - rate), rtol=1e-5):
+        raise Mismatch("what is kept is not scaled")
+    error = 6 * np.sqrt(rate * (1 - rate) / kept.size)
+    if abs(kept.mean() - (1 - rate)) > error:
+        raise Mismatch(f"expected {1 - rate} ± {error} to be kept, got {kept.mean()}")
+
+
+charted("tf.compat.v1.nn.dropout").statistics(
+    "float32-50x40", lambda inputs: [inputs.normal(50, 40)], dropped, rate=0.25, tags=FORM_TAGS
+)
+
+
+def speaks_up(right: Callable[..., Any], wrong: Callable[..., Any]) -> Prepare:
+    """Whether an assertion refuses what holds, and what does not; each is traced, as its arguments are known else."""
+
+    def prepare(context: Context, values: Any) -> Callable[[], Any]:
+        def refuses(body: Callable[..., Any]) -> Callable[[], bool]:
+            def judge(given: Any) -> Any:
+                body(context.function, given)
+                return given * 2
+
+            traced = tf.function(judge, autograph=False)
+            judged = context.compiled(lambda: traced(values))
+
+            def call() -> bool:
+                try:
+                    judged()
+                except tf.errors.InvalidArgumentError:
+                    return True
+                return False
+
+            return call
+
+        checks = [refuses(right), refuses(wrong)]
+        return lambda: [check() for check in checks]
+
+    return prepare
+
+
+def assert_less_than(bound: float) -> Callable[[Any, Any], Any]:
+    return lambda function, values: function(tf.reduce_max(values) < bound, [values])
+
+
+def assert_same(shift: float) -> Callable[[Any, Any], Any]:
+    return lambda function, values: function(values, values + shift)
+
+
+for name, judging in {
+    "tf.Assert": speaks_up(assert_less_than(100), assert_less_than(-100)),
+    "tf.debugging.Assert": speaks_up(assert_less_than(100), assert_less_than(-100)),
+    "tf.debugging.assert_equal": speaks_up(assert_same(0), assert_same(1)),
+    "tf.assert_equal": speaks_up(assert_same(0), assert_same(1)),
+}.items():
+    one_value(FUNCTIONS, name, lambda values: [False, True], judging)
