@@ -32,7 +32,7 @@ Options = Annotated[ReportOptions, Depends()]
 @router.get("/tables")
 async def tables(campaign_id: CampaignId, context: Context, options: Options) -> dict[str, Any]:
     """Which tables there are, and how many rows each has."""
-    found = await _contents(context, campaign_id, options)
+    found = await _contents(context, campaign_id, options, with_figures=False)
     return {
         "tables": [
             {"id": table.id, "title": table.title, "rows": len(table.rows), "remade_from": table.remade_from}
@@ -46,7 +46,7 @@ async def table(
     campaign_id: CampaignId, table: PathName, context: Context, options: Options, format: TableForm = "json"
 ) -> Response:
     """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
-    found = (await _contents(context, campaign_id, options)).table(table)
+    found = (await _contents(context, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{found.id}.csv") if format == "csv" else {}
     return table_response(found, format, headers)
 
@@ -94,9 +94,11 @@ async def report(campaign_id: CampaignId, context: Context, options: Options) ->
         return report_file(await service.report(context.engine, context.renderer, campaign_id, options))
 
 
-async def _contents(context: Shared, campaign_id: int, options: ReportOptions) -> ReportContents:
+async def _contents(
+    context: Shared, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
+) -> ReportContents:
     async with context.exports.hold():
-        return await service.contents(context.engine, campaign_id, options)
+        return await service.contents(context.engine, campaign_id, options, with_figures=with_figures)
 
 
 def describe(figure: Figure) -> dict[str, Any]:

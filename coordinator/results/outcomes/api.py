@@ -41,9 +41,10 @@ def _filters(
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     framework: Annotated[Text | None, Query(max_length=100)] = None,
     device: Annotated[Text | None, Query(max_length=100)] = None,
-    judged_by: Annotated[Judge | None, Query(description="the reference; numpy and decomposition are independent")] = (
-        None
-    ),
+    judged_by: Annotated[
+        Judge | Literal["independent"] | None,
+        Query(description="the reference; `independent`: any that is, numpy or decomposition"),
+    ] = None,
 ) -> Filters:
     return Filters(verdict, cause, placement, function, framework, device, judged_by)
 
