@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import cast
 
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
@@ -23,7 +24,8 @@ def digest_of(scripts: ScriptDirectory, revision: str) -> str:
 
 
 def kept(connection: Connection) -> str | None:
-    return connection.scalar(text(f"SELECT obj_description(to_regclass('{VERSION_TABLE}'), 'pg_class')"))
+    found = connection.scalar(text(f"SELECT obj_description(to_regclass('{VERSION_TABLE}'), 'pg_class')"))
+    return cast("str | None", found)
 
 
 def keep(connection: Connection, digest: str) -> None:

@@ -83,7 +83,8 @@ async def summary_of(
         data = data.narrowed(function)
 
     def sections() -> tuple[Section, ...]:
-        compared = comparisons(data, options.reference_device or None)
+        # Sentences say no interval of a ratio.
+        compared = comparisons(data, options.reference_device or None, with_intervals=False)
         whole, *targets = summary(campaign, data, compared, options.tolerable)
         if function is None and device is None:
             return (whole, *targets)

@@ -72,7 +72,7 @@ def with_bases(
     return found
 
 
-def comparisons(data: ReportData, base: str | None = None) -> list[TargetRatios]:
+def comparisons(data: ReportData, base: str | None = None, *, with_intervals: bool = True) -> list[TargetRatios]:
     """The campaign's, and then the reference's of the same frameworks."""
     measured = _by_case(data.latencies)
     found = [
@@ -81,7 +81,7 @@ def comparisons(data: ReportData, base: str | None = None) -> list[TargetRatios]
             one.framework,
             data.labels[one.id],
             data.labels[other.id],
-            _slowest_first(_ratios(measured.get(one.id, {}), measured.get(other.id, {}))),
+            _slowest_first(_ratios(measured.get(one.id, {}), measured.get(other.id, {}), with_intervals)),
             (one.id, other.id),
         )
         for one, other in with_bases(data.targets, base, data.cpu_bases)
@@ -137,13 +137,14 @@ def _by_case(latencies: Sequence[FunctionLatencies]) -> dict[int, Cases]:
     return found
 
 
-def _ratios(base: Cases, other: Cases) -> Iterator[FunctionRatio]:
+def _ratios(base: Cases, other: Cases, with_intervals: bool) -> Iterator[FunctionRatio]:
     both = [
         (function, cases)
         for function in sorted(base.keys() & other.keys())
         if (cases := _common(base[function], other[function]))
     ]
-    means = geometric_means([[after / before for before, after in cases] for _, cases in both])
+    quotients = [[after / before for before, after in cases] for _, cases in both]
+    means = geometric_means(quotients, with_intervals=with_intervals)
     for (function, cases), mean in zip(both, means, strict=True):
         befores, afters = zip(*cases, strict=True)
         yield FunctionRatio(function, statistics.median(befores), statistics.median(afters), mean)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Row, TextClause, text
+from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.reference.models import Reference
@@ -139,7 +139,7 @@ async def read(
     )
 
 
-def _measured(rows: Iterable[Row[Any]]) -> Iterator[FunctionLatencies]:
+def _measured(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:
     """Functions with a measured case; a case that took no time that a clock shows is in no ratio."""
     for target, function, host_only, cases, values in rows:
         by_case = {case: value for case, value in zip(cases, values, strict=True) if value is not None and value > 0}
