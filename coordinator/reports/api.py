@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from coordinator.access.headers import PICTURE, POLICY, REPORT
@@ -19,9 +19,10 @@ from coordinator.reports.report import Report, html
 from coordinator.reports.table import Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.summary import Summary
+from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
-router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))
+router = RestRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))
 
 Form = Literal["svg", "png", "json"]
 Theme = Literal["light", "dark", "auto"]
