@@ -115,19 +115,19 @@ def _large(house: House, large: int, job: int) -> Iterator[Figure]:
         "matrix": f"{rest}/matrix",
         "figures_page": f"{campaign}/figures",
         "compare_page": f"/compare?a={first}&b={second}",
-        "csv": f"{rest}/outcomes?format=csv",
-        "parquet": f"{rest}/outcomes?format=parquet",
     }
+    exports = {form: f"{rest}/outcomes?format={form}" for form in ("csv", "parquet")}
     with _browser(house) as http:
-        for name, path in wholes.items():
+        for name, path in (wholes | exports).items():
             _, whole = _read(http, path)
             say("pages", f"large {name}: whole {whole / 1000:.1f} s")
+            is_file = name in exports
             yield Figure(
                 f"whole_large_{name}",
                 whole / 1000,
                 "s",
-                target=f"under {REPORT_S:g} s, as a report",
-                met=whole < 1000 * REPORT_S,
+                target="nothing promised: every outcome in a file" if is_file else f"under {REPORT_S:g} s, as a report",
+                met=None if is_file else whole < 1000 * REPORT_S,
                 detail={"path": path, "outcomes": LARGE.outcomes},
             )
     yield _report(house, large, LARGE, "_large")
