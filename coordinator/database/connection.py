@@ -6,7 +6,6 @@ for ``psql`` (``?sslmode=require``) works here too.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -31,9 +30,6 @@ LONG_STATEMENT_S = 600.0
 POOL_WAIT_S = 30.0
 """How long a request waits for a connection while all are in use."""
 PING_TIMEOUT_S = 5.0
-PING_AFTER_S = 1.0
-"""A connection that was given back more recently is taken as it is."""
-ANSWERED = "answered"
 MIGRATION_TIMEOUT_S = 300.0
 ATTEMPTS = 5
 """Of a transaction that met conflicts; each has cost others and us a second by then."""
@@ -70,23 +66,22 @@ def engine(
         # An error of SQLAlchemy is logged, and a parameter may be a runner's secret.
         hide_parameters=True,
     )
-    event.listen(made.sync_engine, "connect", _note_answer)
+    event.listen(made.sync_engine, "connect", _mark_fresh)
     event.listen(made.sync_engine, "checkout", _ping)
     event.listen(made.sync_engine, "checkin", _forget_long)
     return made
 
 
-def _note_answer(_connection: Any, entry: ConnectionPoolEntry) -> None:
-    entry.info[ANSWERED] = time.monotonic()
+def _mark_fresh(_connection: Any, entry: ConnectionPoolEntry) -> None:
+    entry.info["fresh"] = True
 
 
 def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
     """Whether a connection from the pool still has a server, within a limit, which SQLAlchemy's own ping lacks.
 
-    If it has none, no other of the pool has: all are made anew. A server that answered a moment ago is not asked: a
-    page takes a connection several times, and one that was closed meanwhile is known to be.
+    If it has none, no other of the pool has: all are made anew.
     """
-    if time.monotonic() - entry.info[ANSWERED] < PING_AFTER_S and not connection.driver_connection.is_closed():
+    if entry.info.pop("fresh", False):
         return
 
     async def ask(raw: asyncpg.Connection) -> None:
@@ -107,10 +102,9 @@ async def allow_long_statements(connection: AsyncConnection) -> None:
     raw.limit_statements(LONG_STATEMENT_S)
 
 
-def _forget_long(connection: Any, entry: ConnectionPoolEntry) -> None:
+def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
     # None: it was closed, and not given back.
     if connection is not None:
-        _note_answer(connection, entry)
         connection.driver_connection.limit_as_made()
 
 
