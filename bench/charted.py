@@ -10,6 +10,11 @@ from dataclasses import dataclass
 
 import asyncpg
 
+from coordinator.catalogue.releases import shipped_release
+from protocol.enums import JUDGED_BY, Judge
+
+JUDGES = [f"{JUDGED_BY}{judge}" for judge in (Judge.numpy, Judge.reference, Judge.float64)]
+
 
 @dataclass(frozen=True)
 class Size:
@@ -21,6 +26,22 @@ class Size:
     """Of each function."""
     runs: int
     targets: int
+    releases: tuple[str, ...] = ()
+    """Releases whose surfaces come with Portolan: the targets have their versions, and functions the names of the
+    first. Without any both are made up, and nothing has a coverage."""
+
+    @property
+    def names(self) -> list[str]:
+        if not self.releases:
+            return [f"{self.framework}.module_{n % 40}.function_{n}" for n in range(1, self.functions + 1)]
+        public = sorted(shipped_release(self.releases[0]).kinds)
+        return [public[place * len(public) // self.functions] for place in range(self.functions)]
+
+    @property
+    def versions(self) -> list[str]:
+        return [release.partition("@")[2] for release in self.releases] or [
+            f"{number}.0" for number in range(1, (self.targets + 3) // 4 + 1)
+        ]
 
     @property
     def outcomes(self) -> int:
@@ -57,27 +78,27 @@ async def _campaign(connection: asyncpg.Connection, size: Size) -> int:
         "INSERT INTO suites (name, framework, revision, digest) VALUES ('bench', $1, '1', '') RETURNING id",
         size.framework,
     )
-    await connection.execute(_TARGETS, size.framework, size.targets)
-    await connection.execute(_CASES, suite, size.framework, size.functions, size.cases)
+    await connection.execute(_TARGETS, size.framework, size.targets, size.versions)
+    await connection.execute(_CASES, suite, size.names, size.cases, JUDGES)
     await connection.execute(_JOBS, campaign, suite, size.framework, size.runs)
-    await connection.execute(_OUTCOMES, campaign)
+    await connection.execute(_OUTCOMES, campaign, size.cases)
     await connection.execute(_COUNTERS, campaign, suite)
     return campaign
 
 
 _TARGETS = """
 INSERT INTO targets (framework, version, device, device_class, hardware, environment)
-SELECT $1, version || '.0', device, class, 'of the bench', 'bench'
-  FROM generate_series(1, ($2::int + 3) / 4) version,
+SELECT $1, version, device, class, 'of the bench', 'bench'
+  FROM unnest($3::text[]) version,
        (VALUES ('cpu', 'cpu'), ('cuda', 'gpu'), ('xla', 'tpu'), ('other', 'other')) devices (device, class)
  ORDER BY version, device LIMIT $2
 """
 
 _CASES = """
-INSERT INTO cases (suite_id, name, function, position)
-SELECT $1, f.name || '/' || c, f.name, (f.number - 1) * $4::int + c
-  FROM (SELECT number, $2 || '.module_' || number % 40 || '.function_' || number AS name
-          FROM generate_series(1, $3::int) number) f, generate_series(1, $4::int) c
+INSERT INTO cases (suite_id, name, function, position, tags)
+SELECT $1, f.name || '/' || c, f.name, (f.number - 1) * $3::int + c,
+       jsonb_build_array(($4::text[])[1 + c % cardinality($4::text[])])
+  FROM unnest($2::text[]) WITH ORDINALITY f (name, number), generate_series(1, $3::int) c
 """
 
 _JOBS = """
@@ -91,7 +112,7 @@ SELECT $1, t.id, c.id, run, run, 'done', 1
 _OUTCOMES = """
 INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, fingerprint_id, verdict, ending, cause,
                       rule, placement, proof, init_ms, cold_ms, steady_ms, iqr_ms, samples_ms, calls_per_sample,
-                      duration_s, evidence, log_tail, log_bytes)
+                      position, duration_s, evidence, log_tail, log_bytes)
 SELECT j.id, 1, j.campaign_id, j.target_id, j.case_id, j.run, 'bench',
        CASE WHEN failed THEN 'failed' ELSE 'passed' END, CASE WHEN failed THEN 'raised' ELSE 'returned' END,
        CASE WHEN failed THEN (ARRAY['type', 'not_implemented', 'assertion', 'memory'])[1 + j.case_id % 4] END,
@@ -100,7 +121,7 @@ SELECT j.id, 1, j.campaign_id, j.target_id, j.case_id, j.run, 'bench',
        '{"devices": ["it"], "fallbacks": {}, "executed": 1}', 1,
        CASE WHEN NOT failed THEN 40 * ms END, CASE WHEN NOT failed THEN ms END, CASE WHEN NOT failed THEN ms / 20 END,
        CASE WHEN NOT failed THEN (SELECT array_agg(ms * (1 + n / 200.0)) FROM generate_series(-10, 10) n) END,
-       CASE WHEN NOT failed THEN 1 END, 0.1,
+       CASE WHEN NOT failed THEN 1 END, j.case_id % $2::int, 0.1,
        CASE WHEN failed THEN jsonb '{"exception": "RuntimeError", "message": "no such kernel", "stage": "call"}' END,
        'the log of the case', 19
   FROM (SELECT jobs.*, t.device <> 'cpu' AND (case_id * 31 + target_id) % 9 = 0

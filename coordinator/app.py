@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
 from coordinator import health, problems
 from coordinator.access import guard
@@ -100,12 +100,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(BodyBounds, bounds=settings.bounds)
     app.add_middleware(AccessMiddleware)
     app.add_middleware(DoorMiddleware, doors=Doors(settings.runners_port, settings.rest_address))
-    api = APIRouter(prefix="/api/v1", responses=problem_responses(401, 403, 408, 413, 415, 421, 422, 429, 503))
+    # Straight into the application: a router between them would keep a copy of every route.
+    responses = problem_responses(401, 403, 408, 413, 415, 421, 422, 429, 503)
     for router in (access, campaigns, bundles, outcomes, matrix, comparison, reports, review, catalogue):
-        api.include_router(router, dependencies=[needs(Role.viewer)])
+        app.include_router(router, prefix="/api/v1", dependencies=[needs(Role.viewer)], responses=responses)
     # One of its routes is for runners, which have no role: each names its own.
-    api.include_router(runners)
-    app.include_router(api)
+    app.include_router(runners, prefix="/api/v1", responses=responses)
     app.include_router(health.router)
     site.install(app)
     guard.install(app, settings.hosts)

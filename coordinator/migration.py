@@ -16,6 +16,7 @@ from sqlalchemy import Connection, text
 
 from coordinator.database.connection import run_once
 from coordinator.database.roles import become_owner
+from coordinator.database.schema_digest import require_same
 from coordinator.errors import DatabaseError
 from coordinator.reference.service import load
 
@@ -31,9 +32,13 @@ def configuration(connection: Connection | None = None) -> Config:
     return config
 
 
+def scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(configuration())
+
+
 def head() -> str:
     """The revision that this code expects."""
-    revision = ScriptDirectory.from_config(configuration()).get_current_head()
+    revision = scripts().get_current_head()
     assert revision is not None
     return revision
 
@@ -41,6 +46,11 @@ def head() -> str:
 async def current(dsn: str) -> str | None:
     """The revision that the database has, or None if nothing of ours is in it."""
     return await run_once(dsn, _current)
+
+
+async def require_upgraded(dsn: str) -> None:
+    """Raise ``DatabaseError`` unless the database has the tables that this code expects."""
+    await run_once(dsn, _require_upgraded)
 
 
 async def upgrade(dsn: str, *, require_roles: bool = False) -> str | None:
@@ -56,16 +66,28 @@ def _current(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
+def _require_upgraded(connection: Connection) -> None:
+    revision = _current(connection)
+    if revision != head():
+        raise DatabaseError(
+            f"the database is at revision {revision or 'none'}, and this Portolan needs {head()}: "
+            "run `portolan db upgrade` of this version, or use the version that made it"
+        )
+    require_same(connection, scripts(), head())
+
+
 def _upgrade(connection: Connection, require_roles: bool) -> str | None:
     connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
     revision = _current(connection)
-    known = {script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()}
+    known = {script.revision for script in scripts().walk_revisions()}
     if revision is not None and revision not in known:
         raise DatabaseError(
             f"the database has revision {revision}, which this Portolan does not know: a newer one made it, or one "
             "from before the first release; upgrade Portolan, or use another database "
             "(--data-dir, PORTOLAN_DATABASE_URL)"
         )
+    if revision is not None:
+        require_same(connection, scripts(), revision)
     # A table that somebody reads must not stop everybody behind us: give up soon, and say so.
     connection.execute(text("set local lock_timeout = '4s'"))
     lacking = become_owner(connection)

@@ -5,7 +5,7 @@ import asyncio
 from alembic import context
 from sqlalchemy import Connection
 
-from coordinator.database import grants
+from coordinator.database import grants, schema_digest
 from coordinator.database.connection import engine
 from coordinator.database.tables import metadata
 from coordinator.database.views import define
@@ -18,6 +18,7 @@ def migrate(connection: Connection) -> None:
         context.run_migrations()
         found = context.get_context().get_current_revision()
         if found is not None and found == context.get_head_revision():
+            schema_digest.keep(connection, schema_digest.digest_of(context.script, found))
             define(connection)
             grants.apply(connection)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response, status
+from fastapi import Path, Query, Request, Response, status
 
 from coordinator.access import service
 from coordinator.access.caller import CurrentCaller, needs
@@ -12,9 +12,10 @@ from coordinator.access.models import AuditPage, LoginLink, NewToken, TokenList,
 from coordinator.access.roles import Role
 from coordinator.context import Context
 from coordinator.parameters import LARGEST_BIGINT, LARGEST_INTEGER, Text
+from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
-router = APIRouter(tags=["access"])
+router = RestRouter(tags=["access"])
 
 TokenId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 

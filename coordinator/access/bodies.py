@@ -11,10 +11,11 @@ from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coordinator.access.json_scan import require_few_fields, require_modest_json
-from coordinator.access.requests import API, BUNDLES
+from coordinator.access.requests import BUNDLES
 from coordinator.bounds import Bounds
 from coordinator.errors import BodyTimeoutError, PortolanError, TooLargeError
 from coordinator.problems import problem
+from coordinator.routers import API
 
 
 class BodyBounds:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from coordinator.errors import ForeignHostError, ForeignSiteError, MediaTypeError, RequestError
+from coordinator.routers import API
 
 SAFE = frozenset({"GET", "HEAD"})
 """Methods that change nothing. OPTIONS is a browser's question before a request from elsewhere."""
@@ -29,7 +30,6 @@ READ = frozenset(
     )
 )
 """Headers that decide."""
-API = "/api/"
 JSON = frozenset({"application/json"})
 BUNDLES = "/api/v1/bundles"
 BUNDLE = frozenset({"application/x-ndjson"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response, status
+from fastapi import Query, Request, Response, status
 from starlette.requests import ClientDisconnect
 
 from coordinator.access.caller import CurrentCaller, needs
@@ -15,9 +15,10 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.context import Context
 from coordinator.errors import BundleError
 from coordinator.parameters import Text
+from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
-router = APIRouter(prefix="/bundles", tags=["bundles"])
+router = RestRouter(prefix="/bundles", tags=["bundles"])
 
 
 @router.post(

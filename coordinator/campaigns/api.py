@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response, status
+from fastapi import Depends, Query, Response, status
 from fastapi.responses import StreamingResponse
 
 from coordinator.access.caller import CurrentCaller, needs
@@ -14,9 +14,10 @@ from coordinator.campaigns import service
 from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, Cancellation, DryRun
 from coordinator.context import Context
 from coordinator.parameters import CampaignId, CampaignNumber
+from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
-router = APIRouter(prefix="/campaigns", tags=["campaigns"])
+router = RestRouter(prefix="/campaigns", tags=["campaigns"])
 
 
 @router.post(

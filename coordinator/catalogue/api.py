@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 from operator import attrgetter
 
-from fastapi import APIRouter
-
 from coordinator.catalogue import service, store
 from coordinator.catalogue.models import Catalogue, CatalogueSuite, CoverageList
 from coordinator.context import Context
+from coordinator.routers import RestRouter
 from coordinator.targets.selectors import spelled
 
-router = APIRouter(tags=["catalogue"])
+router = RestRouter(tags=["catalogue"])
 
 
 @router.get("/catalogue")

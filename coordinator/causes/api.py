@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, status
+from fastapi import Query, status
 
 from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
@@ -12,9 +12,10 @@ from coordinator.causes import service
 from coordinator.causes.models import Name, Override, OverrideList, OverrideRequest, Reclassified
 from coordinator.context import Context
 from coordinator.parameters import CampaignId
+from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
-router = APIRouter(tags=["review"])
+router = RestRouter(tags=["review"])
 
 
 @router.post("/reclassify", dependencies=[needs(Role.operator)])

@@ -1,8 +1,9 @@
 """Why an outcome did not pass: ordered rules over its stored evidence, the first match wins.
 
 The rules stand in ``rules.toml``, beside this file. Here they are read, checked, compiled
-once and applied; nothing here looks at anything but the outcome and its target, so that a
-better rule can be applied to old outcomes without running them again.
+once, when a failure is first classified, and applied; nothing here looks at anything but the
+outcome and its target, so that a better rule can be applied to old outcomes without running
+them again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -266,29 +268,36 @@ class _Evidence:
 
 
 _FILE = Path(__file__).with_name("rules.toml").read_bytes()
-RULES = load(_FILE.decode())
 RULES_REVISION = hashlib.sha256(_FILE).hexdigest()[:12]
 """Changes with every change of the rules: says which outcomes are worth classifying anew."""
 
-_BY_ID = {rule.id: rule for rule in RULES}
-_CURRENT = RulesByEnding(RULES)
+
+@cache
+def shipped_rules() -> tuple[Rule, ...]:
+    """The rules of the file. Their patterns take 10 MB and a tenth of a second, which nobody pays before a failure."""
+    return load(_FILE.decode())
 
 
-def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnding = _CURRENT) -> Classification:
+@cache
+def _by_ending() -> RulesByEnding:
+    return RulesByEnding(shipped_rules())
+
+
+def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnding | None = None) -> Classification:
     """Verdict, cause and rule of an outcome. What the runner calls the verdict does not count.
 
     Costs some microseconds for what frameworks say, some milliseconds for a text that was made to be slow.
     """
     if outcome.ending is Ending.returned and not is_lowered(device):
         return _PASSED
+    rules = rules or _by_ending()
     seen = _Evidence(outcome, framework, device, rules.patterns)
     return next(classification for rule, classification in rules.of[outcome.ending] if rule.matches(seen))
 
 
 def describe(rule_id: str) -> str | None:
     """The sentence that a rule says of a failure; None if the file has no such rule (any more)."""
-    rule = _BY_ID.get(rule_id)
-    return rule.says if rule else None
+    return next((rule.says for rule in shipped_rules() if rule.id == rule_id), None)
 
 
 def readable(message: str) -> str:

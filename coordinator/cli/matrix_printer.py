@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coordinator.formats import latency, number, ratio
-from coordinator.results.models import Cell, MatrixPage, MatrixRow
+from coordinator.results.models import Cell, CountedVerdict, MatrixPage, MatrixRow
 from coordinator.results.summary import Section
 from coordinator.targets.models import NOT_RUN, Target, notes
 
@@ -29,13 +29,13 @@ BETWEEN = 3
 Fields = tuple[str, ...]
 
 
-def fields(cell: Cell | None, *, on_cpu: bool) -> Fields:
+def fields(cell: Cell | None, *, on_cpu: bool, verdict: CountedVerdict = "anywhere") -> Fields:
     """A cell's verdict, n/m, cause, first cold time and level, and the ratio where there can be one."""
     if cell is None:
         return ("-",) + ("",) * (4 if on_cpu else 5)
     if cell.lowering_words is not None:
         return (cell.lowering_words,) + ("",) * (4 if on_cpu else 5)
-    judged = cell.judged("anywhere")
+    judged = cell.judged(verdict)
     assert judged is not None
     measured = cell.first_cold_ms is not None or cell.low_ms is not None
     times = (
@@ -60,7 +60,7 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
         out.print("no function has an outcome yet")
         return
     for rows, targets in _by_framework(matrix):
-        columns = [Column(_heading(target), _column(rows, target)) for target in targets]
+        columns = [Column(_heading(target), _column(rows, target, matrix.verdict)) for target in targets]
         for table in _side_by_side(Column("function", [_name(row) for row in rows]), columns, out.width):
             out.print(table)
     for line in notes(matrix.targets):
@@ -68,6 +68,10 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
     if not matrix.freshness.current:
         made_from = f"{number(matrix.freshness.outcomes)} of {number(matrix.freshness.of)}"
         out.print(Text(f"made from {made_from} outcomes: ask again in a moment"))
+    if matrix.verdict == "independent":
+        out.print(
+            Text("verdicts and n/m are of the cases alone that an independent reference judged; latencies of all")
+        )
     for line in LEGEND:
         out.print(Text(line, style="dim"))
 
@@ -101,11 +105,11 @@ def _heading(target: Target) -> str:
     return "\n".join((target.target, target.hardware, *([NOT_RUN] if target.is_lowered else [])))
 
 
-def _column(rows: Sequence[MatrixRow], target: Target) -> list[Text]:
+def _column(rows: Sequence[MatrixRow], target: Target, verdict: CountedVerdict) -> list[Text]:
     """One target's cells, their fields aligned."""
     on_cpu = target.device == "cpu"
     cells = [row.cells.get(target.id) for row in rows]
-    lines = [fields(cell, on_cpu=on_cpu) for cell in cells]
+    lines = [fields(cell, on_cpu=on_cpu, verdict=verdict) for cell in cells]
     widths = [max(map(len, values)) for values in zip(*lines, strict=True)]
     column = []
     for cell, values in zip(cells, lines, strict=True):

@@ -22,7 +22,7 @@ from coordinator.cli.directory import DEFAULT_URL
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.registry.models import Runner, RunnerList
 from coordinator.results.comparison.models import Comparison
-from coordinator.results.models import CampaignSample, History, MatrixPage
+from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage
 from coordinator.results.outcomes.models import OutcomePage
 from coordinator.results.summary import Section, Summary
 from protocol.problems import Problem
@@ -131,9 +131,16 @@ class Client:
         sent = self._send("POST", path, json={"targets": list(targets)}) if targets else self._send("POST", path)
         return self._parse(CampaignDetail, sent)
 
-    def matrix(self, campaign_id: int, function: str | None = None, device: str | None = None) -> MatrixPage:
+    def matrix(
+        self,
+        campaign_id: int,
+        function: str | None = None,
+        device: str | None = None,
+        verdict: CountedVerdict = "anywhere",
+    ) -> MatrixPage:
         """Return the whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""
-        query = {"limit": MATRIX_ROWS, "device": device, "q": function and f"function:{function}"}
+        named = function and f"function:{function}"
+        query = {"limit": MATRIX_ROWS, "device": device, "q": named, "verdict": verdict}
 
         def page(offset: int) -> MatrixPage:
             return self._get(MatrixPage, f"/campaigns/{campaign_id}/matrix", {**query, "offset": offset})

@@ -18,6 +18,8 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import CampaignId, present, with_client
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
+from coordinator.results.models import CountedVerdict
+from coordinator.results.outcomes.models import INDEPENDENT
 from protocol.enums import Cause, Verdict
 
 LISTED = 50
@@ -37,9 +39,13 @@ def results(
     cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
     function: Annotated[str | None, typer.Option(help="Only functions that this glob matches.")] = None,
     device: Annotated[str | None, typer.Option(help="Only this device, such as xla.")] = None,
+    independent: Annotated[
+        bool, typer.Option("--independent", help="Only cases that an independent reference judged.")
+    ] = False,
 ) -> None:
     """Show or export the outcomes of a campaign, with the command that repeats each failure."""
-    filters = present(verdict=verdict, cause=cause, function=function, device=device)
+    judged_by = INDEPENDENT if independent else None
+    filters = present(verdict=verdict, cause=cause, function=function, device=device, judged_by=judged_by)
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise CoordinatorError("parquet is nothing for a terminal: give a file with --output")
     if format == "table":
@@ -57,7 +63,9 @@ def results(
 
 def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out: Console) -> None:
     function, device = filters.get("function"), filters.get("device")
-    print_results(client.matrix(campaign_id, function, device), client.summary(campaign_id, function, device), out)
+    counted: CountedVerdict = "independent" if "judged_by" in filters else "anywhere"
+    matrix = client.matrix(campaign_id, function, device, counted)
+    print_results(matrix, client.summary(campaign_id, function, device), out)
     if "verdict" not in filters and "cause" not in filters:
         filters = {**filters, "verdict": Verdict.failed}
     entries = _listed(client.outcomes(campaign_id, filters))

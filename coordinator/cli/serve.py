@@ -14,7 +14,7 @@ from coordinator.cli.anonymous import Anonymous, WithoutAccessControl, role_of_n
 from coordinator.cli.directory import DEFAULT_PORT
 from coordinator.cli.server import RunnersHost, RunnersPort, listening_on, named, runners_place, server_of
 from coordinator.cli.shared_options import AllowedHost
-from coordinator.errors import DatabaseError, InstanceError, SettingError
+from coordinator.errors import InstanceError, SettingError
 
 NO_ADMIN = (
     "there is no admin token, so nobody could do anything: set PORTOLAN_ADMIN_TOKEN_FILE to a file that holds one "
@@ -32,6 +32,7 @@ def serve(
     runners_port: RunnersPort = None,
 ) -> None:
     """Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners."""
+    from coordinator import migration
     from coordinator.app import create_app
     from coordinator.logs import get_logger, log_to
     from coordinator.settings import Settings, host_names, log_format
@@ -50,7 +51,7 @@ def serve(
             listeners.append(stack.enter_context(listening_on(*for_runners, option="--runners-port")))
             settings = replace(settings, runners_port=listeners[1].getsockname()[1])
         stack.enter_context(log_to(sys.stdout, log_format(sys.stdout), settings.secrets))
-        asyncio.run(_require_upgraded(settings.database_url))
+        asyncio.run(migration.require_upgraded(settings.database_url))
         for listener, served in zip(listeners, ("everything", "enrolment"), strict=False):
             place = "{}:{}".format(*listener.getsockname()[:2])
             get_logger(__name__).info("listening", address=place, serves=served)
@@ -58,14 +59,3 @@ def serve(
         server.run(listeners)
     if not server.started:
         raise InstanceError("the coordinator does not start: its log, above, says why")
-
-
-async def _require_upgraded(dsn: str) -> None:
-    from coordinator import migration
-
-    found = await migration.current(dsn)
-    if found != migration.head():
-        raise DatabaseError(
-            f"the database is at revision {found or 'none'}, and this Portolan needs {migration.head()}: "
-            "run `portolan db upgrade` of this version, or use the version that made it"
-        )

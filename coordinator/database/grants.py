@@ -80,7 +80,9 @@ GRANTS: Mapping[str, Grant] = {
     "runner_suites": Grant(_REPLACED),
     "matrices": Grant(_KEPT),
     "matrix_rows": Grant(_KEPT),
+    "matrix_targets": Grant(_KEPT),
     "matrix_cells": Grant(_KEPT),
+    "matrix_latencies": Grant(_KEPT),
     # Who may do what; what was done is only added to.
     "tokens": Grant(_STATE),
     "sessions": Grant(_REPLACED),

@@ -411,7 +411,45 @@ matrix_rows = Table(
     Column("framework", Text, primary_key=True),
     Column("function", Text, primary_key=True),
     Column("module", Text, nullable=False, comment="the function's name without its last part"),
+    Column(
+        "judges", ARRAY(Text), nullable=False, comment="references that judged its cases; null: the suite is silent"
+    ),
+    Column("judged_cases", ARRAY(Integer), nullable=False, comment="cases that each of them judged"),
     comment="the functions that each campaign's rows of matrix_cells are of",
+)
+
+matrix_targets = Table(
+    "matrix_targets",
+    metadata,
+    Column("campaign_id", ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("target_id", ForeignKey("targets.id"), primary_key=True, autoincrement=False),
+    Column("cpu_target_id", Integer, comment="the target of cpu_bases"),
+    *(
+        Column(name, Integer, nullable=False, comment="cases that passed, by where all of their runs are known to be")
+        for name in ("on_device", "fell_back", "unknown", "host_only")
+    ),
+    comment="the targets of each campaign: cpu_bases, and placements of outcome_rows added up",
+)
+
+matrix_latencies = Table(
+    "matrix_latencies",
+    metadata,
+    Column("campaign_id", ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("framework", Text, primary_key=True),
+    Column("function", Text, primary_key=True),
+    Column("target_id", ForeignKey("targets.id"), primary_key=True, autoincrement=False),
+    Column("host_only", Boolean, nullable=False),
+    Column(
+        "cases",
+        ARRAY(Integer),
+        nullable=False,
+        comment="cases measured, in the order of their names; a case of two revisions has the id of its first",
+    ),
+    *(
+        Column(name, ARRAY(Double), nullable=False, comment="of each of these cases")
+        for name in ("low_ms", "first_cold_ms", "mean_cold_ms")
+    ),
+    comment="case_latencies, kept a row a function and target for reports that cannot wait for them",
 )
 
 _OF_INDEPENDENT = ("passed_independent", "total_independent")
@@ -455,6 +493,8 @@ matrix_cells = Table(
     Column("cause_independent", Text),
     *(Column(name, Integer, nullable=False, server_default=text("0")) for name in _OF_INDEPENDENT),
     *(Column(name, ARRAY(Text)) for name in ("failed_inputs", "passed_inputs")),
+    Column("host_work", Integer, nullable=False, server_default=text("0")),
+    Column("verdict_without_host_work", Text),
     Index("ix_matrix_cells_framework_function", "framework", "function"),
     comment="function_verdicts, function_latencies and function_ratios, kept for pages that cannot wait for them",
 )

@@ -213,6 +213,53 @@ SELECT o.campaign_id,
 """A case's latencies on a target, of which every other latency and ratio is made."""
 
 
+def function_latencies(latencies: str) -> str:
+    """A function's latencies on a target, from the latencies of its cases."""
+    return f"""\
+SELECT n.campaign_id,
+       s.name AS suite,
+       s.revision,
+       t.framework,
+       t.version,
+       t.device,
+       t.hardware,
+       n.function,
+       n.host_only,
+       n.cold_ms,
+       n.steady_ms,
+       n.iqr_ms,
+       n.samples,
+       n.cases,
+       n.runs,
+       t.environment,
+       t.simulated,
+       n.target_id,
+       n.low_ms,
+       n.noisy,
+       n.first_cold_ms,
+       n.later_cold_ms
+  FROM (SELECT r.campaign_id,
+               r.target_id,
+               c.suite_id,
+               c.function,
+               bool_and(c.host_only IS NOT NULL) AS host_only,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.low_ms) AS low_ms,
+               count(*) FILTER (WHERE r.noisy) AS noisy,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.first_cold_ms) AS first_cold_ms,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.later_cold_ms) AS later_cold_ms,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.cold_ms) AS cold_ms,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.steady_ms) AS steady_ms,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.iqr_ms) AS iqr_ms,
+               sum(r.samples)::bigint AS samples,
+               count(*) AS cases,
+               sum(r.runs)::bigint AS runs
+          FROM {latencies} r
+          JOIN cases c ON c.id = r.case_id
+         GROUP BY r.campaign_id, r.target_id, c.suite_id, c.function) n
+  JOIN targets t ON t.id = n.target_id
+  JOIN suites s ON s.id = n.suite_id"""
+
+
 def cpu_bases(latencies: str) -> str:
     """The CPU target that each target's latencies are set against, from the rows of ``case_latencies``."""
     return f"""\
@@ -484,50 +531,7 @@ FUNCTION_LATENCIES = View(
         "of the function began one",
         "later_cold_ms": "first call of a case after other cases of its process",
     },
-    f"""\
-SELECT n.campaign_id,
-       s.name AS suite,
-       s.revision,
-       t.framework,
-       t.version,
-       t.device,
-       t.hardware,
-       n.function,
-       n.host_only,
-       n.cold_ms,
-       n.steady_ms,
-       n.iqr_ms,
-       n.samples,
-       n.cases,
-       n.runs,
-       t.environment,
-       t.simulated,
-       n.target_id,
-       n.low_ms,
-       n.noisy,
-       n.first_cold_ms,
-       n.later_cold_ms
-  FROM (SELECT r.campaign_id,
-               r.target_id,
-               c.suite_id,
-               c.function,
-               bool_and(c.host_only IS NOT NULL) AS host_only,
-               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.low_ms) AS low_ms,
-               count(*) FILTER (WHERE r.noisy) AS noisy,
-               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.first_cold_ms) AS first_cold_ms,
-               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.later_cold_ms) AS later_cold_ms,
-               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.cold_ms) AS cold_ms,
-               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.steady_ms) AS steady_ms,
-               percentile_cont(0.5) WITHIN GROUP (ORDER BY r.iqr_ms) AS iqr_ms,
-               sum(r.samples)::bigint AS samples,
-               count(*) AS cases,
-               sum(r.runs)::bigint AS runs
-          FROM ({_indented(_CASES_MEASURED, 16)}) r
-          JOIN cases c ON c.id = r.case_id
-         GROUP BY r.campaign_id, r.target_id, c.suite_id, c.function) n
-  JOIN targets t ON t.id = n.target_id
-  JOIN suites s ON s.id = n.suite_id
-""",
+    function_latencies(f"({_indented(_CASES_MEASURED, 16)})"),
 )
 
 CASE_LATENCIES = View(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response, status
+from fastapi import BackgroundTasks, Depends, Request, Response, status
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from coordinator.access.caller import Caller, needs
@@ -14,12 +14,13 @@ from coordinator.errors import ForbiddenError, UnauthorizedError
 from coordinator.parameters import RunnerId
 from coordinator.registry import enrolment, service
 from coordinator.registry.models import EnrolledRunner, Runner, RunnerList, RunnerRegistration
+from coordinator.routers import RestRouter
 from coordinator.settings import enrolment_key
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
 from protocol.problems import problem_responses
 
-router = APIRouter(prefix="/runners", tags=["runners"])
+router = RestRouter(prefix="/runners", tags=["runners"])
 
 
 @router.post(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from coordinator.access.headers import PICTURE, POLICY, REPORT
@@ -19,9 +19,10 @@ from coordinator.reports.report import Report, html
 from coordinator.reports.table import Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.summary import Summary
+from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
-router = APIRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))
+router = RestRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))
 
 Form = Literal["svg", "png", "json"]
 Theme = Literal["light", "dark", "auto"]
@@ -32,7 +33,7 @@ Options = Annotated[ReportOptions, Depends()]
 @router.get("/tables")
 async def tables(campaign_id: CampaignId, context: Context, options: Options) -> dict[str, Any]:
     """Which tables there are, and how many rows each has."""
-    found = await _contents(context, campaign_id, options)
+    found = await _contents(context, campaign_id, options, with_figures=False)
     return {
         "tables": [
             {"id": table.id, "title": table.title, "rows": len(table.rows), "remade_from": table.remade_from}
@@ -46,7 +47,7 @@ async def table(
     campaign_id: CampaignId, table: PathName, context: Context, options: Options, format: TableForm = "json"
 ) -> Response:
     """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
-    found = (await _contents(context, campaign_id, options)).table(table)
+    found = (await _contents(context, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{found.id}.csv") if format == "csv" else {}
     return table_response(found, format, headers)
 
@@ -94,9 +95,11 @@ async def report(campaign_id: CampaignId, context: Context, options: Options) ->
         return report_file(await service.report(context.engine, context.renderer, campaign_id, options))
 
 
-async def _contents(context: Shared, campaign_id: int, options: ReportOptions) -> ReportContents:
+async def _contents(
+    context: Shared, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
+) -> ReportContents:
     async with context.exports.hold():
-        return await service.contents(context.engine, campaign_id, options)
+        return await service.contents(context.engine, campaign_id, options, with_figures=with_figures)
 
 
 def describe(figure: Figure) -> dict[str, Any]:

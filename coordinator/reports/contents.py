@@ -75,10 +75,10 @@ class ReportContents:
         return tuple(chapter for chapter in chapters if chapter.figures or chapter.tables)
 
 
-def contents_of(data: ReportData, options: ReportOptions) -> ReportContents:
+def contents_of(data: ReportData, options: ReportOptions, *, with_figures: bool = True) -> ReportContents:
     compared = comparisons(data, options.reference_device or None)
     tables = _tables(data, compared, options.tolerable)
-    figures = _figures(data, {table.id: table for table in tables}, options.tolerable)
+    figures = _figures(data, {table.id: table for table in tables}, options.tolerable) if with_figures else []
     return ReportContents(data, tuple(tables), tuple(figures), tuple(compared))
 
 

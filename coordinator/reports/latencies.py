@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from coordinator.reference.models import Reference
 from coordinator.reports.identity import Row, report_table
 from coordinator.reports.table import Cell, Column, Missing, Table
-from coordinator.results.ratios import AFTER, BEFORE, FunctionRatio, TargetRatios, by_function, published
+from coordinator.results.ratios import AFTER, BEFORE, FunctionRatio, TargetRatios, published
 from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Rate, deciles, density, geometric_mean, logarithmic, median
 from coordinator.targets.models import Target
@@ -205,7 +205,7 @@ def _compared(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
 def _uncompared(data: ReportData, target: Target) -> Iterator[Row]:
     """A target that is set against no other still has latencies."""
     study = _study_figures(data.reference, target.framework)
-    measured = by_function(data.latencies).get(target.id, {})
+    measured = data.medians[target.id]
     for function in sorted({row.function for row in data.by_target[target.id]}):
         milliseconds = measured.get(function, Missing.not_measured)
         pair = (data.name, target.framework, data.labels[target.id], None)
@@ -233,9 +233,8 @@ def _speedups(reference: Reference, frameworks: Sequence[str]) -> Iterator[Row]:
 
 def _series(data: ReportData) -> Iterator[tuple[tuple[str, str, str], list[float]]]:
     """The latencies of each target's functions, by source, framework and target."""
-    measured = by_function(data.latencies)
     for target in data.run_targets:
-        values = [value for value in measured.get(target.id, {}).values() if value > 0]
+        values = list(data.medians[target.id].values())
         yield (data.name, target.framework, data.labels[target.id]), values
     if data.reference is None:
         return

@@ -21,6 +21,7 @@ from coordinator.reports.options import NO_REFERENCE, SUITES_OWN, ReportOptions
 from coordinator.reports.report import FAILURES_LISTED, Report
 from coordinator.results import coverage
 from coordinator.results import report_store as store
+from coordinator.results import service as matrix
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import MEASURES, Measure, Queries, ReportData
 from coordinator.results.summary import Section, Summary, summary
@@ -28,10 +29,12 @@ from coordinator.targets import store as targets
 from protocol.enums import TimingPolicy
 
 
-async def contents(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> ReportContents:
+async def contents(
+    engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
+) -> ReportContents:
     """The study's tables and figures, of this campaign."""
     data = await read(engine, campaign_id, options)
-    return await asyncio.to_thread(contents_of, data, options)
+    return await asyncio.to_thread(contents_of, data, options, with_figures=with_figures)
 
 
 async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> None:
@@ -80,7 +83,8 @@ async def summary_of(
         data = data.narrowed(function)
 
     def sections() -> tuple[Section, ...]:
-        compared = comparisons(data, options.reference_device or None)
+        # Sentences say no interval of a ratio.
+        compared = comparisons(data, options.reference_device or None, with_intervals=False)
         whole, *targets = summary(campaign, data, compared, options.tolerable)
         if function is None and device is None:
             return (whole, *targets)
@@ -91,8 +95,9 @@ async def summary_of(
 
 
 async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> ReportData:
-    """Everything that the tables are made of. While a campaign runs, all of it is of the same moment."""
+    """Everything that the tables are made of, up to date. While a campaign runs, all of it is of the same moment."""
     campaign = await campaigns.detail(engine, campaign_id)
+    await matrix.refreshed(engine, campaign_id, at_any_size=True)
     measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "steady"))
     async with engine.connect() as connection:
         await connection.execution_options(isolation_level="REPEATABLE READ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 
 from coordinator.catalogue.models import CampaignCoverage
 from coordinator.context import Context
@@ -14,9 +14,10 @@ from coordinator.results import coverage as coverages
 from coordinator.results import samples, service
 from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage, WhichVerdict
 from coordinator.results.service import MatrixQuery
+from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
-router = APIRouter(tags=["matrix"], responses=problem_responses(404))
+router = RestRouter(tags=["matrix"], responses=problem_responses(404))
 
 FORMER_PARAMETERS = ("by", "counted_by", "verdict_on_device")
 

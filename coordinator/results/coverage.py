@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -19,6 +20,10 @@ from coordinator.results.report_data import ReportData
 ChartedFunctions = Mapping[tuple[str, str], Collection[str]]
 """The functions with a case that counts, or was lowered, by framework and version."""
 
+MOST_RECENT = 32
+_recent: dict[tuple[int, str, datetime | None], list[Coverage]] = {}
+"""By campaign, suite and the time at which its matrix was made: its pages ask for it each time they are shown."""
+
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage:
     campaign = await campaigns.detail(engine, campaign_id)
@@ -29,12 +34,20 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage
 async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[Coverage]:
     """The same of the matrix as it is kept now."""
     async with engine.connect() as connection:
+        # Read before the functions: what comes in between makes the coverage newer than the key, never older.
+        key = campaign_id, suite, await store.made_at(connection, campaign_id)
+        if (recent := _recent.get(key)) is not None:
+            return recent
         rows = await store.charted_functions(connection, campaign_id, list(ROOTS))
     charted: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         charted.setdefault((row.framework, row.version), set()).add(row.function)
     # A surface is read when it is first asked for, which takes a moment.
-    return await asyncio.to_thread(coverages, suite, charted)
+    found = await asyncio.to_thread(coverages, suite, charted)
+    _recent[key] = found
+    while len(_recent) > MOST_RECENT:
+        del _recent[next(iter(_recent))]
+    return found
 
 
 def of_report(suite: str, data: ReportData) -> list[Coverage]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coordinator.reference.models import Reference
-from coordinator.results.report_data import CaseLatency, ReportData
+from coordinator.results.report_data import FunctionLatencies, ReportData
 from coordinator.results.statistics import Estimate, geometric_means
 from coordinator.targets.models import Target
 from coordinator.targets.selectors import spelled
@@ -72,7 +72,7 @@ def with_bases(
     return found
 
 
-def comparisons(data: ReportData, base: str | None = None) -> list[TargetRatios]:
+def comparisons(data: ReportData, base: str | None = None, *, with_intervals: bool = True) -> list[TargetRatios]:
     """The campaign's, and then the reference's of the same frameworks."""
     measured = _by_case(data.latencies)
     found = [
@@ -81,7 +81,7 @@ def comparisons(data: ReportData, base: str | None = None) -> list[TargetRatios]
             one.framework,
             data.labels[one.id],
             data.labels[other.id],
-            _slowest_first(_ratios(measured.get(one.id, {}), measured.get(other.id, {}))),
+            _slowest_first(_ratios(measured.get(one.id, {}), measured.get(other.id, {}), with_intervals)),
             (one.id, other.id),
         )
         for one, other in with_bases(data.targets, base, data.cpu_bases)
@@ -111,15 +111,7 @@ def published(reference: Reference, framework: str) -> TargetRatios:
     )
 
 
-def by_function(latencies: Sequence[CaseLatency]) -> dict[int, dict[str, float]]:
-    """By target: of each function the median over its cases."""
-    return {
-        target: {function: statistics.median(cases.values()) for function, cases in functions.items()}
-        for target, functions in _by_case(latencies, also_host_only=True).items()
-    }
-
-
-Cases = dict[str, dict[str, float]]
+Cases = dict[str, Mapping[int, float]]
 """Milliseconds by function and case."""
 
 
@@ -136,26 +128,31 @@ def _base_of(other: Target, bases: Sequence[Target]) -> Target | None:
     return next((candidate for candidate in (*same[:1], *bases[:1]) if candidate is not other), None)
 
 
-def _by_case(latencies: Sequence[CaseLatency], *, also_host_only: bool = False) -> dict[int, Cases]:
+def _by_case(latencies: Sequence[FunctionLatencies]) -> dict[int, Cases]:
+    """By target, of functions that touch a device."""
     found: dict[int, Cases] = {}
-    for latency in latencies:
-        if also_host_only or not latency.host_only:
-            found.setdefault(latency.target_id, {}).setdefault(latency.function, {})[latency.case] = (
-                latency.milliseconds
-            )
+    for row in latencies:
+        if not row.host_only:
+            found.setdefault(row.target_id, {})[row.function] = row.by_case
     return found
 
 
-def _ratios(base: Cases, other: Cases) -> Iterator[FunctionRatio]:
+def _ratios(base: Cases, other: Cases, with_intervals: bool) -> Iterator[FunctionRatio]:
     both = [
-        (function, [(base[function][case], other[function][case]) for case in sorted(common)])
+        (function, cases)
         for function in sorted(base.keys() & other.keys())
-        if (common := base[function].keys() & other[function].keys())
+        if (cases := _common(base[function], other[function]))
     ]
-    means = geometric_means([[after / before for before, after in cases] for _, cases in both])
+    quotients = [[after / before for before, after in cases] for _, cases in both]
+    means = geometric_means(quotients, with_intervals=with_intervals)
     for (function, cases), mean in zip(both, means, strict=True):
         befores, afters = zip(*cases, strict=True)
         yield FunctionRatio(function, statistics.median(befores), statistics.median(afters), mean)
+
+
+def _common(base: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
+    """Before and after, of each case that both measured."""
+    return [(before, other[case]) for case, before in base.items() if case in other]
 
 
 def _slowest_first(ratios: Iterator[FunctionRatio]) -> tuple[FunctionRatio, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -61,14 +62,14 @@ class FunctionVerdict:
 
 
 @dataclass(frozen=True)
-class CaseLatency:
-    """One case on one target, its runs put together as the measure says."""
+class FunctionLatencies:
+    """The measured cases of a function on one target, each with its runs put together as the measure says."""
 
     target_id: int
     function: str
-    case: str
     host_only: bool
-    milliseconds: float
+    by_case: Mapping[int, float]
+    """Milliseconds, in the order of the cases' names. A case has one id on all targets, whatever their revision."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class ReportData:
     """In the column of sources: ``campaign 3``."""
     targets: tuple[Target, ...]
     verdicts: tuple[FunctionVerdict, ...]
-    latencies: tuple[CaseLatency, ...]
+    latencies: tuple[FunctionLatencies, ...]
     measure: Measure
     reference: Reference | None
     queries: Queries
@@ -163,6 +164,14 @@ class ReportData:
         found: dict[int, list[FunctionVerdict]] = {target.id: [] for target in self.targets}
         for verdict in self.verdicts:
             found[verdict.target_id].append(verdict)
+        return found
+
+    @cached_property
+    def medians(self) -> dict[int, dict[str, float]]:
+        """By target: of each function the median over its cases."""
+        found: dict[int, dict[str, float]] = {target.id: {} for target in self.targets}
+        for row in self.latencies:
+            found[row.target_id][row.function] = statistics.median(row.by_case.values())
         return found
 
     @cached_property

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.reference.models import Reference
 from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import (
-    CaseLatency,
     Failure,
     Fingerprint,
     FirstCall,
+    FunctionLatencies,
     FunctionVerdict,
     Measure,
     PlacementCount,
@@ -24,15 +25,27 @@ from coordinator.targets import store as targets
 
 RowT = TypeVar("RowT")
 
-# These are shown beside the tables that are made of them, so that anybody can run them: only views, no parameters.
-_VERDICTS = """\
-SELECT target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement,
+PLACES = ("fell_back", "host_only", "on_device", "unknown")
+"""Placements of passed cases: the columns of ``matrix_targets``."""
+
+# The queries below are shown beside the tables that are made of their rows, so that anybody can run them: only views,
+# no parameters. The tables are made of the same rows as the matrix keeps them: nobody waits for the views.
+_VERDICT_COLUMNS = """\
+target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement,
        failed, unknown_cause, not_counted_cause, host_work, verdict_without_host_work,
        of_another_device,
-       lowered, not_lowered, lowering, missing_lowering
+       lowered, not_lowered, lowering, missing_lowering"""
+
+_VERDICTS = f"""\
+SELECT {_VERDICT_COLUMNS}
   FROM function_verdicts
- WHERE campaign_id = {campaign}
+ WHERE campaign_id = {{campaign}}
  ORDER BY function, target_id"""
+
+_KEPT_VERDICTS = text(f"""
+SELECT {_VERDICT_COLUMNS}
+  FROM matrix_cells WHERE campaign_id = :campaign ORDER BY function, target_id
+""")
 
 _LATENCIES = """\
 SELECT target_id, function, "case", host_only, {column} AS milliseconds
@@ -40,10 +53,13 @@ SELECT target_id, function, "case", host_only, {column} AS milliseconds
  WHERE campaign_id = {campaign} AND {column} > 0
  ORDER BY function, "case", target_id"""
 
-_BASES = text("SELECT target_id, cpu_target_id FROM cpu_bases WHERE campaign_id = :campaign")
+_KEPT_LATENCIES = """
+SELECT target_id, function, host_only, cases, {column} AS milliseconds
+  FROM matrix_latencies WHERE campaign_id = :campaign ORDER BY function, target_id
+"""
 
 # A case's placement over its runs is the worst that any of them proved.
-_PLACEMENTS = """\
+PLACEMENTS = """\
 SELECT target_id, placement, count(*) AS cases
   FROM (SELECT target_id, "case",
                CASE WHEN bool_or(host_only) THEN 'host_only'
@@ -56,54 +72,88 @@ SELECT target_id, placement, count(*) AS cases
  GROUP BY target_id, placement
  ORDER BY target_id, placement"""
 
+_KEPT_TARGETS = text("""
+SELECT target_id, cpu_target_id, fell_back, host_only, on_device, unknown
+  FROM matrix_targets WHERE campaign_id = :campaign ORDER BY target_id
+""")
+
 _FIRST_CALLS = """\
 SELECT target_id, function, first_cold_ms, later_cold_ms, steady_ms
   FROM function_latencies
  WHERE campaign_id = {campaign} AND first_cold_ms > 0 AND steady_ms > 0 AND NOT host_only
  ORDER BY function, target_id"""
 
-_JUDGES = """\
+_KEPT_FIRST_CALLS = text("""
+SELECT target_id, function, first_cold_ms, later_cold_ms, steady_ms
+  FROM matrix_cells
+ WHERE campaign_id = :campaign AND first_cold_ms > 0 AND steady_ms > 0 AND NOT host_only
+ ORDER BY function, target_id
+""")
+
+JUDGES = """\
 SELECT framework, function, judged_by, count(*) AS cases
   FROM (SELECT DISTINCT framework, function, judged_by, suite, "case"
           FROM outcome_rows WHERE campaign_id = {campaign}) judged
  GROUP BY framework, function, judged_by
  ORDER BY framework, function, judged_by"""
 
+_KEPT_JUDGES = text("""
+SELECT framework, function, judged_by, cases
+  FROM matrix_rows, unnest(judges, judged_cases) judged (judged_by, cases)
+ WHERE campaign_id = :campaign ORDER BY framework, function, judged_by
+""")
+
 _COLUMNS: dict[Measure, str] = {"steady": "low_ms", "cold": "first_cold_ms", "paper": "mean_cold_ms"}
 
 
 def queries(campaign_id: int, measure: Measure) -> Queries:
     campaign, column = int(campaign_id), _COLUMNS[measure]
-    texts = (_VERDICTS, _LATENCIES, _PLACEMENTS, _FIRST_CALLS, _JUDGES)
+    texts = (_VERDICTS, _LATENCIES, PLACEMENTS, _FIRST_CALLS, JUDGES)
     return Queries(*(query.format(campaign=campaign, column=column) for query in texts))
 
 
 async def read(
     connection: AsyncConnection, campaign_id: int, measure: Measure, reference: Reference | None
 ) -> ReportData:
-    """All rows of which a campaign's tables are made; ``reference`` is set beside them."""
-    sql = queries(campaign_id, measure)
-    bases = await connection.execute(_BASES, {"campaign": campaign_id})
+    """All rows of which a campaign's tables are made, as its matrix keeps them; ``reference`` is set beside them."""
+    kept_latencies = text(_KEPT_LATENCIES.format(column=_COLUMNS[measure]))
+    latencies = await connection.execute(kept_latencies, {"campaign": campaign_id})
+    of_targets = (await connection.execute(_KEPT_TARGETS, {"campaign": campaign_id})).all()
     return ReportData(
         name=f"campaign {campaign_id}",
         targets=tuple(await targets.of_campaign(connection, campaign_id)),
-        verdicts=await _rows(connection, FunctionVerdict, sql.verdicts),
-        latencies=await _rows(connection, CaseLatency, sql.latencies),
+        verdicts=await _rows(connection, FunctionVerdict, _KEPT_VERDICTS, campaign=campaign_id),
+        latencies=tuple(_measured(latencies)),
         measure=measure,
         reference=reference,
-        queries=sql,
-        placements=await _rows(connection, PlacementCount, sql.placements),
-        first_calls=await _rows(connection, FirstCall, sql.first_calls),
-        judged=await _rows(connection, JudgedCases, sql.judges),
-        cpu_bases={row.target_id: row.cpu_target_id for row in bases},
+        queries=queries(campaign_id, measure),
+        placements=tuple(
+            PlacementCount(row.target_id, placement, row._mapping[placement])
+            for row in of_targets
+            for placement in PLACES
+            if row._mapping[placement]
+        ),
+        first_calls=await _rows(connection, FirstCall, _KEPT_FIRST_CALLS, campaign=campaign_id),
+        judged=await _rows(connection, JudgedCases, _KEPT_JUDGES, campaign=campaign_id),
+        cpu_bases={row.target_id: row.cpu_target_id for row in of_targets if row.cpu_target_id is not None},
     )
 
 
-async def _rows(connection: AsyncConnection, row_type: type[RowT], sql: str, **values: int) -> tuple[RowT, ...]:
-    return tuple(row_type(*row) for row in await connection.execute(text(sql), values))
+def _measured(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:
+    """Functions with a measured case; a case that took no time that a clock shows is in no ratio."""
+    for target, function, host_only, cases, values in rows:
+        by_case = {case: value for case, value in zip(cases, values, strict=True) if value is not None and value > 0}
+        if by_case:
+            yield FunctionLatencies(target, function, host_only, by_case)
 
 
-_FAILURES = """
+async def _rows(
+    connection: AsyncConnection, row_type: Callable[..., RowT], sql: TextClause, **values: int
+) -> tuple[RowT, ...]:
+    return tuple(row_type(*row) for row in await connection.execute(sql, values))
+
+
+_FAILURES = text("""
 SELECT DISTINCT ON (o.target_id, c.function)
        o.target_id, c.function, c.name AS "case", o.run, coalesce(o.cause, 'placement') AS cause,
        coalesce(o.evidence ->> 'mismatch', o.evidence ->> 'message', o.evidence ->> 'signal', o.ending) AS said
@@ -112,7 +162,7 @@ SELECT DISTINCT ON (o.target_id, c.function)
    AND (o.verdict = 'failed' OR o.verdict = 'passed' AND o.placement = 'fell_back' AND c.host_only IS NULL)
  ORDER BY o.target_id, c.function, o.verdict = 'failed' DESC, c.position, o.run
  LIMIT CAST(:most AS int)
-"""
+""")
 
 
 async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> tuple[Failure, ...]:
@@ -120,13 +170,13 @@ async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> 
     return await _rows(connection, Failure, _FAILURES, campaign=campaign_id, most=most)
 
 
-_FINGERPRINTS = """
+_FINGERPRINTS = text("""
 SELECT n.target_id, n.outcomes, f.id, f.body
   FROM (SELECT target_id, fingerprint_id, count(*) AS outcomes
           FROM outcomes WHERE campaign_id = :campaign AND fingerprint_id IS NOT NULL GROUP BY 1, 2) n
   JOIN fingerprints f ON f.id = n.fingerprint_id
  ORDER BY n.target_id, n.outcomes DESC, f.id
-"""
+""")
 
 
 async def fingerprints(connection: AsyncConnection, campaign_id: int) -> tuple[Fingerprint, ...]:

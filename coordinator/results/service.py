@@ -16,7 +16,7 @@ from coordinator.campaigns import service as campaigns
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import NotFoundError
 from coordinator.logs import get_logger
-from coordinator.results import store
+from coordinator.results import refresh_store, store
 from coordinator.results.models import (
     Cell,
     CountedVerdict,
@@ -105,14 +105,14 @@ async def targets(engine: AsyncEngine, campaign_id: int) -> list[Target]:
         return await targets_store.of_campaign(connection, campaign_id)
 
 
-async def refreshed(engine: AsyncEngine, campaign_id: int) -> Freshness:
-    """The freshness of the matrix; that of a small campaign is first brought up to date."""
+async def refreshed(engine: AsyncEngine, campaign_id: int, *, at_any_size: bool = False) -> Freshness:
+    """The freshness of the matrix; that of a small campaign is first brought up to date, or any ``at_any_size``."""
     async with engine.connect() as connection:
-        found = await store.now(connection, campaign_id)
-    if found is not None and not found.current and found.done <= SMALL:
+        found = await refresh_store.now(connection, campaign_id)
+    if found is not None and not found.current and (at_any_size or found.done <= SMALL):
         await _refresh(engine, campaign_id, wait=True)
         async with engine.connect() as connection:
-            found = await store.now(connection, campaign_id)
+            found = await refresh_store.now(connection, campaign_id)
     if found is None:
         return Freshness(outcomes=0, of=0, at=None, current=True)
     return Freshness(outcomes=found.kept, of=found.done, at=found.made_at, current=found.current)
@@ -135,7 +135,9 @@ async def column_of(engine: AsyncEngine, campaign_id: int, target_id: int) -> li
 async def history(engine: AsyncEngine, framework: str, function: str) -> History:
     """Every cell that any campaign has of the function; of campaigns that have just ended too, if they are small."""
     async with engine.connect() as connection:
-        behind = [campaign.campaign_id for campaign in await store.outdated(connection) if campaign.done <= SMALL]
+        behind = [
+            campaign.campaign_id for campaign in await refresh_store.outdated(connection) if campaign.done <= SMALL
+        ]
     for campaign_id in behind[:AT_ONCE]:
         await refreshed(engine, campaign_id)
     async with engine.connect() as connection:
@@ -176,7 +178,7 @@ async def refresh_forever(engine: AsyncEngine) -> None:
 async def refresh_outdated(engine: AsyncEngine) -> None:
     """Refresh each matrix that is behind. One that takes long while its campaign runs is given a rest in between."""
     async with engine.connect() as connection:
-        behind = await store.outdated(connection)
+        behind = await refresh_store.outdated(connection)
     for matrix in behind:
         if not matrix.running or matrix.age_s * SHARE >= matrix.took_s:
             await _refresh(engine, matrix.campaign_id, wait=False)
@@ -184,11 +186,11 @@ async def refresh_outdated(engine: AsyncEngine) -> None:
 
 async def _refresh(engine: AsyncEngine, campaign_id: int, *, wait: bool) -> None:
     async with engine.begin() as connection:
-        if await store.lock_exclusively(connection, campaign_id, wait=wait):
-            found = await store.now(connection, campaign_id)
+        if await refresh_store.lock_exclusively(connection, campaign_id, wait=wait):
+            found = await refresh_store.now(connection, campaign_id)
             # Another coordinator may have refreshed it while it held the lock.
             if found is not None and not found.current:
-                await store.refresh(connection, campaign_id, anew=not found.as_defined)
+                await refresh_store.refresh(connection, campaign_id, anew=not found.as_defined)
 
 
 def modules(found: Sequence[FunctionKey]) -> list[Module]:

@@ -94,16 +94,19 @@ def median(values: Sequence[float]) -> Estimate:
     return Estimate(statistics.median(values), _bootstrap(values, "median"), len(values))
 
 
-def geometric_mean(ratios: Sequence[float]) -> Estimate:
+def geometric_mean(ratios: Sequence[float], *, with_interval: bool = True) -> Estimate:
     """The mean that fits ratios: of 2 times and half it says 1. Every ratio must be over 0."""
-    (found,) = geometric_means([ratios])
+    (found,) = geometric_means([ratios], with_intervals=with_interval)
     return found
 
 
-def geometric_means(sets: Sequence[Sequence[float]]) -> list[Estimate]:
-    """The ``geometric_mean`` of each set, in a fraction of the time when they are many and small."""
+def geometric_means(sets: Sequence[Sequence[float]], *, with_intervals: bool = True) -> list[Estimate]:
+    """The ``geometric_mean`` of each set, in a fraction of the time when they are many and small.
+
+    Intervals are nearly all of the work.
+    """
     logarithms = [[math.log(ratio) for ratio in ratios] for ratios in sets]
-    intervals = _intervals_of_means(logarithms)
+    intervals = _intervals_of_means(logarithms) if with_intervals else [None] * len(sets)
     return [_exponential(values, interval) for values, interval in zip(logarithms, intervals, strict=True)]
 
 

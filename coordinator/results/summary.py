@@ -220,7 +220,7 @@ def _slow(target: Target, comparisons: Sequence[TargetRatios], tolerable: float)
         if not ratios:
             sentences.append(f"No function was measured both here and on {base}, so its latency is compared with none.")
             continue
-        whole = geometric_mean([function.value for function in ratios]).value or 0
+        whole = geometric_mean([function.value for function in ratios], with_interval=False).value or 0
         faster = sum(function.value < 1 for function in ratios)
         functions = plural(len(ratios), "function")
         sentences.append(

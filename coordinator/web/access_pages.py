@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Query, Request, Response, status
+from fastapi import Form, Query, Request, Response, status
 from fastapi.responses import RedirectResponse
 
 from coordinator.access import service
@@ -17,10 +17,11 @@ from coordinator.access.tokens import local_path
 from coordinator.context import Context
 from coordinator.errors import ForeignSiteError, UnauthorizedError
 from coordinator.parameters import LARGEST_BIGINT, Text
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 
-router = APIRouter()
-open_router = APIRouter()
+router = PageRouter()
+open_router = PageRouter()
 """The routes of callers who have no role yet."""
 
 ROWS = 100

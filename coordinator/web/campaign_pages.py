@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request, Response, status
+from fastapi import Request, Response, status
 from fastapi.responses import RedirectResponse
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -27,10 +27,11 @@ from coordinator.results import service as matrix
 from coordinator.results.coverage import of_matrix
 from coordinator.results.lowerings import lowering_rate, lowering_sentence
 from coordinator.results.models import CampaignSample, Freshness
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from protocol.enums import Cause, is_lowered
 
-router = APIRouter()
+router = PageRouter()
 
 FAILURES = 10
 """Latest failures on the page."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from coordinator.campaigns import service as campaigns
 from coordinator.context import Context
@@ -23,9 +23,10 @@ from coordinator.results.comparison.models import (
     VerdictComparison,
 )
 from coordinator.results.comparison.pairs import SideSelector
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page, streamed
 
-router = APIRouter()
+router = PageRouter()
 
 MOST = 200
 """Functions listed under one heading; the json and csv have all."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from coordinator.catalogue import service
 from coordinator.catalogue.coverage import remark, rows_of, share_text
 from coordinator.catalogue.models import Coverage, Share
 from coordinator.context import Context
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 
-router = APIRouter()
+router = PageRouter()
 
 
 @router.get("/coverage")

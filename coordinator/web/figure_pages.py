@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from coordinator.access.headers import POLICY, REPORT
@@ -20,9 +20,10 @@ from coordinator.reports.contents import ReportContents
 from coordinator.reports.report import TEMPLATE, Report, frame
 from coordinator.reports.table_renderer import to_json
 from coordinator.results.report_data import MEASURES
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page, streamed
 
-router = APIRouter()
+router = PageRouter()
 
 ROWS = 60
 """Of a table on the page; its csv has all."""

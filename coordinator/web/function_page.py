@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from coordinator.causes.rules import readable
 from coordinator.context import Context
@@ -14,10 +14,11 @@ from coordinator.parameters import CampaignId, PathName
 from coordinator.results import service as matrix
 from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import CaseDetail, FunctionDetail, RunDetail
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from coordinator.web.plots import Scale, scale_of, strips
 
-router = APIRouter()
+router = PageRouter()
 
 SAID = 600
 """So many characters of a failure's message; its outcome's page has all."""

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from coordinator.context import Context
 from coordinator.parameters import PathName
 from coordinator.results import service
 from coordinator.results.models import HistoryCell
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from coordinator.web.plots import Scale, dot, scale_of
 
-router = APIRouter()
+router = PageRouter()
 
 Line = tuple[str, str, str]
 """Device, hardware and suite."""

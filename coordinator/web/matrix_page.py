@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import groupby
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -23,10 +23,11 @@ from coordinator.results.coverage import of_matrix
 from coordinator.results.models import Cell, CountedVerdict, Judgement, MatrixPage, MatrixRow, Module
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
+from coordinator.routers import PageRouter
 from coordinator.targets.models import Target
 from coordinator.web.pages import page
 
-router = APIRouter()
+router = PageRouter()
 
 ROWS = 100
 """Functions on a page."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, ValidationError
 
@@ -19,11 +19,12 @@ from coordinator.parameters import CampaignId, JobId
 from coordinator.results.judges import WORDS
 from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import OutcomeDetail
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from coordinator.web.plots import scale_of, strips
 from protocol.enums import Cause
 
-router = APIRouter()
+router = PageRouter()
 
 MOST_TEXT = 64 * 1024
 """So many characters of a log or a message stand on the page; a link leads to all."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, Request, Response, status
+from fastapi import Form, Query, Request, Response, status
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
@@ -19,9 +19,10 @@ from coordinator.parameters import Text
 from coordinator.registry import admission, service
 from coordinator.registry.admission import Admission
 from coordinator.registry.models import Runner, RunnerRegistration
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page, streamed
 
-router = APIRouter()
+router = PageRouter()
 
 
 @dataclass

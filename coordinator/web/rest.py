@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 
-router = APIRouter()
+router = PageRouter()
 
 
 @dataclass(frozen=True, slots=True)

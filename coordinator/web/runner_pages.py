@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response, status
+from fastapi import Request, Response, status
 from fastapi.responses import RedirectResponse
 
 from coordinator.access.caller import needs
@@ -13,9 +13,10 @@ from coordinator.context import Context
 from coordinator.parameters import RunnerId
 from coordinator.registry import service
 from coordinator.registry.models import Runner
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 
-router = APIRouter()
+router = PageRouter()
 
 RECENT = 25
 """Jobs and outcomes on a runner's page."""

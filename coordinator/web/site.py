@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
@@ -33,16 +33,14 @@ OTHERS = (access_pages, comparison_page, coverage_page, history_page, rest, runn
 
 
 def install(app: FastAPI) -> None:
-    site = APIRouter(include_in_schema=False)
     for module in (*FORMS, *OF_CAMPAIGNS, *OTHERS):
-        site.include_router(module.router, dependencies=[needs(Role.viewer), Depends(protect)])
+        app.include_router(module.router, dependencies=[needs(Role.viewer), Depends(protect)], include_in_schema=False)
 
     # Signing in is for callers who have no role yet.
-    site.include_router(access_pages.open_router, dependencies=[Depends(protect)])
+    app.include_router(access_pages.open_router, dependencies=[Depends(protect)], include_in_schema=False)
 
-    @site.get("/")
+    @app.get("/", include_in_schema=False)
     async def front() -> RedirectResponse:
         return RedirectResponse("/campaigns")
 
-    app.include_router(site)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

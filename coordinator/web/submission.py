@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Form, Request, Response, status
+from fastapi import Depends, Form, Request, Response, status
 from fastapi.responses import RedirectResponse
 from pydantic import Field, ValidationError
 
@@ -21,11 +21,12 @@ from coordinator.errors import RequestError, UnknownNameError
 from coordinator.parameters import CampaignNumber
 from coordinator.registry import service as registry
 from coordinator.registry.models import Runner
+from coordinator.routers import PageRouter
 from coordinator.web.pages import page
 from protocol.enums import CONFORMANCE_SUITE, DEFAULT_SUITE, TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S
 
-router = APIRouter()
+router = PageRouter()
 
 Which = Literal["failed", "incomplete"]
 TIMINGS = {

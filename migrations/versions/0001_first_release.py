@@ -303,6 +303,8 @@ def upgrade() -> None:
         sa.Column("total_independent", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("failed_inputs", sa.ARRAY(sa.Text()), nullable=True),
         sa.Column("passed_inputs", sa.ARRAY(sa.Text()), nullable=True),
+        sa.Column("host_work", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("verdict_without_host_work", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(
             ["campaign_id"], ["campaigns.id"], name=op.f("fk_matrix_cells_campaign_id"), ondelete="CASCADE"
         ),
@@ -312,16 +314,82 @@ def upgrade() -> None:
     )
     op.create_index("ix_matrix_cells_framework_function", "matrix_cells", ["framework", "function"], unique=False)
     op.create_table(
+        "matrix_latencies",
+        sa.Column("campaign_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("framework", sa.Text(), nullable=False),
+        sa.Column("function", sa.Text(), nullable=False),
+        sa.Column("target_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("host_only", sa.Boolean(), nullable=False),
+        sa.Column(
+            "cases",
+            sa.ARRAY(sa.Integer()),
+            nullable=False,
+            comment="cases measured, in the order of their names; a case of two revisions has the id of its first",
+        ),
+        sa.Column("low_ms", sa.ARRAY(sa.Double()), nullable=False, comment="of each of these cases"),
+        sa.Column("first_cold_ms", sa.ARRAY(sa.Double()), nullable=False, comment="of each of these cases"),
+        sa.Column("mean_cold_ms", sa.ARRAY(sa.Double()), nullable=False, comment="of each of these cases"),
+        sa.ForeignKeyConstraint(
+            ["campaign_id"], ["campaigns.id"], name=op.f("fk_matrix_latencies_campaign_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["target_id"], ["targets.id"], name=op.f("fk_matrix_latencies_target_id")),
+        sa.PrimaryKeyConstraint("campaign_id", "framework", "function", "target_id", name=op.f("pk_matrix_latencies")),
+        comment="case_latencies, kept a row a function and target for reports that cannot wait for them",
+    )
+    op.create_table(
         "matrix_rows",
         sa.Column("campaign_id", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("framework", sa.Text(), nullable=False),
         sa.Column("function", sa.Text(), nullable=False),
         sa.Column("module", sa.Text(), nullable=False, comment="the function's name without its last part"),
+        sa.Column(
+            "judges",
+            sa.ARRAY(sa.Text()),
+            nullable=False,
+            comment="references that judged its cases; null: the suite is silent",
+        ),
+        sa.Column("judged_cases", sa.ARRAY(sa.Integer()), nullable=False, comment="cases that each of them judged"),
         sa.ForeignKeyConstraint(
             ["campaign_id"], ["campaigns.id"], name=op.f("fk_matrix_rows_campaign_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("campaign_id", "framework", "function", name=op.f("pk_matrix_rows")),
         comment="the functions that each campaign's rows of matrix_cells are of",
+    )
+    op.create_table(
+        "matrix_targets",
+        sa.Column("campaign_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("target_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("cpu_target_id", sa.Integer(), nullable=True, comment="the target of cpu_bases"),
+        sa.Column(
+            "on_device",
+            sa.Integer(),
+            nullable=False,
+            comment="cases that passed, by where all of their runs are known to be",
+        ),
+        sa.Column(
+            "fell_back",
+            sa.Integer(),
+            nullable=False,
+            comment="cases that passed, by where all of their runs are known to be",
+        ),
+        sa.Column(
+            "unknown",
+            sa.Integer(),
+            nullable=False,
+            comment="cases that passed, by where all of their runs are known to be",
+        ),
+        sa.Column(
+            "host_only",
+            sa.Integer(),
+            nullable=False,
+            comment="cases that passed, by where all of their runs are known to be",
+        ),
+        sa.ForeignKeyConstraint(
+            ["campaign_id"], ["campaigns.id"], name=op.f("fk_matrix_targets_campaign_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["target_id"], ["targets.id"], name=op.f("fk_matrix_targets_target_id")),
+        sa.PrimaryKeyConstraint("campaign_id", "target_id", name=op.f("pk_matrix_targets")),
+        comment="the targets of each campaign: cpu_bases, and placements of outcome_rows added up",
     )
     op.create_table(
         "reference_caveats",

@@ -129,6 +129,18 @@ def test_who_judged_a_case_is_on_its_pages_and_in_every_export(world: World) -> 
     }  # fmt: skip
 
 
+def test_the_command_line_too_has_the_cases_alone_that_an_independent_reference_judged(world: World) -> None:
+    rest = world.get("/campaigns/1/outcomes", judged_by="independent")["outcomes"]
+    assert {row["judged_by"] for row in rest} == {"numpy", "decomposition"}
+    assert json.loads(world.typed("results", "1", "--independent", "--format", "json")) == rest
+    shown, whole = world.typed("results", "1", "--independent"), world.typed("results", "1")
+    assert "of the cases alone that an independent reference judged" in shown
+    assert "of the cases alone" not in whole
+    for row in world.get("/campaigns/1/matrix", verdict="independent")["rows"]:
+        for cell in row["cells"].values():
+            assert f"{cell['passed_independent']}/{cell['total_independent']}" in shown
+
+
 def test_the_summary_counts_functions_and_cases_by_judge(world: World) -> None:
     assert SENTENCE in world.get("/campaigns/1/summary")["sections"][0]["sentences"]
     assert SENTENCE in world.typed("results", "1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from coordinator.context import Context
 from coordinator.parameters import Text
@@ -12,9 +12,10 @@ from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Comparison
 from coordinator.results.comparison.pairs import SideSelector
+from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
-router = APIRouter(tags=["comparison"])
+router = RestRouter(tags=["comparison"])
 
 SideText = Annotated[
     Text, Query(max_length=300, description="a campaign's number; or one target of it, such as `3:torch/xla`")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -49,10 +51,13 @@ async def cases(
         {"campaign": campaign_id, "target": target_id},
     )
     found: dict[str, dict[str, SideCase]] = {}
-    for row in rows:
-        found.setdefault(row.function, {})[row.case] = SideCase(
-            verdict=row.verdict, causes=row.causes or [], placements=row.placements or [], runs=row.runs
-        )
+    # Tens of thousands of cases are of a few kinds, and each kind is one object.
+    kinds: dict[tuple[Any, ...], SideCase] = {}
+    for function, case, runs, placements, verdict, causes in rows:
+        kind = verdict, tuple(causes or ()), tuple(placements or ()), runs
+        if kind not in kinds:
+            kinds[kind] = SideCase(verdict=verdict, causes=causes or [], placements=placements or [], runs=runs)
+        found.setdefault(function, {})[case] = kinds[kind]
     return found
 
 

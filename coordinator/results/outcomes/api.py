@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
@@ -16,6 +16,7 @@ from coordinator.results.api import refuse_former_parameters
 from coordinator.results.outcomes import service
 from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
+from coordinator.routers import RestRouter
 from protocol.enums import Cause, Judge, Placement
 from protocol.problems import problem_responses
 
@@ -24,7 +25,7 @@ VerdictFilter = Literal[
     "on_device:passed", "on_device:failed", "on_device:skipped", "on_device:incomplete", "on_device:unknown",
 ]  # fmt: skip
 
-router = APIRouter(
+router = RestRouter(
     prefix="/campaigns/{campaign_id}",
     tags=["outcomes"],
     responses=problem_responses(404),
@@ -41,9 +42,10 @@ def _filters(
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     framework: Annotated[Text | None, Query(max_length=100)] = None,
     device: Annotated[Text | None, Query(max_length=100)] = None,
-    judged_by: Annotated[Judge | None, Query(description="the reference; numpy and decomposition are independent")] = (
-        None
-    ),
+    judged_by: Annotated[
+        Judge | Literal["independent"] | None,
+        Query(description="the reference; `independent`: any that is, numpy or decomposition"),
+    ] = None,
 ) -> Filters:
     return Filters(verdict, cause, placement, function, framework, device, judged_by)
 

@@ -10,8 +10,10 @@ from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.views import low
+from coordinator.results.outcomes.models import INDEPENDENT
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.query import like_pattern
+from protocol.enums import Judge
 
 INTERNAL = ("target_id", "case_id")
 """Columns of the view that mean nothing outside the database."""
@@ -22,7 +24,8 @@ ON_DEVICE = "on_device:"
 
 @dataclass(frozen=True)
 class Filters:
-    """Every field that is not None narrows; ``function`` is a glob, and ``verdict`` may begin with ``on_device:``."""
+    """Every field that is not None narrows; ``function`` is a glob, ``verdict`` may begin with ``on_device:``, and
+    ``judged_by`` may be ``independent``: by any reference that is."""
 
     verdict: str | None = None
     cause: str | None = None
@@ -32,14 +35,18 @@ class Filters:
     device: str | None = None
     judged_by: str | None = None
 
-    def clauses(self) -> tuple[str, dict[str, str]]:
-        chosen = {name: value for name, value in vars(self).items() if value is not None}
-        if "function" in chosen:
-            chosen["function"] = like_pattern(chosen["function"])
-        if chosen.get("verdict", "").startswith(ON_DEVICE):
+    def clauses(self) -> tuple[str, dict[str, Any]]:
+        chosen: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
+        if (self.verdict or "").startswith(ON_DEVICE):
             chosen["verdict_on_device"] = chosen.pop("verdict").removeprefix(ON_DEVICE)
-        text_ = "".join(f" AND {name} {'LIKE' if name == 'function' else '='} :{name}" for name in chosen)
-        return text_, chosen
+        conditions = {name: f"{name} = :{name}" for name in chosen}
+        if self.function is not None:
+            chosen["function"] = like_pattern(self.function)
+            conditions["function"] = "function LIKE :function"
+        if self.judged_by == INDEPENDENT:
+            chosen["judged_by"] = [judge for judge in Judge if judge.is_independent]
+            conditions["judged_by"] = "judged_by = ANY(CAST(:judged_by AS text[]))"
+        return "".join(f" AND {condition}" for condition in conditions.values()), chosen
 
 
 async def page(

@@ -14,7 +14,7 @@ import pytest
 
 from coordinator.database.views import OUTCOME_ROWS, VIEWS
 from coordinator.errors import DatabaseError
-from coordinator.migration import current, head, upgrade
+from coordinator.migration import current, head, require_upgraded, upgrade
 
 ROOT = Path(__file__).parents[3]
 PAGES = """
@@ -77,6 +77,22 @@ async def test_a_newer_database_is_refused(database: str) -> None:
     await connection.close()
     with pytest.raises(DatabaseError, match="revision later, which this Portolan does not know"):
         await upgrade(database)
+
+
+@pytest.mark.parametrize("noted", ["NULL", "'of another first migration'"])
+async def test_a_database_made_by_a_first_migration_that_was_amended_since_is_refused_and_left_as_it_is(
+    database: str, noted: str
+) -> None:
+    connection = await asyncpg.connect(database)
+    await connection.execute(
+        f"comment on table alembic_version is {noted}; alter table outcomes drop column contended cascade"
+    )
+    before = await connection.fetch(PAGES)
+    for start in (upgrade, require_upgraded):
+        with pytest.raises(DatabaseError, match=r"not those of revision \w+ of this Portolan.*nothing was changed"):
+            await start(database)
+    assert await connection.fetch(PAGES) == before
+    await connection.close()
 
 
 async def test_a_database_that_is_not_there(postgres: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.errors import QueryError
-from coordinator.results import service, store
+from coordinator.results import refresh_store, service
 from coordinator.results.models import Cell
 from coordinator.results.service import MatrixQuery
 
@@ -295,7 +295,7 @@ async def test_a_large_campaign_is_added_up_beside_its_readers(
     part = await service.page(engine, number, MatrixQuery())
     assert (len(part.rows), part.freshness.current) == (len(FUNCTIONS), True)
     async with engine.connect() as reader:
-        assert list(await store.outdated(reader)) == []
+        assert list(await refresh_store.outdated(reader)) == []
 
 
 async def test_a_campaign_without_any_outcome_has_an_empty_matrix(

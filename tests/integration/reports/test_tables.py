@@ -82,6 +82,12 @@ async def campaign(
                 *(job, number, targets[device], case_id, run, verdict),
                 *({"failed": "type", "incomplete": "environment"}.get(verdict), placement, steady, cold),
             )
+    await connection.execute(
+        "update campaign_targets t set done = n.n, total = n.n"
+        "  from (select target_id, count(*) n from outcomes where campaign_id = $1 group by 1) n"
+        " where t.campaign_id = $1 and t.target_id = n.target_id",
+        number,
+    )
     return int(number)
 
 
@@ -141,6 +147,7 @@ async def test_failures_of_another_device_are_counted_and_rated_nowhere(
     failed = {(row.target_id, row.function) for row in before.verdicts if row.verdict == "complete"}
     assert failed
     await connection.execute("update outcomes set rule = 'needs-another-device' where verdict = 'failed'")
+    await connection.execute("update campaign_targets set reclassifications = reclassifications + 1")
     after = await service.read(engine, number, ReportOptions())
     assert {
         (row.target_id, row.function) for row in after.verdicts if row.of_another_device == row.failed > 0
@@ -156,10 +163,23 @@ async def test_the_query_beside_a_table_gives_the_rows_that_it_was_made_of(
     number = await campaign(connection)
     for measure in MEASURES:
         read = await service.read(engine, number, ReportOptions(measure=measure))
-        for query, made_of in ((read.queries.verdicts, read.verdicts), (read.queries.latencies, read.latencies)):
+        for query, made_of in (
+            (read.queries.verdicts, read.verdicts),
+            (read.queries.placements, read.placements),
+            (read.queries.first_calls, read.first_calls),
+            (read.queries.judges, read.judged),
+        ):
             told = [tuple(each) for each in await connection.fetch(query)]
             assert told == [tuple(vars(each).values()) for each in made_of]
             assert told
+        of_cases = [
+            (row["target_id"], row["function"], row["milliseconds"])
+            for row in await connection.fetch(read.queries.latencies)
+        ]
+        assert of_cases
+        assert sorted(of_cases) == sorted(
+            (row.target_id, row.function, value) for row in read.latencies for value in row.by_case.values()
+        )
     for table in (await tables(engine, number)).values():
         assert await connection.fetch(table.query)
 

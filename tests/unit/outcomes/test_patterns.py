@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from coordinator.causes.patterns import Eraser, PatternSet, require_linear
-from coordinator.causes.rules import EVERY_LOWERED, RULES, Rule, classify, load, readable
+from coordinator.causes.rules import EVERY_LOWERED, Rule, classify, load, readable, shipped_rules
 from coordinator.errors import PatternError, RulesError
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
@@ -21,7 +21,9 @@ from protocol.outcomes import Evidence, Outcome
 MILLION = 1_000_000
 LIMIT_S = 120.0
 LAST = '[[rule]]\nid = "unknown"\ncause = "unknown"\nsays = "No rule."\n'
-PATTERNS = sorted({pattern for rule in RULES for pattern in (*rule.message, *rule.log, *rule.mismatch, *rule.frames)})
+PATTERNS = sorted(
+    {pattern for rule in shipped_rules() for pattern in (*rule.message, *rule.log, *rule.mismatch, *rule.frames)}
+)
 
 QUOTING = [
     'File "',
@@ -88,7 +90,7 @@ def test_every_rule_takes_linear_time() -> None:
         return Outcome.model_construct(verdict=verdict, ending=ending, duration_s=1, evidence=evidence, log_tail=text)
 
     def classify_all() -> None:
-        for rule in RULES:
+        for rule in shipped_rules():
             pattern = min(rule.message | rule.log | rule.mismatch | rule.frames | rule.exception, default="x")
             device = "tpu-lowered" if EVERY_LOWERED in rule.device else "cuda"
             for text in near_matches(pattern):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coordinator.reference.models import Reference
-from coordinator.results.report_data import CaseLatency, FunctionVerdict, Queries, ReportData
+from coordinator.results.report_data import FunctionLatencies, FunctionVerdict, Queries, ReportData
 from coordinator.targets.models import Target
 
 
@@ -77,18 +77,15 @@ def verdict(
     )
 
 
-def measured(on: Target, function: str, *milliseconds: float, host_only: bool = False) -> list[CaseLatency]:
+def measured(on: Target, function: str, *milliseconds: float, host_only: bool = False) -> list[FunctionLatencies]:
     """One case for each figure."""
-    return [
-        CaseLatency(on.id, function, f"{function}/{number}", host_only, each)
-        for number, each in enumerate(milliseconds)
-    ]
+    return [FunctionLatencies(on.id, function, host_only, dict(enumerate(milliseconds)))] if milliseconds else []
 
 
 def charted(
     targets: Sequence[Target],
     verdicts: Sequence[FunctionVerdict] = (),
-    latencies: Sequence[CaseLatency] = (),
+    latencies: Sequence[FunctionLatencies] = (),
     reference: Reference | None = None,
 ) -> ReportData:
     queries = Queries("SELECT verdicts", "SELECT latencies", "SELECT placements", "SELECT first calls")

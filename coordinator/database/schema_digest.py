@@ -1,0 +1,44 @@
+"""The digest of the migrations that made a database's tables, kept as the comment of ``alembic_version``.
+
+Until the first release the first migration is amended, so that a revision alone does not say which tables there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import cast
+
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from coordinator.errors import DatabaseError
+
+VERSION_TABLE = "alembic_version"
+
+
+def digest_of(scripts: ScriptDirectory, revision: str) -> str:
+    """The digest of every migration up to the revision."""
+    texts = (Path(script.path).read_bytes() for script in scripts.iterate_revisions(revision, "base"))
+    return hashlib.sha256(b"\n".join(texts)).hexdigest()
+
+
+def kept(connection: Connection) -> str | None:
+    found = connection.scalar(text(f"SELECT obj_description(to_regclass('{VERSION_TABLE}'), 'pg_class')"))
+    return cast("str | None", found)
+
+
+def keep(connection: Connection, digest: str) -> None:
+    """Note the digest; where it is noted already, nothing is locked."""
+    if kept(connection) != digest:
+        connection.exec_driver_sql(f"COMMENT ON TABLE {VERSION_TABLE} IS '{digest}'")
+
+
+def require_same(connection: Connection, scripts: ScriptDirectory, revision: str) -> None:
+    """Raise ``DatabaseError`` where other migrations than ours made the tables of a revision that we know."""
+    if kept(connection) != digest_of(scripts, revision):
+        raise DatabaseError(
+            f"the tables of the database are not those of revision {revision} of this Portolan: a version from before "
+            "the first release made it; nothing was changed: go on with that version, or use another database "
+            "(--data-dir, PORTOLAN_DATABASE_URL)"
+        )

@@ -1,0 +1,174 @@
+"""The refreshing of the kept matrix: the one statement that writes it, and how far each campaign's is."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.database.connection import allow_long_statements
+from coordinator.database.views import VIEWS, cpu_bases, function_latencies, ratios
+from coordinator.results.report_store import JUDGES, PLACEMENTS, PLACES
+
+WORK_MEMORY = "64MB"
+"""A million outcomes are sorted; PostgreSQL's own 4 MB would put that on disk."""
+LOCK = 0x6D617478
+"""With a campaign's number: the advisory lock under which its matrix is refreshed."""
+
+_VALUES = (
+    "module", "host_only", "verdict", "verdict_on_device", "passed", "failed", "total", "skipped", "incomplete",
+    "flaky", "fell_back", "passed_on_device", "cause", "cause_on_device", "not_counted_cause", "unknown_cause",
+    "cold_ms", "steady_ms", "iqr_ms", "samples", "ratio_to_cpu", "ratio_cases", "cpu_target_id", "total_on_device",
+    "unknown_placement", "low_ms", "noisy", "first_cold_ms", "later_cold_ms", "lowered", "not_lowered", "lowering",
+    "missing_lowering", "of_another_device", "verdict_independent", "cause_independent", "passed_independent",
+    "total_independent", "failed_inputs", "passed_inputs", "host_work", "verdict_without_host_work",
+)  # fmt: skip
+_KEY = "campaign_id, framework, function, target_id"
+_OF_CASES = ("low_ms", "first_cold_ms", "mean_cold_ms")
+
+
+def _replacing(*names: str) -> str:
+    return f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}"
+
+
+_MODULE = "CASE WHEN strpos(v.function, '.') > 0 THEN regexp_replace(v.function, '[.][^.]*$', '') ELSE '' END"
+
+
+def _in_order(value: str) -> str:
+    """The values of a function's cases as an array."""
+    return f'array_agg({value} ORDER BY m."case" COLLATE "C") AS {value.partition(".")[2]}'
+
+
+# One statement sees one moment: what is noted in matrices is what the cells were made from.
+# The latencies of cases, of which all others and the ratios are made, are computed once.
+_REFRESH = f"""
+WITH seen AS (
+    SELECT coalesce(sum(done), 0) AS done, coalesce(sum(reclassifications), 0) AS reclassifications
+      FROM campaign_targets WHERE campaign_id = :campaign
+), measured AS MATERIALIZED (
+    SELECT * FROM case_latencies WHERE campaign_id = :campaign
+), bases AS (
+{cpu_bases("measured")}
+), ratios AS (
+{ratios("measured", "bases")}
+), latencies AS (
+{function_latencies("measured")}
+), verdicts AS MATERIALIZED (
+    SELECT * FROM function_verdicts WHERE campaign_id = :campaign
+), put_cells AS (
+    INSERT INTO matrix_cells ({_KEY}, {", ".join(_VALUES)})
+    SELECT v.campaign_id, v.framework, v.function, v.target_id, {_MODULE},
+           v.host_only, v.verdict, v.verdict_on_device, v.passed, v.failed, v.total, v.skipped, v.incomplete,
+           v.flaky, v.fell_back, v.passed_on_device, v.cause, v.cause_on_device, v.not_counted_cause, v.unknown_cause,
+           l.cold_ms, l.steady_ms, l.iqr_ms, l.samples, r.ratio, r.cases, r.cpu_target_id, v.total_on_device,
+           v.unknown_placement, l.low_ms, l.noisy, l.first_cold_ms, l.later_cold_ms,
+           v.lowered, v.not_lowered, v.lowering, v.missing_lowering, v.of_another_device,
+           v.verdict_independent, v.cause_independent, v.passed_independent, v.total_independent,
+           v.failed_inputs, v.passed_inputs, v.host_work, v.verdict_without_host_work
+      FROM verdicts v
+      LEFT JOIN latencies l ON l.target_id = v.target_id AND l.function = v.function
+      LEFT JOIN ratios r ON r.target_id = v.target_id AND r.function = v.function
+    ON CONFLICT ({_KEY}) {_replacing(*_VALUES)}
+), cases_by_name AS (
+    SELECT framework, "case", min(case_id) AS id FROM measured GROUP BY framework, "case"
+), latencies_by_case AS (
+    SELECT m.target_id, m.function, bool_and(m.host_only) AS host_only,
+           {", ".join(_in_order(name) for name in ("n.id", *(f"m.{name}" for name in _OF_CASES)))}
+      FROM measured m JOIN cases_by_name n ON n.framework = m.framework AND n."case" = m."case"
+     GROUP BY m.target_id, m.function
+), put_latencies AS (
+    INSERT INTO matrix_latencies ({_KEY}, host_only, cases, {", ".join(_OF_CASES)})
+    SELECT v.campaign_id, v.framework, v.function, v.target_id, coalesce(l.host_only, v.host_only),
+           {", ".join(f"coalesce(l.{name}, '{{}}')" for name in ("id", *_OF_CASES))}
+      FROM verdicts v LEFT JOIN latencies_by_case l ON l.target_id = v.target_id AND l.function = v.function
+    ON CONFLICT ({_KEY}) {_replacing("host_only", "cases", *_OF_CASES)}
+), judged AS (
+{JUDGES.format(campaign=":campaign")}
+), put_rows AS (
+    INSERT INTO matrix_rows (campaign_id, framework, function, module, judges, judged_cases)
+    SELECT CAST(:campaign AS int), v.framework, v.function, {_MODULE},
+           array_agg(v.judged_by ORDER BY v.judged_by COLLATE "C"), array_agg(v.cases ORDER BY v.judged_by COLLATE "C")
+      FROM judged v GROUP BY v.framework, v.function
+    ON CONFLICT (campaign_id, framework, function) {_replacing("module", "judges", "judged_cases")}
+), placed AS (
+{PLACEMENTS.format(campaign=":campaign")}
+), put_targets AS (
+    INSERT INTO matrix_targets (campaign_id, target_id, cpu_target_id, {", ".join(PLACES)})
+    SELECT CAST(:campaign AS int), v.target_id, min(b.cpu_target_id),
+           {", ".join(f"coalesce(sum(p.cases) FILTER (WHERE p.placement = '{place}'), 0)" for place in PLACES)}
+      FROM (SELECT DISTINCT target_id FROM verdicts) v
+      LEFT JOIN bases b ON b.target_id = v.target_id
+      LEFT JOIN placed p ON p.target_id = v.target_id
+     GROUP BY v.target_id
+    ON CONFLICT (campaign_id, target_id) {_replacing("cpu_target_id", *PLACES)}
+)
+INSERT INTO matrices (campaign_id, done, reclassifications, made_at, took_s, definition)
+SELECT :campaign, seen.done, seen.reclassifications, clock_timestamp(), 0, :definition FROM seen
+ON CONFLICT (campaign_id) {_replacing("done", "reclassifications", "made_at", "took_s", "definition")}
+"""
+
+DEFINITION = hashlib.sha256("\n".join((_REFRESH, *(view.query for view in VIEWS))).encode()).hexdigest()[:16]
+"""The version of the definition of kept figures: this statement and the views. A matrix of another is made anew."""
+
+_NOW = """
+SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0) AS kept, m.made_at,
+       coalesce(m.definition, :definition) = :definition AS as_defined,
+       coalesce(m.done, 0) = n.done AND coalesce(m.reclassifications, 0) = n.reclassifications
+           AND coalesce(m.definition, :definition) = :definition AS current,
+       coalesce(m.took_s, 0) AS took_s, coalesce(extract(epoch FROM now() - m.made_at), 1e9)::float8 AS age_s
+  FROM (SELECT campaign_id, sum(done) AS done, sum(reclassifications) AS reclassifications
+          FROM campaign_targets GROUP BY campaign_id) n
+  JOIN campaigns p ON p.id = n.campaign_id
+  LEFT JOIN matrices m ON m.campaign_id = n.campaign_id
+"""
+
+
+async def now(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
+    """The progress of the campaign, and of its matrix."""
+    found = await connection.execute(
+        text(f"{_NOW} WHERE n.campaign_id = :campaign"), {"campaign": campaign_id, "definition": DEFINITION}
+    )
+    return found.one_or_none()
+
+
+async def outdated(connection: AsyncConnection) -> Sequence[Row[Any]]:
+    """The campaigns whose matrix is behind, newest first."""
+    rows = await connection.execute(
+        text(f"SELECT * FROM ({_NOW}) matrix WHERE NOT current ORDER BY campaign_id DESC"), {"definition": DEFINITION}
+    )
+    return rows.all()
+
+
+async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
+    """Keep everybody else from refreshing the campaign in this transaction; False if somebody does so already.
+
+    The statements of the transaction may take long from here on: also the one that waits for another's refresh.
+    """
+    await allow_long_statements(connection)
+    function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
+    got = await connection.execute(
+        text(f"SELECT {function}(:lock, :campaign)"), {"lock": LOCK, "campaign": campaign_id}
+    )
+    return wait or bool(got.scalar_one())
+
+
+async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) -> None:
+    """Bring the campaign's cells up to date; ``anew``: those that were made by another definition go first."""
+    await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
+    # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
+    await connection.execute(text("SET LOCAL enable_nestloop = off"))
+    begun = time.monotonic()
+    if anew:
+        for table in ("matrix_cells", "matrix_latencies", "matrix_rows", "matrix_targets"):
+            await connection.execute(
+                text(f"DELETE FROM {table} WHERE campaign_id = :campaign"), {"campaign": campaign_id}
+            )
+    await connection.execute(text(_REFRESH), {"campaign": campaign_id, "definition": DEFINITION})
+    await connection.execute(
+        text("UPDATE matrices SET took_s = :took WHERE campaign_id = :campaign"),
+        {"campaign": campaign_id, "took": time.monotonic() - begun},
+    )
