@@ -13,7 +13,14 @@ from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.suite.examples import Example, FrozenExample, Statement
 from runners.suite.framework import Framework
-from runners.suite.freezing.admission import AS_DOCUMENTED, CASE, NO_VALUE, RANDOM
+from runners.suite.freezing.admission import (
+    AS_DOCUMENTED,
+    CASE,
+    NO_VALUE,
+    NOT_AS_DOCUMENTED,
+    NOT_UNIQUE,
+    RANDOM,
+)
 from runners.suite.frozen import PACK, Pack
 from tests.framework import library
 from tests.framework.running import run
@@ -54,7 +61,8 @@ def assert_says_what_is_compared(functions: Sequence[Function]) -> None:
         if case.kind == "value":
             assert tags - {AS_DOCUMENTED} == {f"{JUDGED_BY}{Judge.itself}"}, case.id
         else:
-            assert tags in ({FORM_ONLY, RANDOM}, {FORM_ONLY, NO_VALUE}), case.id
+            assert len(tags) == 2, case.id
+            assert tags < {FORM_ONLY, RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED, NO_VALUE}, case.id
 
 
 def example_of(case: Case) -> FrozenExample:

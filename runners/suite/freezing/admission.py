@@ -29,8 +29,14 @@ DTYPE = "float32"
 """That of the case, whose inputs are the example's own: the settings with which a framework comes."""
 AS_DOCUMENTED = "as-documented"
 """The tag of a case of which a compared value is what the docstring prints."""
-RANDOM, NO_VALUE = "random", "no-value"
-"""The tags of cases that merely run: their values differ from run to run, or there is none to compare."""
+RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED, NO_VALUE = "random", "not-unique", "not-as-documented", "no-value"
+"""The tags of cases that merely run: their values differ from run to run, or are not the only right ones, or are not
+what the docstring prints, or there is none."""
+DIFFERS = "a value that differs from run to run"
+BY_CHANCE = "a value that may be the same by chance"
+NOT_THE_ONLY_ONE = "a value that is not the only right one"
+NOT_PRINTED = "a value that is not what the docstring prints"
+_TAGS = {DIFFERS: RANDOM, BY_CHANCE: RANDOM, NOT_THE_ONLY_ONE: NOT_UNIQUE, NOT_PRINTED: NOT_AS_DOCUMENTED}
 NOT_USED = "its example does not use it"
 NOTHING_RUNS = "nothing of its example runs"
 SAME_EXAMPLE = "the same example as another"
@@ -136,17 +142,22 @@ class Values:
             self.of_a_form[label] = value.tree
             reason = None
             if label in differing:
-                reason = "a value that differs from run to run"
+                reason = DIFFERS
             elif label in of_chance and not _is_size(value.tree):
-                reason = "a value that may be the same by chance"
+                reason = BY_CHANCE
             elif label in open_labels:
-                reason = "a value that is not the only right one"
+                reason = NOT_THE_ONLY_ONE
             elif first.agreed.get(label) is False:
-                reason = "a value that is not what the docstring prints"
+                reason = NOT_PRINTED
             if reason is None:
                 self.same[label] = value.tree
             else:
                 self.left_out.append((label, reason, ""))
+
+    def why_not_compared(self) -> str:
+        """The tag of a case that merely runs: the first of the reasons that hold for one of its values."""
+        found = {_TAGS.get(reason, NO_VALUE) for _, reason, _ in self.left_out}
+        return next((tag for tag in (RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED) if tag in found), NO_VALUE)
 
     def led_to(self, uses: Collection[int]) -> bool:
         """Whether the statements at these places lead to a value that can be compared."""
@@ -180,7 +191,7 @@ def _case(
     written = Example(name, tuple(kept), tuple(wanted)).written()
     case: dict[str, Any] = {"function": name, "name": CASE, "dtype": DTYPE, "arrays": [], "call": written}
     if not compared:
-        why = RANDOM if wanted else NO_VALUE
+        why = values.why_not_compared()
         return case | {"kind": "behaviour", "result": as_text(form(wanted)), "expected": [], "tags": [FORM_ONLY, why]}
     tolerance = tolerance_of(DTYPE, wanted)
     result, digests = pack.add_tree(dict(wanted))
