@@ -49,7 +49,7 @@ def submit(
     runs: Annotated[int | None, typer.Option(help="How often each case runs, in processes of their own; 3.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds that one case may take; 900.")] = None,
     timing: Annotated[
-        TimingPolicy | None, typer.Option(help="How calls are timed; steady, and off for a suite library.")
+        TimingPolicy | None, typer.Option(help="How calls are timed; steady, and off for the suites docs and library.")
     ] = None,
     verdicts_first: Annotated[
         bool | None,

@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--timing",
         choices=[policy.value for policy in TimingPolicy],
-        help="how calls are timed (default: steady, and off for a suite library)",
+        help="how calls are timed (default: steady, and off for the suites docs and library)",
     )
     run.add_argument("--run", type=int, help="number of the one run (default: 1)")
     run.add_argument(

@@ -153,6 +153,20 @@ class PackWriter:
         self._arrays.setdefault(digest, (dtype, kept))
         return digest
 
+    def add_tree(self, tree: Any) -> tuple[str, list[str]]:
+        """Keep the arrays of a host tree, and return the tree as a text with the digests of its slots."""
+        digests: list[str] = []
+
+        def slots(member: Any) -> Any:
+            if isinstance(member, Leaf):
+                digests.append(self.add(member.values, member.dtype))
+                return Slot(len(digests) - 1, member.dtype)
+            if isinstance(member, (list, tuple)):
+                return type(member)(map(slots, member))
+            return {key: slots(value) for key, value in member.items()} if isinstance(member, Mapping) else member
+
+        return as_text(slots(tree)), digests
+
     def array(self, digest: str) -> Array:
         """A copy of an array that was added."""
         dtype, kept = self._arrays[digest]

@@ -31,12 +31,12 @@ MOST_BYTES = 2_000_000
 KINDS = {"empty", "0-dim", "broadcast", "strided", "plain"}
 
 
-def folder_of(framework: Framework) -> Path:
-    return PROJECT.joinpath(*framework.suites["library"].split("."))
+def folder_of(framework: Framework, suite: str = "library") -> Path:
+    return PROJECT.joinpath(*framework.suites[suite].split("."))
 
 
-def left_out_of(framework: Framework) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((folder_of(framework) / LISTED).read_text())
+def left_out_of(framework: Framework, suite: str = "library") -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((folder_of(framework, suite) / LISTED).read_text())
     return read
 
 
@@ -45,9 +45,9 @@ def printed(program: str, cwd: Path = PROJECT) -> str:
     return ran.stdout
 
 
-def assert_read_without_the_framework(framework: Framework, *others: str) -> None:
+def assert_read_without_the_framework(framework: Framework, *others: str, suite: str = "library") -> None:
     """The catalogue is read without the framework, and without the packages that it brings."""
-    module = framework.suites["library"]
+    module = framework.suites[suite]
     program = f"import sys; from {module} import FUNCTIONS; print(len(FUNCTIONS)); print(*sys.modules)"
     loaded = printed(program).split()
     assert int(loaded[0]) > 0
@@ -71,11 +71,11 @@ def assert_apart_from_paper(framework: Framework, copy: Path) -> None:
     assert printed(program, copy) == f"{framework.load_suites()['paper'].revision}\n"
 
 
-def assert_small(framework: Framework) -> None:
+def assert_small(framework: Framework, suite: str = "library") -> None:
     """The files are small, and one names the release that it was drawn from."""
     for name in (PACK, LISTED):
-        assert (folder_of(framework) / name).stat().st_size < MOST_BYTES
-    assert str(Pack(folder_of(framework) / PACK).about[framework.name]).count(".") == 2
+        assert (folder_of(framework, suite) / name).stat().st_size < MOST_BYTES
+    assert str(Pack(folder_of(framework, suite) / PACK).about[framework.name]).count(".") == 2
 
 
 def assert_says_what_judged(functions: Sequence[Function]) -> None:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from runners.errors import LeftOutError, UnjudgedError
-from runners.suite.checks import Leaf, Tolerance, leaves
+from runners.suite.checks import Tolerance, leaves
 from runners.suite.device import Device
 from runners.suite.freezing.agreement import Reference, judge, tolerance_of
 from runners.suite.freezing.samples import NO_ARRAY, Sample, chosen_first
-from runners.suite.frozen import Named, PackWriter, Slot, as_text, encode, form
+from runners.suite.frozen import Named, PackWriter, as_text, encode, form
 from runners.suite.rounding import rounded
 
 SEEDS = 4
@@ -130,19 +130,10 @@ class Gate:
             kind, expected = judge(ranked, observed, sample.dtype, tolerance)
         except UnjudgedError as error:
             raise LeftOutError("no reference agrees", str(error)) from error
-        digests: list[str] = []
-
-        def leaf(member: Any) -> Any:
-            if isinstance(member, Leaf):
-                digests.append(self._pack.add(member.values, member.dtype))
-                return Slot(len(digests) - 1, member.dtype)
-            if isinstance(member, (list, tuple)):
-                return type(member)(map(leaf, member))
-            return {key: leaf(value) for key, value in member.items()} if isinstance(member, Mapping) else member
-
+        result, digests = self._pack.add_tree(expected)
         return {
             "kind": "value",
-            "result": as_text(leaf(expected)),
+            "result": result,
             "expected": digests,
             "tolerance": [tolerance.relative, tolerance.absolute],
             "tags": [*sample.kinds, f"judged-by-{kind}"],

@@ -19,6 +19,8 @@ from runners.suite.frozen import PACK, Pack, PackWriter
 
 LIMIT_S = 600
 """For one part; past it, it is listed."""
+ENDED = "its process ended"
+NEVER_ENDS = "it never ends"
 LISTED = "left_out.json"
 
 Reason = Sequence[str]
@@ -29,12 +31,12 @@ def write_part(pack: PackWriter, left_out: Sequence[Reason], path: Path) -> None
     pack.write(path, {"left_out": left_out})
 
 
-def drawn_apart(title: str, path: Path, draw: Callable[[Path], None]) -> None:
+def drawn_apart(title: str, path: Path, draw: Callable[[Path], None], *, limit_s: int = LIMIT_S) -> None:
     """Draw a part in a forked process, which may do what it likes; a file stands there in any case."""
     unfinished = path.with_suffix(".part.npz")
     pid = os.fork()
     if pid == 0:
-        signal.alarm(LIMIT_S)
+        signal.alarm(limit_s)
         code = 1
         try:
             draw(unfinished)
@@ -45,9 +47,11 @@ def drawn_apart(title: str, path: Path, draw: Callable[[Path], None]) -> None:
             os._exit(code)
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
-    if code != 0:
-        how = f"its process ended with {code}" if code > 0 else f"its process was ended by signal {-code}"
-        write_part(PackWriter(), [(title, "", "its process ended", how)], unfinished)
+    if code == -signal.SIGALRM:
+        write_part(PackWriter(), [(title, "", NEVER_ENDS, f"it was stopped after {limit_s} s")], unfinished)
+    elif code != 0 or not unfinished.exists():
+        how = f"its process was ended by signal {-code}" if code < 0 else f"its process ended with {code}"
+        write_part(PackWriter(), [(title, "", ENDED, how)], unfinished)
     os.replace(unfinished, path)
 
 

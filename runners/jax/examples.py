@@ -1,0 +1,67 @@
+"""Examples of JAX's docstrings: the names that they find, and the settings that they may turn.
+
+A process has one platform, so there is nothing to force but which of its devices is the default.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+
+from runners.suite.cases import Context
+from runners.suite.examples import FrozenExample, Setting, Text, no_plain_form
+
+
+class JaxDialect:
+    """The part of JAX in its examples."""
+
+    def names(self, device: Any) -> Mapping[str, Any]:
+        import jax
+        from jax import lax, numpy
+
+        return {"jax": jax, "jnp": numpy, "lax": lax, "partial": partial}
+
+    def forced(self, device: Any) -> AbstractContextManager[Any]:
+        import jax
+
+        found: AbstractContextManager[Any] = jax.default_device(device)
+        return found
+
+    def rewritten(self, tree: ast.Module) -> ast.Module:
+        return tree
+
+    def settings(self) -> Sequence[Setting]:
+        import jax
+
+        return [Setting("the configuration of JAX", lambda: jax.config.values, _set_configuration)]
+
+    def is_array(self, value: Any) -> bool:
+        import jax
+
+        return isinstance(value, jax.Array)
+
+    def plain(self, value: Any) -> Any:
+        import numpy as np
+
+        if isinstance(value, np.dtype):
+            return Text(str(value))
+        raise no_plain_form(value)
+
+    def compiled(self, context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
+        return context.compiled(call)
+
+
+def _set_configuration(before: Mapping[str, Any]) -> None:
+    import jax
+
+    for name, value in jax.config.values.items():
+        if value != before[name]:
+            jax.config.update(name, before[name])
+
+
+def frozen_example(written: str) -> FrozenExample:
+    """Prepares a written example of JAX's."""
+    return FrozenExample(written, JaxDialect())

@@ -1,0 +1,260 @@
+"""Examples: the statements of a docstring as data, and a run of them on a device: the values that they give and leave.
+
+A docstring's example is frozen as its statements and the labels of the values to compare (``Example``); a framework's
+``Dialect`` says which names they find, how the device is forced, which settings of the process they may turn, and
+what of its own objects can be compared. Everything that a run turns is put back when it ends, so the next run in the
+same process begins as the first did.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import linecache
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Protocol
+
+import numpy as np
+
+from runners.errors import UnfreezableError
+from runners.suite.cases import Context
+from runners.suite.source import bound_names
+
+MODULE = "__main__"
+"""The module in which a statement of an example seems to stand, as at a prompt."""
+_CUSTOMARY = frozenset({"_", "__"})
+
+
+class Text(str):
+    """A text that a dialect gives for an object of its framework, such as a dtype: it names no device."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a docstring, by its place among all of them."""
+
+    place: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """The statements of a docstring that are run, and the labels of the values that a run returns.
+
+    A label is the place of an expression (``"3"``), or the name of a variable (``"x"``): its value at the end.
+    """
+
+    name: str
+    statements: tuple[Statement, ...]
+    wanted: tuple[str, ...]
+
+    def written(self) -> str:
+        """The example as one line of JSON."""
+        statements = [[statement.place, statement.source] for statement in self.statements]
+        content = {"example": self.name, "statements": statements, "wanted": list(self.wanted)}
+        return json.dumps(content, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, written: str) -> Example:
+        """The example that was written."""
+        content = json.loads(written)
+        statements = tuple(Statement(place, source) for place, source in content["statements"])
+        return cls(content["example"], statements, tuple(content["wanted"]))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of the whole process that an example may turn, and how it is read and put back."""
+
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+
+
+class Dialect(Protocol):
+    """The part of a framework in its examples. Nothing is imported before it is asked."""
+
+    def names(self, device: Any) -> Mapping[str, Any]:
+        """The names that examples use without importing them, and the helpers of ``rewritten``."""
+
+    def forced(self, device: Any) -> AbstractContextManager[Any]:
+        """A scope in which arrays that name no device are made on this one."""
+
+    def rewritten(self, tree: ast.Module) -> ast.Module:
+        """The same statement, with calls that no scope can force wrapped in helpers."""
+
+    def settings(self) -> Sequence[Setting]:
+        """The settings of the framework that examples turn."""
+
+    def is_array(self, value: Any) -> bool:
+        """Whether a value is an array of the framework, which its device copies to the host."""
+
+    def plain(self, value: Any) -> Any:
+        """A value of the framework that is no array as plain ones; ``UnfreezableError`` if it has no such form."""
+
+    def compiled(self, context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
+        """The run as the device demands it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement as it is executed: all of it but a last expression, that expression, and the names that it binds."""
+
+    place: int
+    body: CodeType
+    value: CodeType | None
+    bound: frozenset[str]
+
+
+def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], ast.Module]) -> Step:
+    """Compile a statement. Its source is left where tracebacks and compilers of functions look for it."""
+    filename = f"<{name}, statement {statement.place}>"
+    source = statement.source + "\n"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    tree = ast.fix_missing_locations(rewritten(ast.parse(source)))
+    bound = frozenset(bound_names(tree.body)) - _CUSTOMARY
+    *body, last = tree.body
+    value = None
+    if isinstance(last, ast.Expr):
+        value = compile(ast.Expression(last.value), filename, "eval", dont_inherit=True)
+    else:
+        body.append(last)
+    code = compile(ast.Module(body, type_ignores=[]), filename, "exec", dont_inherit=True)
+    return Step(statement.place, code, value, bound)
+
+
+class Session:
+    """One run of an example, with names of its own: what its statements give, and what they leave bound."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self.names = {**names, "print": self._print, "__name__": MODULE}
+        self.given: dict[str, Any] = {}
+        self.printed: list[Any] = []
+        """The values that the last statement printed."""
+        self._bound: dict[str, None] = {}
+
+    def run(self, step: Step) -> None:
+        """Execute a statement. The values that it prints count as given, in place of its own."""
+        self.printed = []
+        exec(step.body, self.names)
+        value = eval(step.value, self.names) if step.value is not None else None
+        self._bound.update(dict.fromkeys(sorted(step.bound)))
+        if self.printed:
+            value = self.printed[0] if len(self.printed) == 1 else list(self.printed)
+        if value is not None:
+            self.given[str(step.place)] = value
+
+    def results(self) -> dict[str, Any]:
+        """Every value by its label: those of expressions, then the variables as they are by now."""
+        return self.given | {name: self.names[name] for name in self._bound if name in self.names}
+
+    def _print(self, *values: Any, **options: Any) -> None:
+        """Keep what is printed as values: printing an array would carry it to the host."""
+        self.printed += values
+
+
+def names_for(function: Any, name: str, dialect: Dialect, device: Any) -> dict[str, Any]:
+    """The names that an example of a function finds: those of its module, as ``doctest`` has it, and the dialect's.
+
+    A module's own ``range`` or ``sum`` is left out, as authors mean Python's.
+    """
+    home = sys.modules.get(getattr(function, "__module__", None) or name.rpartition(".")[0])
+    around = (
+        {key: value for key, value in vars(home).items() if not key.startswith("__") and not hasattr(builtins, key)}
+        if home is not None
+        else {}
+    )
+    return {**around, "np": np, "numpy": np, **dialect.names(device)}
+
+
+def comparable(value: Any, dialect: Dialect) -> Any:
+    """The value as arrays of the framework among plain ones. Raises ``UnfreezableError`` if it has no such form.
+
+    An array of NumPy was on no device, so it becomes plain numbers. Texts are left out: they tend to name the device.
+    """
+    if dialect.is_array(value) or value is None or isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.dtype.kind not in "biufc":
+            raise UnfreezableError(f"an array of NumPy's of {value.dtype}")
+        return {"dtype": str(value.dtype), "values": value.tolist()}
+    if isinstance(value, Text):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return [comparable(member, dialect) for member in value]
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, (str, int)) for key in value):
+            raise UnfreezableError("a mapping with other keys than texts")
+        return {str(key): comparable(member, dialect) for key, member in value.items()}
+    return comparable(dialect.plain(value), dialect)
+
+
+def no_plain_form(value: Any) -> UnfreezableError:
+    """The error of a dialect that has no plain form of a value."""
+    return UnfreezableError(f"a {type(value).__name__}")
+
+
+@contextmanager
+def kept(settings: Sequence[Setting]) -> Iterator[None]:
+    """Put the settings back at the end, with those of Python and NumPy."""
+    every = with_those_of_python(settings)
+    before = [setting.read() for setting in every]
+    try:
+        with warnings.catch_warnings():
+            yield
+    finally:
+        for setting, value in zip(every, before):
+            if setting.read() != value:
+                setting.write(value)
+
+
+def with_those_of_python(settings: Sequence[Setting]) -> list[Setting]:
+    """These settings, and those that belong to no framework."""
+    return [
+        Setting("the working directory", os.getcwd, os.chdir),
+        Setting("environment variables", lambda: dict(os.environ), _set_environment),
+        Setting("NumPy's handling of errors", np.geterr, lambda before: np.seterr(**before)),
+        Setting("NumPy's form of printing", np.get_printoptions, lambda before: np.set_printoptions(**before)),
+        *settings,
+    ]
+
+
+def _set_environment(variables: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(variables)
+
+
+@dataclass(frozen=True)
+class FrozenExample:
+    """Prepares a frozen example: the call runs its statements and returns the wanted values by their labels."""
+
+    example: str
+    dialect: Dialect
+
+    def __call__(self, context: Context) -> Callable[[], Any]:
+        example = Example.read(self.example)
+        steps = [step_of(example.name, statement, self.dialect.rewritten) for statement in example.statements]
+
+        def call() -> Any:
+            with kept(self.dialect.settings()), self.dialect.forced(context.device):
+                session = Session(names_for(context.function, example.name, self.dialect, context.device))
+                for step in steps:
+                    session.run(step)
+                results = session.results()
+                return {label: self._shown(results.get(label)) for label in example.wanted}
+
+        return self.dialect.compiled(context, call)
+
+    def _shown(self, value: Any) -> Any:
+        """The value as it is compared; one of another kind than on the CPU as a text, which is equal to no value."""
+        try:
+            return comparable(value, self.dialect)
+        except UnfreezableError as error:
+            return str(error)

@@ -1,0 +1,167 @@
+"""Docstrings: the statements of their examples, each with what it is said to print. Pure.
+
+Python's ``doctest`` finds the prompts. Where it refuses a docstring, the blocks between empty lines are read one by
+one. Statements that stand behind several prompts (``>>> def f():`` and ``>>>     return 1``) are put together.
+"""
+
+from __future__ import annotations
+
+import ast
+import codeop
+import doctest
+import inspect
+import re
+import textwrap
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from runners.suite.examples import Statement
+
+_CONTINUES = re.compile(r"\s|(?:else|elif|except|finally)\b")
+_DIRECTIVE = re.compile(r"#\s*x?doctest:.*$", re.MULTILINE)
+_NUMBER = re.compile(
+    r"(?<![\w.])(?:[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf|nan)|True|False)(?!\w)"
+)
+_ABRIDGED = "..."
+NEAR, NEAR_ZERO = 6e-3, 1e-3
+"""How far a number may be from a printed one, which is rounded, by its size and around zero."""
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """The statements of a docstring's example, and what each of them is said to print."""
+
+    statements: tuple[Statement, ...]
+    printed: tuple[str, ...]
+    unread: tuple[tuple[int, str], ...] = field(default=())
+    """The places of statements that are not Python, and why not."""
+
+
+@dataclass
+class _Prompt:
+    source: str
+    want: str
+
+
+def read(text: str) -> Docstring:
+    """Read a docstring."""
+    statements: list[Statement] = []
+    printed: list[str] = []
+    unread: list[tuple[int, str]] = []
+    for prompt in _joined(_prompts(inspect.cleandoc(text))):
+        place = len(statements) + len(unread) + 1
+        try:
+            parts = _statements(prompt.source)
+        except (SyntaxError, ValueError) as error:
+            unread.append((place, f"{type(error).__name__}: {prompt.source.splitlines()[0][:80]}"))
+            continue
+        for number, source in enumerate(parts):
+            statements.append(Statement(place + number, source))
+            printed.append(prompt.want if number == len(parts) - 1 else "")
+    return Docstring(tuple(statements), tuple(printed), tuple(unread))
+
+
+def _prompts(text: str) -> list[_Prompt]:
+    try:
+        return _found(text)
+    except ValueError:
+        pass
+    found: list[_Prompt] = []
+    for block in re.split(r"\n[ \t]*\n", text):
+        try:
+            found += _found(block)
+        except ValueError as error:
+            # Its prompt is kept, and refused as a statement, so that it is listed.
+            found.append(_Prompt(f"?{error}".splitlines()[0], ""))
+    return found
+
+
+def _found(text: str) -> list[_Prompt]:
+    return [_Prompt(example.source, example.want) for example in doctest.DocTestParser().get_examples(text)]
+
+
+def _joined(prompts: Sequence[_Prompt]) -> Iterator[_Prompt]:
+    """The prompts with those that continue a statement put together with it."""
+    current: _Prompt | None = None
+    for prompt in map(_completed, prompts):
+        if current is not None and not current.want and _continues(current.source, prompt.source):
+            current = _Prompt(current.source + prompt.source, prompt.want)
+            continue
+        if current is not None:
+            yield current
+        current = prompt
+    if current is not None:
+        yield current
+
+
+def _completed(prompt: _Prompt) -> _Prompt:
+    """The prompt with the lines that finish its statement and have no prompt of their own."""
+    whole = prompt.source + prompt.want
+    return _Prompt(whole, "") if prompt.want and _is_open(prompt.source) and _is_whole(whole) else prompt
+
+
+def _continues(source: str, further: str) -> bool:
+    if _is_open(source):
+        return True
+    if not _CONTINUES.match(further):
+        return False
+    # Indented alone it may be: then it is a statement by itself.
+    return _is_open(source + further) or _is_whole(source + further)
+
+
+def _is_whole(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _is_open(source: str) -> bool:
+    """Whether a statement is not at its end: a header, a decorator, a bracket."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return codeop.compile_command(source, symbol="exec") is None
+    except (SyntaxError, ValueError, OverflowError):
+        return False
+
+
+def _statements(source: str) -> list[str]:
+    """The statements of a source, one by one, without the directives of other tools."""
+    text = textwrap.dedent(_DIRECTIVE.sub("", source)).strip()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nodes = ast.parse(text).body
+    lines = text.splitlines()
+    parts = []
+    for node in nodes:
+        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+        # Statements of one line, divided by semicolons, stay as they are written apart.
+        alone = first == node.lineno and ast.get_source_segment(text, node)
+        parts.append(alone or "\n".join(lines[first - 1 : node.end_lineno]))
+    return parts
+
+
+def agrees(printed: str, shown: str) -> bool | None:
+    """Whether a shown value has the numbers that a docstring prints; ``None`` if it prints none, or abridges them."""
+    if _ABRIDGED in printed or "Traceback" in printed:
+        return None
+    wanted, found = _NUMBER.findall(printed), _NUMBER.findall(shown)
+    if not wanted:
+        return None
+    if printed.count("[") > printed.count("]"):
+        # An empty line within an array ends what doctest takes for printed.
+        found = found[: len(wanted)]
+    return len(wanted) == len(found) and all(map(_near, wanted, found))
+
+
+def _near(wanted: str, found: str) -> bool:
+    words = {"True", "False"}
+    if wanted in words or found in words:
+        return wanted == found
+    one, other = float(wanted), float(found)
+    if one != one or other != other:
+        return one != one and other != other
+    return one == other or abs(one - other) <= NEAR_ZERO + NEAR * abs(one)

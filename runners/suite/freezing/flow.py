@@ -1,0 +1,131 @@
+"""Flow: which statements of an example, and which of its variables, a call reaches. Pure, by syntax alone.
+
+It errs on the side of reaching too much where that leaves a value out, and too little where that lets one in.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from runners.suite.examples import Statement
+from runners.suite.source import bound_names
+
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+def reached(statements: Sequence[Statement], sources: Collection[int], given: Collection[str]) -> set[str]:
+    """The labels of all that is computed of what these statements give.
+
+    A source that gives no value changes what it is called with.
+    """
+    return _spread(statements, sources, lambda statement: str(statement.place) not in given)
+
+
+def touched(statements: Sequence[Statement], sources: Collection[int]) -> set[str]:
+    """The same, where any variable that a source is called with may be changed by it."""
+    return _spread(statements, sources, lambda statement: True)
+
+
+def _spread(
+    statements: Sequence[Statement], sources: Collection[int], changes: Callable[[Statement], bool]
+) -> set[str]:
+    labels: set[str] = set()
+    variables: set[str] = set()
+    for statement in statements:
+        tree = ast.parse(statement.source)
+        loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        bound = bound_names(tree.body)
+        if statement.place in sources:
+            labels |= {str(statement.place), *bound}
+            if not bound and changes(statement):
+                labels |= loaded & variables
+        elif loaded & labels:
+            labels |= {str(statement.place), *bound}
+        else:
+            # What is bound anew is another value.
+            labels -= bound
+        if not all(isinstance(node, _IMPORTS) for node in tree.body):
+            variables |= bound
+    return labels
+
+
+def last_names(statement: Statement) -> Iterator[str]:
+    """Every name and attribute that a statement reads, whatever stands before its last dot."""
+    for node in ast.walk(ast.parse(statement.source)):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+
+
+def places_that_use(
+    statements: Sequence[Statement], target: Any, attribute: str | None, names: dict[str, Any]
+) -> list[int]:
+    """The places of statements that use an object by some name, or, of a member of a class, its attribute."""
+
+    def uses(tree: ast.AST) -> bool:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == attribute:
+                return True
+            if isinstance(node, (ast.Name, ast.Attribute)) and _resolved(node, names) is target:
+                return True
+        return False
+
+    return [statement.place for statement in statements if uses(ast.parse(statement.source))]
+
+
+def _resolved(node: ast.AST, names: dict[str, Any]) -> Any:
+    """The object behind a dotted name, through modules and classes alone: to look at others may compute something."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = _resolved(node.value, names)
+        if isinstance(owner, (ModuleType, type)):
+            try:
+                return getattr(owner, node.attr, None)
+            except Exception:  # of a module that makes its attributes when they are asked for
+                return None
+    return None
+
+
+class Reseeded(ast.NodeTransformer):
+    """Adds to every seed that a statement gives a generator of its framework, so that what depends on it differs.
+
+    Those of NumPy and Python are left: their numbers come from the host, and are the same on every device.
+    """
+
+    SEEDERS = frozenset({"manual_seed", "manual_seed_all", "set_seed", "set_random_seed", "from_seed", "seed_all"})
+    KEYWORDS = frozenset({"seed", "random_seed", "seeds"})
+    HOSTS = frozenset({"np", "numpy", "random"})
+    STEP = 1_000
+
+    def __init__(self, times: int) -> None:
+        self._offset = times * self.STEP
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        called = node.func
+        own = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if _first_name(called) in self.HOSTS:
+            return node
+        if own in self.SEEDERS:
+            node.args = [self._moved(argument) for argument in node.args]
+        for keyword in node.keywords:
+            if keyword.arg in self.KEYWORDS:
+                keyword.value = self._moved(keyword.value)
+        return node
+
+    def _moved(self, given: ast.expr) -> ast.expr:
+        for constant in ast.walk(given):
+            if isinstance(constant, ast.Constant) and type(constant.value) is int:
+                constant.value += self._offset
+        return given
+
+
+def _first_name(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,114 @@
+"""Assertions about a framework's suite ``docs``: complete, right on the CPU, noticing what is wrong, apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from protocol.enums import FORM_ONLY, JUDGED_BY, Ending, Judge, Verdict
+from runners.suite.cases import Case, Function
+from runners.suite.device import Device
+from runners.suite.examples import Example, FrozenExample, Statement
+from runners.suite.framework import Framework
+from runners.suite.freezing.admission import (
+    AS_DOCUMENTED,
+    CASE,
+    NO_VALUE,
+    NOT_AS_DOCUMENTED,
+    NOT_UNIQUE,
+    RANDOM,
+)
+from runners.suite.frozen import PACK, Pack
+from tests.framework import library
+from tests.framework.running import run
+
+SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
+SUITE = "docs"
+
+
+def functions_of(framework: Framework) -> list[Function]:
+    return list(framework.load_suites()[SUITE].functions)
+
+
+def kinds_of(functions: Sequence[Function]) -> Mapping[str, int]:
+    """How many functions are compared, and how many merely run."""
+    kinds = [case.kind for function in functions for case in function.cases]
+    return {"value": kinds.count("value"), "behaviour": kinds.count("behaviour")}
+
+
+def assert_every_public_name_is_charted_or_left_out(framework: Framework, functions: Sequence[Function]) -> None:
+    version = Pack(library.folder_of(framework, SUITE) / PACK).about[framework.name]
+    content = (SURFACES / f"{framework.name}-{version}.ndjson.gz").read_bytes()
+    _, *entries = map(json.loads, gzip.decompress(content).splitlines())
+    known = {function.name for function in functions}
+    for owners in library.left_out_of(framework, SUITE)["left_out"].values():
+        for owner, samples in owners.items():
+            known |= {owner, *(f"{owner}.{sample}" for sample in samples)}
+    assert sorted({entry["name"] for entry in entries} - known) == []
+    assert {function.name for function in functions} <= {entry["name"] for entry in entries}
+
+
+def assert_says_what_is_compared(functions: Sequence[Function]) -> None:
+    """One case a function; of itself, or of its form alone with the reason."""
+    assert len({function.name for function in functions}) == len(functions)
+    for function in functions:
+        (case,) = function.cases
+        assert case.id == f"{function.name}/{CASE}"
+        tags = set(case.tags) - {case.kind, case.dtype}
+        if case.kind == "value":
+            assert tags - {AS_DOCUMENTED} == {f"{JUDGED_BY}{Judge.itself}"}, case.id
+        else:
+            assert len(tags) == 2, case.id
+            assert tags < {FORM_ONLY, RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED, NO_VALUE}, case.id
+
+
+def example_of(case: Case) -> FrozenExample:
+    assert isinstance(case.prepare, FrozenExample)
+    return case.prepare
+
+
+def assert_a_changed_example_is_noticed(cpu: Device, functions: Sequence[Function], number: int) -> None:
+    """Of drawn examples, those that a number is changed in fail, all but a few."""
+    values = [case for function in functions for case in function.cases if case.kind == "value"]
+    seed, sample = library.drawn_from(values, number)
+    wrong = [case for case in sample if run(cpu, _without_its_first_value(case)).verdict is not Verdict.failed]
+    assert wrong == [], (seed, [case.id for case in wrong])
+
+
+def _without_its_first_value(case: Case) -> Case:
+    """The case whose last statement binds its first wanted value to another."""
+    frozen = example_of(case)
+    example = Example.read(frozen.example)
+    label = example.wanted[0]
+    if label.isdigit():
+        statements = tuple(
+            Statement(one.place, "'another'.encode()") if str(one.place) == label else one for one in example.statements
+        )
+    else:
+        statements = (*example.statements, Statement(10_000, f"{label} = 'another'"))
+    changed = dataclasses.replace(example, statements=statements)
+    return dataclasses.replace(case, prepare=dataclasses.replace(frozen, example=changed.written()))
+
+
+def case_of(frozen: FrozenExample, case: Case, sources: Sequence[str], wanted: Sequence[str], result: Any) -> Case:
+    """A value case of these statements, like another."""
+    statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
+    written = Example(case.function, statements, tuple(wanted)).written()
+    return dataclasses.replace(
+        case, prepare=dataclasses.replace(frozen, example=written), reference=lambda: result, check=None
+    )
+
+
+def assert_settings_do_not_reach_the_next(
+    cpu: Device, functions: Sequence[Function], turning: Sequence[str], asking: str, as_it_comes: Any
+) -> None:
+    """An example that turns a setting, then one that asks for it, in one process: it is as it comes."""
+    case = next(case for function in functions for case in function.cases if case.kind == "value")
+    frozen = example_of(case)
+    turned = run(cpu, case_of(frozen, case, [*turning, asking], [], {}))
+    assert turned.ending is Ending.returned, turned.evidence
+    after = run(cpu, case_of(frozen, case, [asking], ["1"], {"1": as_it_comes}))
+    assert after.ending is Ending.returned, after.evidence

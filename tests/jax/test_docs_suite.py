@@ -1,0 +1,63 @@
+"""The suite ``docs`` of JAX: complete, right on the CPU, and leaving the process as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runners.jax import FRAMEWORK
+from runners.suite.cases import Function
+from runners.suite.checks import Expected
+from runners.suite.device import Device
+from tests.framework import docs, library
+
+DRAWN = 30
+CHANGED = 20
+
+
+@pytest.fixture(scope="module")
+def functions() -> list[Function]:
+    return docs.functions_of(FRAMEWORK)
+
+
+def test_the_catalogue_is_read_without_jax() -> None:
+    library.assert_read_without_the_framework(FRAMEWORK, suite=docs.SUITE)
+
+
+def test_the_files_are_small_and_name_their_jax() -> None:
+    library.assert_small(FRAMEWORK, docs.SUITE)
+
+
+def test_every_public_name_is_charted_or_left_out_with_a_reason(functions: list[Function]) -> None:
+    docs.assert_every_public_name_is_charted_or_left_out(FRAMEWORK, functions)
+
+
+def test_what_is_left_out_is_counted_by_its_reason() -> None:
+    library.assert_reasons_are_counted(library.left_out_of(FRAMEWORK, docs.SUITE))
+
+
+def test_every_function_says_whether_it_is_compared(functions: list[Function]) -> None:
+    docs.assert_says_what_is_compared(functions)
+
+
+def test_a_drawn_sample_is_right_on_the_cpu(cpu: Device, functions: list[Function]) -> None:
+    library.assert_sample_is_right(cpu, functions, DRAWN)
+
+
+def test_a_drawn_sample_with_another_value_is_noticed(cpu: Device, functions: list[Function]) -> None:
+    docs.assert_a_changed_example_is_noticed(cpu, functions, CHANGED)
+
+
+@pytest.mark.parametrize(
+    ("turning", "asking", "as_it_comes"),
+    [
+        (["jax.config.update('jax_enable_x64', True)"], "jnp.asarray(1.5)", Expected(1.5, "float32")),
+        (["jax.config.update('jax_debug_nans', True)"], "jax.config.jax_debug_nans", False),
+        (["jax.config.update('jax_disable_jit', True)"], "jax.config.jax_disable_jit", False),
+    ],
+)
+def test_an_example_that_turns_a_setting_does_not_hurt_the_next(
+    cpu: Device, functions: list[Function], turning: list[str], asking: str, as_it_comes: Any
+) -> None:
+    docs.assert_settings_do_not_reach_the_next(cpu, functions, turning, asking, as_it_comes)

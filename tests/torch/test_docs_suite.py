@@ -1,0 +1,77 @@
+"""The suite ``docs`` of torch: complete, right on the CPU, forced on a device, and leaving the process as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from protocol.enums import Placement
+from runners.suite.cases import Function
+from runners.suite.checks import Expected
+from runners.suite.device import Device
+from runners.torch import FRAMEWORK
+from tests.framework import docs, library
+from tests.framework.running import run
+
+DRAWN = 60
+CHANGED = 40
+
+
+@pytest.fixture(scope="module")
+def functions() -> list[Function]:
+    return docs.functions_of(FRAMEWORK)
+
+
+def test_the_catalogue_is_read_without_torch() -> None:
+    library.assert_read_without_the_framework(FRAMEWORK, suite=docs.SUITE)
+
+
+def test_the_files_are_small_and_name_their_torch() -> None:
+    library.assert_small(FRAMEWORK, docs.SUITE)
+
+
+def test_every_public_name_is_charted_or_left_out_with_a_reason(functions: list[Function]) -> None:
+    docs.assert_every_public_name_is_charted_or_left_out(FRAMEWORK, functions)
+
+
+def test_what_is_left_out_is_counted_by_its_reason() -> None:
+    library.assert_reasons_are_counted(library.left_out_of(FRAMEWORK, docs.SUITE))
+
+
+def test_every_function_says_whether_it_is_compared(functions: list[Function]) -> None:
+    docs.assert_says_what_is_compared(functions)
+
+
+def test_a_drawn_sample_is_right_on_the_cpu(cpu: Device, functions: list[Function]) -> None:
+    library.assert_sample_is_right(cpu, functions, DRAWN)
+
+
+def test_a_drawn_sample_with_another_value_is_noticed(cpu: Device, functions: list[Function]) -> None:
+    docs.assert_a_changed_example_is_noticed(cpu, functions, CHANGED)
+
+
+@pytest.mark.parametrize(
+    ("turning", "asking", "as_it_comes"),
+    [
+        (["torch.set_default_dtype(torch.float64)"], "torch.tensor(1.5)", Expected(1.5, "float32")),
+        (["torch.set_default_device('meta')"], "torch.ones(1)", Expected([1.0], "float32")),
+        (["torch.set_grad_enabled(False)"], "torch.is_grad_enabled()", True),
+        (["torch.use_deterministic_algorithms(True)"], "torch.are_deterministic_algorithms_enabled()", False),
+        (["torch.set_float32_matmul_precision('medium')"], "torch.get_float32_matmul_precision() == 'highest'", True),
+        (["torch.autograd.set_detect_anomaly(True)"], "torch.is_anomaly_enabled()", False),
+        (["import numpy", "numpy.seterr(all='raise')"], "np.geterr()['divide'] == 'raise'", False),
+    ],
+)
+def test_an_example_that_turns_a_setting_does_not_hurt_the_next(
+    cpu: Device, functions: list[Function], turning: list[str], asking: str, as_it_comes: Any
+) -> None:
+    docs.assert_settings_do_not_reach_the_next(cpu, functions, turning, asking, as_it_comes)
+
+
+def test_an_example_runs_on_the_forced_device(xla: Device, functions: list[Function]) -> None:
+    case = next(case for function in functions for case in function.cases if case.kind == "value")
+    frozen = docs.example_of(case)
+    sources = ["a = torch.from_numpy(np.ones(3, 'float32'))", "b = torch.Tensor([1, 2, 3])", "a + b + torch.ones(3)"]
+    outcome = run(xla, docs.case_of(frozen, case, sources, ["3"], {"3": Expected([3.0, 4.0, 5.0], "float32")}))
+    assert outcome.placement is Placement.on_device, outcome
