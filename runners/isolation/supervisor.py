@@ -63,7 +63,7 @@ class Current:
     clock: Clock | None = None
     cancelled: bool = False
     spent_s: float = 0.0
-    """What the run that had to be confirmed took of the deadline."""
+    """Seconds of the deadline that the run which had to be confirmed took."""
     failure: Outcome | None = None
     """The failure as it was reported, while its process repeats it to explain it."""
     explained_by: float = math.inf
