@@ -99,7 +99,7 @@ def test_the_page_puts_the_toy_on_the_chart(portolan: Portolan, tmp_path: Path) 
     assert (Path(environment) / "bin" / "python").exists()
     listed = reader.types("portolan-runner", "cases")
     assert {line.split("/")[0] for line in listed.splitlines()} == {
-        f"{suite}\ttorch.sum" for suite in ("paper", "library", "library_quick")
+        f"{suite}\ttorch.sum" for suite in ("paper", "library", "library_quick", "docs")
     }
     shown = reader.types("portolan-runner", "run")
     assert shown.startswith("passed ")
