@@ -34,9 +34,7 @@ class JaxDialect:
         return tree
 
     def settings(self) -> Sequence[Setting]:
-        import jax
-
-        return [Setting("the configuration of JAX", lambda: jax.config.values, _set_configuration)]
+        return [Setting("the configuration of JAX", _configuration, _set_configuration)]
 
     def is_array(self, value: Any) -> bool:
         import jax
@@ -54,10 +52,18 @@ class JaxDialect:
         return context.compiled(call)
 
 
+def _configuration() -> dict[str, Any]:
+    """The process's settings: what a scope of ours holds over them for now would hide that an example turned one."""
+    import jax
+
+    holders = jax.config._value_holders.items()
+    return {name: holder.get_global() if hasattr(holder, "get_global") else holder.value for name, holder in holders}
+
+
 def _set_configuration(before: Mapping[str, Any]) -> None:
     import jax
 
-    for name, value in jax.config.values.items():
+    for name, value in _configuration().items():
         if value != before[name]:
             jax.config.update(name, before[name])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import pytest
 
 from runners.jax import FRAMEWORK
@@ -61,3 +62,5 @@ def test_an_example_that_turns_a_setting_does_not_hurt_the_next(
     cpu: Device, functions: list[Function], turning: list[str], asking: str, as_it_comes: Any
 ) -> None:
     docs.assert_settings_do_not_reach_the_next(cpu, functions, turning, asking, as_it_comes)
+    # Outside of a case, where no scope of ours holds another value over the process's.
+    assert not (jax.config.jax_enable_x64 or jax.config.jax_debug_nans or jax.config.jax_disable_jit)
