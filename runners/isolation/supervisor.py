@@ -221,7 +221,8 @@ class Supervisor:
         """
         if current.clock is None:
             return suspect
-        current.spent_s = current.clock.elapsed(time.monotonic())
+        # Not what it took to kill it since: of a fork bomb that may be longer than the deadline.
+        current.spent_s = min(suspect.duration_s, current.clock.elapsed(time.monotonic()))
         if current.task.job.timeout_s - current.spent_s <= suspect.duration_s:
             return suspect
         # At once: it may be at the next case already, which would run beside the confirmation.

@@ -63,4 +63,4 @@ def test_an_example_that_turns_a_setting_does_not_hurt_the_next(
 ) -> None:
     docs.assert_settings_do_not_reach_the_next(cpu, functions, turning, asking, as_it_comes)
     # Outside of a case, where no scope of ours holds another value over the process's.
-    assert not (jax.config.jax_enable_x64 or jax.config.jax_debug_nans or jax.config.jax_disable_jit)
+    assert (jax.config.jax_enable_x64, jax.config.jax_debug_nans, jax.config.jax_disable_jit) == (False, False, False)

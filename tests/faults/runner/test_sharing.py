@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from protocol.enums import Ending, Repetition, Verdict
@@ -72,6 +74,13 @@ def test_one_that_hangs_by_itself_gets_all_its_time(runner: RunnerProcess) -> No
     assert outcome.ending is Ending.timed_out
     assert 4.0 <= outcome.duration_s < 6.0
     assert (later.verdict, later.timing.position) == (Verdict.passed, 0)
+
+
+def test_one_that_is_long_to_kill_is_run_alone_all_the_same(runner: RunnerProcess, note: Path) -> None:
+    _, outcome, later = run(runner, "subtract/0", "fork_many/0", "add/0", timeout_s=4.0)
+    assert outcome.verdict is Verdict.failed
+    assert later.verdict is Verdict.passed
+    note.unlink(missing_ok=True)
 
 
 def test_after_a_failure_of_its_own_others_go_on_beside_it(runner: RunnerProcess) -> None:
