@@ -11,7 +11,7 @@ CONTAINERS := jax/cpu tensorflow/cpu tensorflow/xla torch/cpu torch/xla
 comma := ,
 SERVICES = $(subst /,-,$(subst $(comma), ,$(TARGETS)))
 
-PROCESS_TESTS := test-coordinator test-browser $(FRAMEWORKS:%=test-%) test-toy
+OTHER_TESTS := test-browser $(FRAMEWORKS:%=test-%) test-toy
 
 MATRIX := tests/faults/matrix/test_fault_matrix.py
 
@@ -19,7 +19,7 @@ BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/lock.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker lock test test-processes $(PROCESS_TESTS) test-containers test-faults lint bench screenshots clean
+.PHONY: help setup demo images demo-docker lock test test-processes test-coordinator $(OTHER_TESTS) test-containers test-faults lint bench screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -67,11 +67,15 @@ test: lint
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-processes test-containers
 	@$(MAKE) --no-print-directory test-faults
 
-# One after the other, each shown as it runs; what fails keeps none of the rest from being run.
+# The coordinator's are shown as they run; the others go two at a time, each shown when it has ended. What fails keeps
+# none of the rest from being run.
 test-processes:
-	@$(MAKE) --no-print-directory --jobs 1 --output-sync=none --keep-going $(PROCESS_TESTS)
+	@failed=0; \
+	$(MAKE) --no-print-directory --jobs 1 --output-sync=none test-coordinator || failed=1; \
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target --keep-going $(OTHER_TESTS) || failed=1; \
+	exit $$failed
 
-$(PROCESS_TESTS) test-containers test-faults: $(STAMP)
+test-coordinator $(OTHER_TESTS) test-containers test-faults: $(STAMP)
 
 test-coordinator:
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --ignore $(MATRIX) \
