@@ -178,7 +178,7 @@ async def _measure(seed: int) -> Measured:
 async def _executed(
     supervisor: Supervisor, log: EventLog, cases: Sequence[CatalogueCase], run: int, *, together: bool = False
 ) -> dict[str, int]:
-    """All cases once, each function in a process of its own or all in one; how many ended with which verdict."""
+    """All cases once, as the runner has them share processes or all in one; how many ended with which verdict."""
     supervisor.submit(
         Task(
             Job(id=f"{run}-{number}", attempt=1, case=case.id, run=run, timeout_s=LIMIT_S, timing=TimingPolicy.off),

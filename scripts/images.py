@@ -22,6 +22,8 @@ import secret_files
 
 ROOT = Path(__file__).resolve().parent.parent
 ENV = ROOT / ".env"
+BASES = ("PORTOLAN_POSTGRES", "PORTOLAN_PYTHON")
+"""The variables that name the images which ours begin with or run beside."""
 COMPOSE = ["docker", "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
 
 
@@ -68,7 +70,7 @@ def bases(targets: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str,
     """The images that others begin with or run beside, each with its digest, by the variable that names it."""
     services = printed(COMPOSE, variables, "docker compose does not work here")["services"]
     target = next(iter(targets.values()))
-    named = {"PORTOLAN_POSTGRES": services["postgres"]["image"], "PORTOLAN_PYTHON": target["args"]["PYTHON"]}
+    named = dict(zip(BASES, (services["postgres"]["image"], target["args"]["PYTHON"]), strict=True))
     digests = {name: digest_of_registry(image) for name, image in named.items() if "@" not in image}
     return {name: f"{named[name]}@{digest}" for name, digest in digests.items() if digest}
 
@@ -121,8 +123,9 @@ def digest(image: dict[str, Any]) -> str:
 
 
 def read_env(path: Path) -> dict[str, str]:
+    """The images that were chosen before; of all else in the file, only Compose makes use."""
     lines = path.read_text().splitlines() if path.exists() else []
-    return {name: value for name, _, value in (line.partition("=") for line in lines) if not name.startswith("#")}
+    return {name: value for name, _, value in (line.partition("=") for line in lines) if name in BASES}
 
 
 def write_env(path: Path, new: dict[str, str]) -> None:

@@ -283,6 +283,11 @@ def _by_ending() -> RulesByEnding:
     return RulesByEnding(shipped_rules())
 
 
+@cache
+def _by_id() -> Mapping[str, Rule]:
+    return {rule.id: rule for rule in shipped_rules()}
+
+
 def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnding | None = None) -> Classification:
     """Verdict, cause and rule of an outcome. What the runner calls the verdict does not count.
 
@@ -297,7 +302,8 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
 
 def describe(rule_id: str) -> str | None:
     """The sentence that a rule says of a failure; None if the file has no such rule (any more)."""
-    return next((rule.says for rule in shipped_rules() if rule.id == rule_id), None)
+    rule = _by_id().get(rule_id)
+    return rule.says if rule else None
 
 
 def readable(message: str) -> str:

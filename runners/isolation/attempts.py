@@ -32,10 +32,8 @@ class Task:
     def is_untimed(self) -> bool:
         return self.job.timing is TimingPolicy.off
 
-    def may_follow(self, other: Task) -> bool:
-        """Whether it may run in a process after ``other``: of another function only where neither is timed."""
-        if self.group == other.group:
-            return True
+    def is_shareable_with(self, other: Task) -> bool:
+        """Whether a task of another function may run in the same process: neither is timed, suite and run are one."""
         return self.is_untimed and other.is_untimed and (self.suite, self.job.run) == (other.suite, other.job.run)
 
     @property

@@ -19,13 +19,15 @@ def is_suspect(outcome: Outcome, *, earlier: int, functions: int) -> bool:
 
     After its own function's cases only a failure is. After another's, whatever is no pass on the device is.
     """
-    if earlier == 0 or outcome.ending is Ending.cancelled:
+    if earlier == 0:
         return False
-    if outcome.verdict is Verdict.failed or functions < 2:
-        return outcome.verdict is Verdict.failed
+    if outcome.verdict is Verdict.failed:
+        return True
+    if functions < 2:
+        return False
     if outcome.verdict is Verdict.passed:
         return outcome.placement in (Placement.fell_back, Placement.unknown)
-    return outcome.verdict is Verdict.incomplete
+    return outcome.verdict is Verdict.incomplete and outcome.ending is not Ending.cancelled
 
 
 def confirmed(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:

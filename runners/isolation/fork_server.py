@@ -105,9 +105,10 @@ class Child:
 
     def admits(self, task: Task) -> bool:
         """Whether the task may run here after those before it."""
-        if self.task is None or not task.may_follow(self.task):
-            return self.task is None
-        return task.group == self.task.group or (self.functions < FUNCTIONS_PER_CHILD and not self.has_idled)
+        if self.task is None or task.group == self.task.group:
+            return True
+        has_room = self.functions < FUNCTIONS_PER_CHILD and not self.has_idled
+        return has_room and task.is_shareable_with(self.task)
 
     def give(self, order: Message, turn: int) -> None:
         """Send the order to run the case of that turn, and drop the output that was left in the pipe of the turn."""

@@ -182,3 +182,12 @@ def leaves(tree: Any) -> list[Leaf]:
     if isinstance(tree, Sequence) and not isinstance(tree, (str, bytes)):
         return [leaf for member in tree for leaf in leaves(member)]
     return []
+
+
+def uniform_twice(observed: Any, *_: Any, **__: Any) -> None:
+    """Two draws from one seed: the same numbers, in their range, and not all alike."""
+    first, again = (leaf.values for leaf in observed)
+    if not np.array_equal(first, again):
+        raise Mismatch("the same seed gave other numbers")
+    if not (first.shape == (3, 4) and (first >= 0).all() and (first < 1).all() and np.unique(first).size > 1):
+        raise Mismatch(f"expected 3x4 numbers of [0, 1), got {first}")

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.reports import service
 from coordinator.reports.options import ReportOptions
-from coordinator.results.report_data import MEASURES
+from coordinator.results.report_data import MEASURES, ReportData
 from tests.integration.database.test_views import drawn, store
 
 CAMPAIGNS, TARGETS = 2, 3
@@ -30,20 +30,25 @@ async def filled(request: pytest.FixtureRequest, connection: asyncpg.Connection[
     return connection
 
 
+async def require_rows_of_queries(connection: asyncpg.Connection[Any], read: ReportData) -> None:
+    """What a report was made of is, row for row, what the queries beside its tables give."""
+    for query, made_of in (
+        (read.queries.verdicts, read.verdicts),
+        (read.queries.placements, read.placements),
+        (read.queries.first_calls, read.first_calls),
+        (read.queries.judges, read.judged),
+    ):
+        told = [tuple(row) for row in await connection.fetch(query)]
+        assert told
+        assert told == [tuple(vars(row).values()) for row in made_of]
+
+
 async def require_as_the_views_say(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
     names = {row["id"]: row["name"] for row in await connection.fetch("select id, name from cases")}
     for campaign in range(1, CAMPAIGNS + 1):
         for measure in MEASURES:
             read = await service.read(engine, campaign, ReportOptions(reference="none", measure=measure))
-            for query, made_of in (
-                (read.queries.verdicts, read.verdicts),
-                (read.queries.placements, read.placements),
-                (read.queries.first_calls, read.first_calls),
-                (read.queries.judges, read.judged),
-            ):
-                told = [tuple(row) for row in await connection.fetch(query)]
-                assert told
-                assert told == [tuple(vars(row).values()) for row in made_of]
+            await require_rows_of_queries(connection, read)
             kept = {
                 (row.target_id, row.function, names[case], row.host_only): value
                 for row in read.latencies

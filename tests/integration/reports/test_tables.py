@@ -20,6 +20,7 @@ from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.report_data import MEASURES
 from coordinator.results.statistics import Estimate, Rate
 from coordinator.web.campaign_pages import overview
+from tests.integration.matrix.test_kept_reports import require_rows_of_queries
 
 # Of each case and run: verdict, placement, steady_ms, cold_ms; by target, function and case.
 Stored = tuple[str, str, float | None, float | None]
@@ -163,15 +164,7 @@ async def test_the_query_beside_a_table_gives_the_rows_that_it_was_made_of(
     number = await campaign(connection)
     for measure in MEASURES:
         read = await service.read(engine, number, ReportOptions(measure=measure))
-        for query, made_of in (
-            (read.queries.verdicts, read.verdicts),
-            (read.queries.placements, read.placements),
-            (read.queries.first_calls, read.first_calls),
-            (read.queries.judges, read.judged),
-        ):
-            told = [tuple(each) for each in await connection.fetch(query)]
-            assert told == [tuple(vars(each).values()) for each in made_of]
-            assert told
+        await require_rows_of_queries(connection, read)
         of_cases = [
             (row["target_id"], row["function"], row["milliseconds"])
             for row in await connection.fetch(read.queries.latencies)

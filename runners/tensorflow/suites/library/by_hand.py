@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.suite.cases import Context, Function, Prepare, just_call
-from runners.suite.checks import Expected, Mismatch
+from runners.suite.checks import Expected, Mismatch, uniform_twice
 from runners.suite.frozen import QUICK
 from runners.tensorflow.suites.paper.calls import using
 
@@ -246,15 +246,6 @@ for name, body, reference in (
     ("tf.GradientTape.watch", watched, lambda values: 3 * values**2),
 ):
     one_value(FUNCTIONS, name, reference, with_function(body))
-
-
-def uniform_twice(observed: Any, *_: Any, **__: Any) -> None:
-    """Two draws from one seed: the same numbers, in their range, and not all alike."""
-    first, again = (leaf.values for leaf in observed)
-    if not np.array_equal(first, again):
-        raise Mismatch("the same seed gave other numbers")
-    if not (first.shape == (3, 4) and (first >= 0).all() and (first < 1).all() and np.unique(first).size > 1):
-        raise Mismatch(f"expected 3x4 numbers of [0, 1), got {first}")
 
 
 def seeded(context: Context) -> Callable[[], Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from runners.suite.cases import Context, Function, just_call
-from runners.suite.checks import Mismatch
+from runners.suite.checks import Mismatch, uniform_twice
 from runners.suite.frozen import QUICK
 
 Array = np.ndarray[Any, Any]
@@ -283,15 +283,6 @@ charted("torch.autograd.Function", lambda values: 6 * values, differentiated).va
 )
 
 FORM_TAGS = ("by-hand", "form-only", "random", "no-array", QUICK)
-
-
-def uniform_twice(observed: Any, *_: Any, **__: Any) -> None:
-    """Two draws from one seed: the same numbers, in their range, and not all alike."""
-    first, again = (leaf.values for leaf in observed)
-    if not np.array_equal(first, again):
-        raise Mismatch("the same seed gave other numbers")
-    if not (first.shape == (3, 4) and (first >= 0).all() and (first < 1).all() and np.unique(first).size > 1):
-        raise Mismatch(f"expected 3x4 numbers of [0, 1), got {first}")
 
 
 def own_generator(context: Context) -> Callable[[], Any]:
