@@ -27,6 +27,7 @@ class Arrays:
 
     framework = "arrays"
     is_host = False
+    traces_anew = True
 
     def __init__(self, name: str, function: Callable[..., Any], operation: Any = None) -> None:
         self.name = name
