@@ -164,6 +164,17 @@ def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(accelerator: De
     assert outcome.proof.fallbacks == {"PyFunc": 3}
 
 
+def test_numpy_takes_an_array_of_no_dimension_that_is_watched(accelerator: Device, outcome_of: OutcomeOf) -> None:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
+        return lambda: context.function(tf.constant(np.asarray(x)))
+
+    function = Function("tf.math.negative", np.negative, prepare)
+    function.value("read", lambda inputs: [inputs.normal()])
+    outcome = outcome_of(accelerator, function)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome.evidence
+    assert outcome.proof.fallbacks == {"EagerTensor.__array__": 3}
+
+
 def test_a_call_is_compiled_once_however_closely_it_is_watched(xla: Device, outcome_of: OutcomeOf) -> None:
     traced = []
 
