@@ -14,7 +14,8 @@ from protocol.enums import DeviceClass
 from protocol.outcomes import Outcome
 from runners.errors import FrameworkBrokenError
 from runners.isolation.attempts import Task
-from runners.isolation.fork_server import FUNCTIONS_PER_CHILD, Child, ForkServer, Interpreter
+from runners.isolation.child import FUNCTIONS_PER_CHILD, Child
+from runners.isolation.fork_server import ForkServer, Interpreter
 from runners.isolation.outcomes import cancelled, harness_failed
 
 PRIME_LIMIT_S = 120.0

@@ -28,11 +28,12 @@ from runners.errors import FrameworkBrokenError
 from runners.isolation import memory, processes
 from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
+from runners.isolation.child import Child, ChildEvent
 from runners.isolation.children import Children
 from runners.isolation.confirmation import confirmed, is_suspect
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import Child, ChildEvent, Interpreter
+from runners.isolation.fork_server import Interpreter
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 from runners.isolation.secrecy import Redaction
 
