@@ -200,6 +200,11 @@ def test_integers_of_the_cases_dtype_become_floating_and_others_stay() -> None:
         ),
         ("compile graph e_true_2_const_0[] on CPU: no B", "compile graph e_true_10_const_0[] on CPU: no B", True),
         ("compile graph __inference_a_4[] on CPU: no B", "compile graph __inference_a_4[] on CPU: no C", False),
+        (
+            "{{node R}} = R[T=DT_HALF](Rank/38, R/axis)' with input shapes: []",
+            "{{node R}} = R[T=DT_HALF](Rank/44, R/axis)' with input shapes: []",
+            True,
+        ),
         ("no B\nThe op is created at: \nFile a.py, line 3", "no B\nThe op is created at: \nFile b.py, line 4", True),
         ("Window goo.gle/debugproto  size: 0", "Window goo.gle/debugonly size: 0", True),
         ("no kernel for int8", "no kernel for int4", False),
