@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-GATHER_S = 0.010
+GATHER_S = 0.050
 FEW_LINES = 16
 """More at once are worth a read: then the stream is as fast as we are, or faster."""
 

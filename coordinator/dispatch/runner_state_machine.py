@@ -47,7 +47,7 @@ gets as many: a POST, a claim and a finish cost nearly the same however many job
 MAX_CLAIM = 256
 """Half of it, so that one batch is claimed while the one before is posted, run and reported."""
 MIN_AHEAD = 4
-PLENTY = 32
+PLENTY = 64
 """Only a runner that does tens a second gets as many, and not at the end of a campaign."""
 FAST_REFILL_S = 1.0
 """A refill that was used up sooner than this doubles what is kept ahead,"""
