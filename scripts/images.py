@@ -29,12 +29,13 @@ COMPOSE = ["docker", "compose", "-f", "compose.yaml", "--profile", "*", "config"
 
 def main(arguments: list[str]) -> None:
     began = time.monotonic()
-    wanted = needed(arguments[1:]) if arguments[:1] == ["--for"] else arguments
+    variables = {**read_env(ENV), **os.environ, **labels()}
+    services = composed(variables)
+    wanted = needed(arguments[1:], services) if arguments[:1] == ["--for"] else arguments
     secret_files.make(secret_files.folder())
     bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", *wanted]
-    variables = {**read_env(ENV), **os.environ, **labels()}
     targets: dict[str, Any] = printed([*bake, "--print"], variables, "docker buildx does not work here")["target"]
-    begun_with = bases(targets, variables)
+    begun_with = bases(targets, services)
     write_env(ENV, begun_with)
     variables |= begun_with
     print(f"images: building {', '.join(targets)}", flush=True)
@@ -53,22 +54,26 @@ def main(arguments: list[str]) -> None:
     print(f"images: ready after {time.monotonic() - began:.0f} s; {ENV.name} has their digests")
 
 
-def needed(services: list[str]) -> list[str]:
-    """The images of these services, and the coordinator's, on which every service depends."""
+def composed(variables: Mapping[str, str]) -> dict[str, Any]:
+    """The services of compose.yaml, of every profile, with these variables filled in."""
+    return dict(printed(COMPOSE, variables, "docker compose does not work here")["services"])
+
+
+def needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
+    """The images of the services of these names, and the coordinator's, on which every service depends."""
     images = {
         name: service["image"].partition("/")[2].partition(":")[0]
-        for name, service in printed(COMPOSE, os.environ, "docker compose does not work here")["services"].items()
+        for name, service in services.items()
         if "coordinator" in service.get("depends_on", ())
     }
-    if unknown := [service for service in services if service not in images]:
+    if unknown := [name for name in names if name not in images]:
         targets = ", ".join(name.replace("-", "/", 1) for name in images)
         sys.exit(f"images: compose.yaml has no runner for {unknown[0].replace('-', '/', 1)}; it has: {targets}")
-    return ["coordinator", *sorted({images[service] for service in services})]
+    return ["coordinator", *sorted({images[name] for name in names})]
 
 
-def bases(targets: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:
+def bases(targets: Mapping[str, Any], services: Mapping[str, Any]) -> dict[str, str]:
     """The images that others begin with or run beside, each with its digest, by the variable that names it."""
-    services = printed(COMPOSE, variables, "docker compose does not work here")["services"]
     target = next(iter(targets.values()))
     named = dict(zip(BASES, (services["postgres"]["image"], target["args"]["PYTHON"]), strict=True))
     digests = {name: digest_of_registry(image) for name, image in named.items() if "@" not in image}

@@ -47,6 +47,8 @@ gets as many: a POST, a claim and a finish cost nearly the same however many job
 MAX_CLAIM = 256
 """Half of it, so that one batch is claimed while the one before is posted, run and reported."""
 MIN_AHEAD = 4
+PLENTY = 64
+"""Only a runner that does tens a second gets as many, and not at the end of a campaign."""
 FAST_REFILL_S = 1.0
 """A refill that was used up sooner than this doubles what is kept ahead,"""
 SLOW_REFILL_S = 10.0
@@ -98,6 +100,11 @@ class RunnerState:
     @property
     def in_flight(self) -> frozenset[Key]:
         return frozenset(self._flights)
+
+    @property
+    def has_plenty(self) -> bool:
+        """Whether so many jobs are in flight that nobody waits if their events are handled a little later."""
+        return len(self._flights) >= PLENTY
 
     @property
     def started(self) -> frozenset[Key]:

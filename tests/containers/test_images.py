@@ -175,7 +175,8 @@ def test_a_demo_of_some_targets_builds_their_images_and_the_coordinators_alone(d
     planned = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "scripts/images.py --for jax-cpu tensorflow-xla\n" in planned
     assert "docker compose up --detach --wait jax-cpu tensorflow-xla\n" in planned
-    asked = [sys.executable, "-c", "import images; print(*images.needed(['jax-cpu', 'tensorflow-xla']))"]
+    code = "import images, os; print(*images.needed(['jax-cpu', 'tensorflow-xla'], images.composed(os.environ)))"
+    asked = [sys.executable, "-c", code]
     built = subprocess.run(asked, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout
     assert built.split() == ["coordinator", "jax-cpu", "tensorflow-cpu"]
 
@@ -199,7 +200,8 @@ variables = {**os.environ, **images.read_env(pathlib.Path(sys.argv[1]))}
 bake = ["docker", "buildx", "bake", "-f", "docker/bake.hcl", "--print", "runner", "torch-cpu"]
 targets = images.printed(bake, variables, "")["target"]
 print([target["args"]["PYTHON"] for target in targets.values()])
-print(images.bases(targets, {**variables, "PORTOLAN_POSTGRES": images.inspected("portolan/runner")["RepoTags"][0]}))
+variables["PORTOLAN_POSTGRES"] = images.inspected("portolan/runner")["RepoTags"][0]
+print(images.bases(targets, images.composed(variables)))
 """
     asked = [sys.executable, "-c", code, str(env)]
     said = subprocess.run(asked, cwd=ROOT / "scripts", capture_output=True, text=True, check=True).stdout.splitlines()

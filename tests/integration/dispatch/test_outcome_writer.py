@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 from sqlalchemy import text
 
-from coordinator.dispatch import queue
+from coordinator.dispatch import outcome_writer, queue
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor
@@ -142,6 +142,44 @@ async def until_stored(place: Place, n: int) -> None:
                 if (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == n:
                     return
             await asyncio.sleep(0.01)
+
+
+async def test_reports_that_can_wait_are_stored_with_those_that_follow_and_the_first_waits_for_none(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcome_writer, "APART_S", 120.0)
+    await place.campaign(cases=3)
+    first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
+    writer = OutcomeWriter(place.engine, lambda campaigns: None)
+    running = asyncio.create_task(writer.run())
+    await writer.write([first], can_wait=True)
+    await until_stored(place, 1)
+    await writer.write([second], can_wait=True)
+    async with place.engine.connect() as connection:
+        for _ in range(20):
+            assert (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == 1
+    await writer.write([third])
+    await until_stored(place, 3)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+async def test_a_full_batch_waits_for_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outcome_writer, "APART_S", 120.0)
+    monkeypatch.setattr(outcome_writer, "BATCH", 2)
+    await place.campaign(cases=3)
+    first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
+    writer = OutcomeWriter(place.engine, lambda campaigns: None)
+    running = asyncio.create_task(writer.run())
+    await writer.write([first], can_wait=True)
+    await until_stored(place, 1)
+    await writer.write([second], can_wait=True)
+    await writer.write([third], can_wait=True)
+    await until_stored(place, 3)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
 
 
 async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it_the_outcome(place: Place) -> None:

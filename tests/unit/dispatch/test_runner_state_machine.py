@@ -225,6 +225,15 @@ def test_a_runner_that_drains_quickly_is_given_twice_as_much() -> None:
     assert claims == [Claim(16 - 4)]
 
 
+def test_a_runner_has_plenty_until_few_of_its_jobs_are_left() -> None:
+    leases = tuple(Lease(Key(job, 1), 60.0) for job in range(1, limits.PLENTY + 1))
+    machine = RunnerState(512)
+    machine.handle(ConnectedEvent(0.0, True, leases))
+    assert machine.has_plenty
+    machine.handle(FinishedEvent(1.0, leases[0].key))
+    assert not machine.has_plenty
+
+
 def test_an_empty_queue_is_not_asked_again_until_something_wakes_it() -> None:
     machine = connected()
     assert machine.handle(ClaimedEvent(0.1, ())) == []
