@@ -127,9 +127,16 @@ def clobbered(arrays: Arrays) -> Mutant:
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         if isinstance(result, (*FUNCTIONS, *arrays.functions)):
             return called(result, mutant)
-        mutant.applied |= any(map(arrays.clobber, _members([*arguments, *options.values()])))
+        mutant.applied |= any(map(clobber, _members([*arguments, *options.values()])))
         return result
 
+    def clobber(array: Any) -> bool:
+        # Once each: the other value of the other value may be the right one again.
+        if id(array) not in written and arrays.clobber(array):
+            written[id(array)] = array
+        return id(array) in written
+
+    written: dict[int, Any] = {}
     return Mutant("input clobbered", alter)
 
 
