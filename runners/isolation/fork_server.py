@@ -1,8 +1,7 @@
 """The fork server: it starts a zygote, has children forked from it and ends them.
 
-A ``Child`` is the handle of one forked process: its channel, its output and one stream of its events. The
-supervisor decides which case it runs and what its end means. The supervisor's process belongs to the fork server
-alone: every child of that process but the zygote is taken for an orphan of a case.
+The supervisor's process belongs to the fork server alone: every child of that process but the zygote is taken for an
+orphan of a case.
 """
 
 from __future__ import annotations
@@ -11,15 +10,13 @@ import asyncio
 import contextlib
 import itertools
 import json
-import math
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import ValidationError
 
@@ -28,19 +25,16 @@ from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
 from runners.errors import ChannelLostError, FrameworkBrokenError
 from runners.isolation import processes, scratch
-from runners.isolation.attempts import Task
 from runners.isolation.channel import UNREADABLE, Message
+from runners.isolation.child import Child
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
 from runners.settings import inherited
 
 IMPORT_LIMIT_S = 300.0
 """A framework that is not imported by then never will be: cold disks took 60 s for torch."""
 FORK_LIMIT_S = 30.0
-KEEP_OUTPUT = 64 << 10
 START_LIMIT_S = 60.0
 """A Python interpreter has started by then."""
-FUNCTIONS_PER_CHILD = 32
-"""Functions whose untimed cases one child runs: more save little, and what it has compiled stays in its memory."""
 PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().parents[1] / "launch.py"
 ZYGOTE = "runners.isolation.zygote"
@@ -55,107 +49,6 @@ class Interpreter:
     path: str = sys.executable
     option: str = ""
     """The option of a command that chooses it; empty where no option is needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChildEvent:
-    """An event of one child: a message from it, its end, or an order to end it."""
-
-    kind: Literal["message", "exited", "channel_lost", "cancelled", "out_of_memory"]
-    message: Message | None = None
-    status: int | None = None
-    reason: str = ""
-    turn: int | None = None
-    """The number of the child's case that the event is meant for; None: any."""
-
-
-class Child:
-    """The handle of one forked process: its channel, its output and its events."""
-
-    def __init__(self, connection: socket.socket, outputs: Sequence[int], room: str) -> None:
-        self.pid = 0
-        self.room = room
-        self.primed_ms: float | None = None
-        self.turn = -1
-        """The number of its present case; it is primed before the first."""
-        self.task: Task | None = None
-        """The task that it has, or had last."""
-        self.functions = 0
-        """The functions of which it has run cases."""
-        self.has_idled = False
-        """Whether it had nothing to do for a while: then it takes no other function on."""
-        self.ahead: Task | None = None
-        """The task that was sent to it before its turn."""
-        self.events: asyncio.Queue[ChildEvent] = asyncio.Queue()
-        self.gone = asyncio.Event()
-        self.status: int | None = None
-        self.channel = LoopChannel(connection, self._received, self._lost)
-        # Two pipes, so that the output of a case sent ahead is not taken for that of the case before it.
-        self._outputs = [OutputPipe(output, KEEP_OUTPUT) for output in outputs]
-
-    def send(self, message: Message) -> None:
-        self.channel.send(message)
-
-    def take_turn(self, task: Task) -> None:
-        """Note that the next turn is this task's."""
-        if self.task is None or self.task.group != task.group:
-            self.functions += 1
-        self.task = task
-        self.turn += 1
-
-    def admits(self, task: Task) -> bool:
-        """Whether the task may run here after those before it."""
-        if self.task is None or task.group == self.task.group:
-            return True
-        has_room = self.functions < FUNCTIONS_PER_CHILD and not self.has_idled
-        return has_room and task.is_shareable_with(self.task)
-
-    def give(self, order: Message, turn: int) -> None:
-        """Send the order to run the case of that turn, and drop the output that was left in the pipe of the turn."""
-        self._outputs[turn % 2].take()
-        self.channel.send(order)
-
-    def is_fit(self, task: Task | None = None) -> bool:
-        """Whether the process lives, and either has this task already or has been idle since its last case."""
-        return not self.gone.is_set() and (self.ahead is task if self.ahead else self.events.empty())
-
-    async def next(self, limit_s: float) -> ChildEvent | None:
-        """Wait for the next event; None if there is none in time."""
-        if not self.events.empty():
-            return self.events.get_nowait()
-        try:
-            async with asyncio.timeout(None if limit_s == math.inf else max(limit_s, 0.0)):
-                return await self.events.get()
-        except TimeoutError:
-            return None
-
-    def take_output(self) -> tuple[bytes, int]:
-        """The output of this turn: its tail, and the size of the whole."""
-        return self._outputs[self.turn % 2].take()
-
-    def interrupt(self, kind: Literal["cancelled", "out_of_memory"], reason: str = "") -> None:
-        """Add an event that ends the present case."""
-        self.events.put_nowait(ChildEvent(kind, reason=reason, turn=self.turn))
-
-    def ended(self, status: int | None) -> None:
-        """Note that the process has ended, after the messages that it had sent before."""
-        self.channel.drain()
-        self.channel.close()
-        self.status = status
-        self.gone.set()
-        self.events.put_nowait(ChildEvent("exited", status=status))
-
-    def dispose(self) -> None:
-        self.channel.close()
-        for output in self._outputs:
-            output.drain()
-            output.close()
-
-    def _received(self, message: Message) -> None:
-        self.events.put_nowait(ChildEvent("message", message))
-
-    def _lost(self, reason: str) -> None:
-        self.events.put_nowait(ChildEvent("channel_lost", reason=reason))
 
 
 class ForkServer:

@@ -200,7 +200,7 @@ class Attempt:
         self._check(judge, observed, expected)
         self._check_inputs(moved)
         self.stage = "placement"
-        self._trace(context)
+        self._trace(context, call)
         self.stage = "samples"
         if self.policy.takes_samples and not self.case.refuses:
             budget_s = clock.QUICK_BUDGET_S if self.policy is TimingPolicy.quick else clock.BUDGET_S
@@ -293,12 +293,13 @@ class Attempt:
         self._check(judge_later, observed, expected)
         self._check_inputs(moved)
 
-    def _trace(self, context: Context) -> None:
-        """Once more from fresh inputs, watched closely; if that fails, there is only less proof."""
+    def _trace(self, context: Context, call: clock.Call) -> None:
+        """Once more, watched closely; if that fails, there is only less proof."""
         try:
             arguments = self.device.to_device(self._inputs(), self.case.dtype)
             self.proof.devices |= {leaf.device for leaf in leaves(self.device.to_host(arguments))}
-            call = self.case.prepare(context, *arguments, **self.case.options)
+            if self.device.traces_anew or self.case.unrepeatable:
+                call = self.case.prepare(context, *arguments, **self.case.options)
             # As before the cold call: with inputs still pending, a lazy framework compiles all anew.
             self.device.wait(None)
             with self.device.tracing(self.proof):

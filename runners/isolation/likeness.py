@@ -40,7 +40,9 @@ def _words(message: str) -> str:
 _INCIDENTAL = re.compile(
     # TensorFlow's generated names, the operation it appends, and the trace of where it was made.
     r"\{\{[^{}]*\}\}|\[Op:[^\]]*\]( name: ?\S*)?|\[\[[^\[\]]*\]\]|0x[0-9a-fA-F]+"
-    r"|\n\nStack trace for op definition(?s:.*)|\nException raised from (?s:.*)"
+    r"|(?<=compile graph )[^\s\[\]]+(\[[^\[\]]*\])?|__(inference|forward|backward)_\w+"
+    r"|(?<=\])\([\w/:, ]*\)(?=' with input shapes)"
+    r"|\n\nStack trace for op definition(?s:.*)|\nThe op is created at:(?s:.*)|\nException raised from (?s:.*)"
     # Written before a protocol buffer in one of several forms, drawn at random so that nobody relies on it.
     r"|goo\.gle/debug\w+"
 )

@@ -1,7 +1,7 @@
 """The supervisor: runs tasks one after another, in processes that no function of a timed run shares with another.
 
-It holds the clock and the memory limit, kills, and reports how every attempt ended. It never
-imports a framework; the fork server forks, and the HTTP server serves the outcomes.
+It holds the clock and the memory limit, and reports how every attempt ended. It never imports a framework;
+``children.py`` makes and ends the processes, and the HTTP server serves the outcomes.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from typing import Any
 from pydantic import ValidationError
 
 from protocol.catalogue import Catalogue
-from protocol.enums import DeviceClass, Ending, TimingPolicy
+from protocol.enums import Ending, TimingPolicy
 from protocol.events import Running
 from protocol.outcomes import Outcome
 from runners.errors import FrameworkBrokenError
 from runners.isolation import memory, processes
 from runners.isolation.attempts import Task
 from runners.isolation.channel import CHANNEL_LOST, UNREADABLE, Message
+from runners.isolation.child import Child, ChildEvent
+from runners.isolation.children import Children
 from runners.isolation.confirmation import confirmed, is_suspect
 from runners.isolation.deadline import Clock
 from runners.isolation.events import EventLog
-from runners.isolation.fork_server import FUNCTIONS_PER_CHILD, Child, ChildEvent, ForkServer, Interpreter
+from runners.isolation.fork_server import Interpreter
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out, unkept, with_log
 from runners.isolation.secrecy import Redaction
 
-PRIME_LIMIT_S = 120.0
 MEMORY_POLL_S = 0.25
 EXIT_GRACE_S = 1.0
 """A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
@@ -90,21 +91,13 @@ class Supervisor:
         memory_limit: int | None = None,
         interpreter: Interpreter | None = None,
     ) -> None:
-        self._framework = framework
-        self._device = device
         self._log = log
         self._memory_limit = memory_limit or memory.default_limit()
         self._queue: deque[Task] = deque()
         self._arrived = asyncio.Event()
         self._current: Current | None = None
-        self._child: Child | None = None
         self._cancelled_ahead: Task | None = None
-        self._spare: asyncio.Task[Child] | None = None
-        self._left: list[Child] = []
-        self._ending: set[asyncio.Task[None]] = set()
-        self._overlaps = False
-        self._interpreter = interpreter
-        self._fork_server = ForkServer(framework, device, self._zygote_died, interpreter)
+        self._children = Children(framework, device, interpreter)
         self.redaction = Redaction()
         self.broken = asyncio.Event()
         """Set when no child can be forked any more: the service should stop."""
@@ -113,13 +106,11 @@ class Supervisor:
     async def open(self) -> Catalogue:
         """Import the framework; returns its catalogue. The device is not touched."""
         await _start_threads()
-        return await self._fork_server.start()
+        return await self._children.start()
 
     async def look(self) -> dict[str, Any]:
         """Look at the device and begin to execute; returns the device's description."""
-        description = await self._describe()
-        # On the host a second process can be primed beside the first; an accelerator may be exclusive.
-        self._overlaps = description["device_class"] == DeviceClass.cpu
+        description = await self._children.describe()
         self._tasks = [asyncio.create_task(self._work()), asyncio.create_task(self._watch_memory())]
         return description
 
@@ -152,7 +143,8 @@ class Supervisor:
             return
         for task in self._queue:
             if task.key == (id, attempt):
-                if self._child is not None and self._child.ahead is task:
+                child = self._children.present
+                if child is not None and child.ahead is task:
                     # Its child may be at it by now, and is ended when its turn comes.
                     self._cancelled_ahead = task
                     return
@@ -165,19 +157,15 @@ class Supervisor:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        if self._spare is not None:
-            self._spare.cancel()
-        await self._fork_server.close()
-        if self._ending:
-            await asyncio.wait(self._ending)
+        await self._children.close()
 
     async def _work(self) -> None:
         while True:
             await self._log.room()
             while not self._queue:
-                self._end_left()
-                if self._child is not None:
-                    self._child.has_idled = True
+                self._children.end_left()
+                if self._children.present is not None:
+                    self._children.present.has_idled = True
                 self._arrived.clear()
                 await self._arrived.wait()
             task = self._queue.popleft()
@@ -191,7 +179,7 @@ class Supervisor:
     async def _attempt(self, current: Current) -> Outcome:
         """Carry out one task to its outcome. A failure here fails this task only."""
         if current.cancelled:
-            await self._leave_child(wait=True)
+            await self._children.leave(wait=True)
             return cancelled()
         try:
             child = await self._child_for(current)
@@ -209,8 +197,8 @@ class Supervisor:
         outcome = current.settled(await self._run(child, current))
         tail, size = child.take_output()
         paper = current.task.job.timing is TimingPolicy.paper
-        if child is self._child and (paper or await self._fork_server.has_orphans(child)):
-            await self._leave_child(wait=True)
+        if child is self._children.present and (paper or await self._children.has_orphans(child)):
+            await self._children.leave(wait=True)
         return with_log(outcome, tail, size)
 
     async def _confirm(self, current: Current, suspect: Outcome, *, earlier: int) -> Outcome:
@@ -226,7 +214,7 @@ class Supervisor:
         if current.task.job.timeout_s - current.spent_s <= suspect.duration_s:
             return suspect
         # At once: it may be at the next case already, which would run beside the confirmation.
-        await self._leave_child(wait=True)
+        await self._children.leave(wait=True)
         current.failure, current.explained_by = None, math.inf
         try:
             child = await self._child_for(current)
@@ -246,8 +234,8 @@ class Supervisor:
         self._give_ahead(child, current.task)
         # In a child's first case its threads start, and what goes on beside it takes a core from them.
         if child.turn > 0 or not any(map(child.admits, self._queue)):
-            self._end_left()
-            self._prepare_spare()
+            self._children.end_left()
+            self._children.prepare_spare(current.task, self._queue)
         kills_before = memory.kernel_kills()
         try:
             while True:
@@ -255,7 +243,7 @@ class Supervisor:
                 if event is None:
                     # Until the kill: that a fork bomb takes long to die is no time of the case.
                     elapsed_s = clock.elapsed(time.monotonic())
-                    await self._leave_child(wait=True)
+                    await self._children.leave(wait=True)
                     return _overdue(current, child, elapsed_s)
                 if event.turn not in (None, child.turn):
                     # It was meant for the case before, which had finished by then.
@@ -276,10 +264,10 @@ class Supervisor:
                     case "finished":
                         return Outcome.model_validate(message["outcome"])
         except ValidationError as error:
-            await self._leave_child(wait=True)
+            await self._children.leave(wait=True)
             return unkept(error, duration_s=clock.elapsed(time.monotonic()))
         except (KeyError, TypeError, ValueError) as error:
-            await self._leave_child(wait=True)
+            await self._children.leave(wait=True)
             reason = f"the report of the case makes no sense: {type(error).__name__}: {error}"
             return harness_failed(reason, duration_s=clock.elapsed(time.monotonic()))
 
@@ -313,7 +301,7 @@ class Supervisor:
                 async with asyncio.timeout(EXIT_GRACE_S):
                     await child.gone.wait()
         ended_alone, status = child.gone.is_set(), child.status
-        await self._leave_child(wait=True)
+        await self._children.leave(wait=True)
         match event.kind:
             case "cancelled":
                 return cancelled(elapsed)
@@ -331,114 +319,17 @@ class Supervisor:
         return died(status, elapsed, CLOSED if lost else None)
 
     async def _child_for(self, current: Current) -> Child | Outcome:
-        """A primed child for the task: the last one, the spare, or a new one."""
-        task = current.task
-        timed = not task.is_untimed
-        if not self._fork_server.alive:
+        """A primed child for the task, or the outcome of a task that can have none."""
+        if not self._children.can_be_made:
             await self._restart()
-        child = self._child
-        if child is None or not child.admits(task) or not child.is_fit(task):
-            await self._leave_child(wait=timed or not self._overlaps)
-            child = await self._take_spare() or await self._fork_server.fork()
-            self._child = child
-        if timed:
-            await self._quiet()
-        current.child = child
-        if not current.cancelled and child.primed_ms is None and (failure := await self._prime(child)) is not None:
-            await self._leave_child(wait=True)
-            tail, size = child.take_output()
-            return with_log(failure, tail, size)
+        child = current.child = await self._children.take(current.task)
+        if not current.cancelled and child.primed_ms is None:
+            failure = await self._children.prime(child)
+            if failure is not None:
+                await self._children.leave(wait=True)
+                tail, size = child.take_output()
+                return with_log(failure, tail, size)
         return cancelled() if current.cancelled else child
-
-    async def _take_spare(self) -> Child | None:
-        making, self._spare = self._spare, None
-        if making is None:
-            return None
-        try:
-            child = await making
-        except FrameworkBrokenError:
-            return None
-        if child.is_fit():
-            return child
-        await self._fork_server.end(child)
-        return None
-
-    async def _quiet(self) -> None:
-        """No fork, priming or killing may go on beside a timed case."""
-        self._end_left()
-        busy: list[asyncio.Task[Any]] = [*self._ending, *([self._spare] if self._spare else [])]
-        if busy:
-            await asyncio.wait(busy)
-
-    async def _prime(self, child: Child) -> Outcome | None:
-        """Prime the device in a child; returns an outcome if that failed."""
-        child.send({"type": "prime"})
-        event = await child.next(PRIME_LIMIT_S)
-        if event is None:
-            return harness_failed(f"the device was not primed within {PRIME_LIMIT_S:g} s", stage="prime")
-        if event.kind == "cancelled":
-            return cancelled()
-        if event.message is None:
-            status = "" if event.status is None else f" (wait status {event.status})"
-            return harness_failed(f"the process ended while its device was primed{status}", stage="prime")
-        if event.message["type"] != "primed":
-            return harness_failed(str(event.message.get("reason")), stage="prime")
-        child.primed_ms = event.message["ms"]
-        return None
-
-    async def _describe(self) -> dict[str, Any]:
-        """The description of the device, from a throwaway child: to look may initialise it."""
-        child = await self._fork_server.fork()
-        try:
-            child.send({"type": "describe"})
-            event = await child.next(PRIME_LIMIT_S)
-        finally:
-            await self._fork_server.end(child)
-        name = f"{self._framework}/{self._device}"
-        if event is None:
-            raise FrameworkBrokenError(f"{name}: the device did not answer within {PRIME_LIMIT_S:g} s")
-        message = event.message
-        if message is None:
-            raise FrameworkBrokenError(f"{name}: the process that looked for the device ended ({event.kind})")
-        if message["type"] == "unavailable":
-            raise FrameworkBrokenError(f"{name} is not available here: {message['reason']}")
-        description: dict[str, Any] = message["description"]
-        return description
-
-    def _prepare_spare(self) -> None:
-        """Fork the child that comes after this one while this one runs, unless that could disturb a clock."""
-        current, child = self._current, self._child
-        assert current is not None
-        if self._spare is not None or (child is not None and child.functions < FUNCTIONS_PER_CHILD):
-            return
-        in_sight = [current.task, *self._queue]
-        if all(task.is_untimed for task in in_sight) and any(task.group != current.task.group for task in in_sight):
-            self._spare = asyncio.create_task(self._make_spare())
-
-    async def _make_spare(self) -> Child:
-        child = await self._fork_server.fork()
-        if self._overlaps:
-            # If this fails it is found again, and reported, when the child's first case primes it.
-            await self._prime(child)
-        return child
-
-    async def _leave_child(self, *, wait: bool) -> None:
-        """The present child has had its turn: end it, with everything it started, at once or soon."""
-        child, self._child = self._child, None
-        if child is None:
-            return
-        if wait:
-            await self._fork_server.end(child)
-        else:
-            self._left.append(child)
-
-    def _end_left(self) -> None:
-        """End the children whose turn is over, beside whatever runs now."""
-        for child in self._left:
-            ending = asyncio.create_task(self._fork_server.end(child))
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
-        self._left.clear()
 
     async def _watch_memory(self) -> None:
         limit = self._memory_limit
@@ -453,19 +344,11 @@ class Supervisor:
 
     async def _restart(self) -> None:
         """Start over with a new zygote; if that fails too, nothing can be executed any more."""
-        self._child = self._spare = None
-        self._left.clear()
-        await self._fork_server.close()
-        self._fork_server = ForkServer(self._framework, self._device, self._zygote_died, self._interpreter)
         try:
-            await self._fork_server.start()
+            await self._children.start_anew()
         except FrameworkBrokenError:
             self.broken.set()
             await asyncio.Event().wait()
-
-    def _zygote_died(self) -> None:
-        """Found by the next task, which starts it anew; the child of this one has ended already."""
-        self._child = None
 
 
 async def _start_threads() -> None:

@@ -39,6 +39,7 @@ class JaxDevice:
     name: str
     device_class: DeviceClass
     is_host = False
+    traces_anew = True
     mends: tuple[Mend, ...] = ()
 
     @property

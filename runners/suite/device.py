@@ -94,6 +94,10 @@ class Device(Protocol):
     """Whether the target is the host itself (``cpu``): what runs on the host there is where it belongs, so nothing is
     a fallback, and that something executed there needs no proof."""
 
+    traces_anew: bool
+    """Whether ``tracing`` watches a call that is prepared anew, from fresh inputs. If not, it watches the call that was
+    timed: where the framework shows a compiled call's operations at every call, to compile it twice shows no more."""
+
     mends: tuple[Mend, ...]
     """The faults that ``to_device`` and ``to_host`` work around."""
 

@@ -179,6 +179,9 @@ def comparable(value: Any, dialect: Dialect) -> Any:
 
     An array of NumPy was on no device, so it becomes plain numbers. Texts are left out: they tend to name the device.
     """
+    if isinstance(value, (np.float64, np.complex128)):
+        # These are Python's own numbers, too, and are written as such.
+        return value.item()
     if dialect.is_array(value) or value is None or isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, (np.ndarray, np.generic)):

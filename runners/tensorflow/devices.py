@@ -38,6 +38,7 @@ class TensorFlowDevice:
     framework = FRAMEWORK
     name: str
     is_host = False
+    traces_anew = False
     mends: tuple[Mend, ...] = ()
     kind: str
     """TensorFlow's own name of such devices: ``CPU``, ``GPU``, ``TPU``."""

@@ -39,6 +39,7 @@ class TorchDevice:
     framework = FRAMEWORK
     name: str
     is_host = False
+    traces_anew = True
     mends: tuple[Mend, ...] = ()
     handle_name: str
     """The name of the device that its arrays give."""

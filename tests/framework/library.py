@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+from coordinator.catalogue.coverage import coverage, sentence
+from coordinator.catalogue.releases import shipped_release
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
@@ -53,6 +55,18 @@ def assert_read_without_the_framework(framework: Framework, *others: str, suite:
     assert int(loaded[0]) > 0
     assert "numpy" in loaded
     assert not {framework.name, *others} & set(loaded)
+
+
+def assert_covers(framework: Framework, *, least: float) -> None:
+    """``library`` and ``paper`` chart at least that share of the certain uses of the release that it was drawn from."""
+    version = Pack(folder_of(framework) / PACK).about[framework.name]
+    suites = framework.load_suites()
+    charted = {function.name for suite in ("library", "paper") for function in suites[suite].functions}
+    found = coverage("both", charted, shipped_release(f"{framework.name}@{version.partition('+')[0]}"))
+    assert found.uses is not None
+    assert found.uses.of > 10_000
+    assert found.uses.ratio is not None
+    assert found.uses.ratio >= least, sentence(found)
 
 
 def assert_apart_from_paper(framework: Framework, copy: Path) -> None:

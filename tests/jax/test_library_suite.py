@@ -40,6 +40,10 @@ def test_the_catalogue_is_read_without_jax() -> None:
     library.assert_read_without_the_framework(FRAMEWORK)
 
 
+def test_what_people_call_is_charted() -> None:
+    library.assert_covers(FRAMEWORK, least=0.90)
+
+
 def test_the_revision_of_paper_does_not_depend_on_it(tmp_path: Path) -> None:
     library.assert_apart_from_paper(FRAMEWORK, tmp_path)
 

@@ -164,6 +164,48 @@ def test_python_on_the_host_is_seen_where_nothing_is_traced_anew(accelerator: De
     assert outcome.proof.fallbacks == {"PyFunc": 3}
 
 
+def test_numpy_takes_an_array_of_no_dimension_that_is_watched(accelerator: Device, outcome_of: OutcomeOf) -> None:
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
+        return lambda: context.function(tf.constant(np.asarray(x)))
+
+    function = Function("tf.math.negative", np.negative, prepare)
+    function.value("read", lambda inputs: [inputs.normal()])
+    outcome = outcome_of(accelerator, function)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.fell_back), outcome.evidence
+    assert outcome.proof.fallbacks == {"EagerTensor.__array__": 3}
+
+
+def test_a_call_is_compiled_once_however_closely_it_is_watched(xla: Device, outcome_of: OutcomeOf) -> None:
+    traced = []
+
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
+        def call() -> Any:
+            traced.append(x)
+            return context.function(x)
+
+        return context.compiled(call)
+
+    function = Function("tf.math.negative", np.negative, prepare)
+    function.value("compiled", lambda inputs: [inputs.normal(4)])
+    outcome = outcome_of(xla, function)
+    assert (outcome.verdict, outcome.placement) == (Verdict.passed, Placement.on_device), outcome.evidence
+    assert outcome.proof.executed == 3, "the first call, the one that is watched closely, and one from the seed"
+    assert len(traced) == 1
+
+
+def test_a_call_that_may_not_be_repeated_is_prepared_anew_to_be_watched(xla: Device, outcome_of: OutcomeOf) -> None:
+    prepared = []
+
+    def prepare(context: Context, x: Any) -> Callable[[], Any]:
+        prepared.append(x)
+        return context.compiled(lambda: context.function(x))
+
+    function = Function("tf.math.negative", np.negative, prepare, unrepeatable="for this test")
+    function.value("compiled", lambda inputs: [inputs.normal(4)])
+    assert outcome_of(xla, function).verdict is Verdict.passed
+    assert len(prepared) == 3
+
+
 def test_python_on_the_host_is_not_blamed_on_the_next_case(accelerator: Device, outcome_of: OutcomeOf) -> None:
     function = Function("tf.numpy_function", lambda x: x * 2, numpy_eagerly)
     function.value("first", lambda inputs: [inputs.normal(4)])

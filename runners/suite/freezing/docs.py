@@ -56,6 +56,8 @@ class Docs:
     left_open: LeftOpen
     unasked: Mapping[str, str]
     """The beginnings of names whose examples are not run at all, each with the reason."""
+    writers: tuple[str, ...] = ()
+    """The framework's modules that write what they make of an example's source into a file: ``Watch``."""
 
     def device(self) -> Device:
         """The host, on which examples are run."""
@@ -127,7 +129,7 @@ def run_all(docs: Docs, found: Sequence[Unit], folder: Path, run: str) -> None:
         if before is not None and (before.ended or before.refused):
             write_part(PackWriter(), [(unit.names[0], "", ENDED, "in the run before")], path)
             continue
-        conditions = Conditions(RUNS[run], frozenset(before.dropped) if before else frozenset())
+        conditions = Conditions(RUNS[run], frozenset(before.dropped) if before else frozenset(), docs.writers)
         with tempfile.TemporaryDirectory() as room:
             draw = partial(observe, unit, docs.device(), docs.dialect, conditions, room)
             drawn_apart(unit.names[0], path, draw, limit_s=LIMIT_S)

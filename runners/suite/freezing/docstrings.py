@@ -23,6 +23,8 @@ _DIRECTIVE = re.compile(r"#\s*x?doctest:.*$", re.MULTILINE)
 _NUMBER = re.compile(
     r"(?<![\w.])(?:[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf|nan)|True|False)(?!\w)"
 )
+_OF_THE_TEXT = re.compile(r"\bshape=\([\d, ]*\)|\bnp\.(?=(?:True|False)_)|(?<=True)_\b|(?<=False)_\b")
+"""The shape beside an array's values, which not every way to show one has, and NumPy's mark of its own truth values."""
 _ABRIDGED = "..."
 NEAR, NEAR_ZERO = 6e-3, 1e-3
 """How far a number may be from a printed one, which is rounded, by its size and around zero."""
@@ -148,7 +150,7 @@ def agrees(printed: str, shown: str) -> bool | None:
     """Whether a shown value has the numbers that a docstring prints; ``None`` if it prints none, or abridges them."""
     if _ABRIDGED in printed or "Traceback" in printed:
         return None
-    wanted, found = _NUMBER.findall(printed), _NUMBER.findall(shown)
+    wanted, found = (_NUMBER.findall(_OF_THE_TEXT.sub("", text)) for text in (printed, shown))
     if not wanted:
         return None
     if printed.count("[") > printed.count("]"):

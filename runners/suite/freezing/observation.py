@@ -10,6 +10,7 @@ import ast
 import json
 import os
 import random
+import tempfile
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,17 +64,21 @@ class Conditions:
     """The seeds from which it is run, one after the other in one process; those that it gives itself move alike."""
     without: frozenset[int] = frozenset()
     """The places of statements that are not run."""
+    writers: tuple[str, ...] = ()
+    """The framework's modules that write files of their own: ``Watch``."""
 
 
 def observe(unit: Unit, device: Device, dialect: Dialect, conditions: Conditions, room: str, path: Path) -> None:
     """Run an example and write down what it does. Only for a process that ends with it."""
     os.chdir(room)
     os.environ.update(TMPDIR=room, HOME=room)
+    # It remembers the folder that it found when this process's parent asked.
+    tempfile.tempdir = room
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     device.prime()
-    watch = Watch()
+    watch = Watch(conditions.writers)
     first, *others = [_run(watch, unit, device, dialect, seed, conditions.without) for seed in conditions.seeds]
     about, pack = first
     about["differs"] = sorted({label for _, other in others for label in _differing(pack, other, "result", "expected")})
@@ -118,7 +123,7 @@ def _run(
         "dropped": dropped,
         "agreed": agreed,
         "unwritten": unwritten,
-        "refused": _refused(changed, set(threading.enumerate()) - threads),
+        "refused": _refused(changed, _left(watch), set(threading.enumerate()) - threads),
         "uses": _uses(unit, device, session, {place for place, _, _ in dropped}.union(without)),
     }
     return about, pack
@@ -179,12 +184,16 @@ def _write_values(session: Session, device: Device, dialect: Dialect, pack: Pack
     return unwritten
 
 
-def _refused(changed: Sequence[str], threads: set[threading.Thread]) -> tuple[str, str] | None:
+def _left(watch: Watch) -> list[str]:
+    """The files in the example's folder that are its own."""
+    return sorted(name for name in os.listdir() if os.path.realpath(name) not in watch.written)
+
+
+def _refused(changed: Sequence[str], left: Sequence[str], threads: set[threading.Thread]) -> tuple[str, str] | None:
     if changed:
         return "leaves settings of the process changed", ", ".join(changed)
-    left = os.listdir(".")
     if left:
-        return FILES, f"it leaves {', '.join(sorted(left)[:3])}"
+        return FILES, f"it leaves {', '.join(left[:3])}"
     if threads:
         return "leaves threads at work", ", ".join(sorted(thread.name for thread in threads))
     return None

@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from runners.errors import LeftOutError
@@ -42,6 +44,8 @@ _OWN = tuple(
     }
 )
 """Folders from which Python and its packages read what they are made of."""
+_BETWEEN = frozenset({tempfile.__file__, "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"})
+"""The files of Python's own code by which a module makes a temporary file, and imports it."""
 
 
 def refusal(event: str, arguments: Sequence[Any]) -> str | None:
@@ -66,9 +70,16 @@ def _is_own(path: Any, flags: Any) -> bool:
 
 
 class Watch:
-    """Refuses what no example may do, while it is at work, and notes the first reason."""
+    """Refuses what no example may do, while it is at work, and notes the first reason.
 
-    def __init__(self) -> None:
+    ``writers`` are the ends of the paths of a framework's modules that write what they make of an example's source
+    into a file, and read it: those files are the framework's own.
+    """
+
+    def __init__(self, writers: tuple[str, ...] = ()) -> None:
+        self.written: set[str] = set()
+        """The files of such modules."""
+        self._writers = writers
         self._at_work = False
         self._noted: tuple[str, str] | None = None
         sys.addaudithook(self._hear)
@@ -92,8 +103,20 @@ class Watch:
         self._at_work = False
         try:
             reason = refusal(event, arguments)
+            if reason == FILES and self._is_of_a_writer(os.path.realpath(os.fsdecode(arguments[0])), sys._getframe(1)):
+                reason = None
         finally:
             self._at_work = True
         if reason is not None:
             self._noted = self._noted or (reason, f"{event} {' '.join(map(str, arguments[:1]))}"[:120])
             raise LeftOutError(*self._noted)
+
+    def _is_of_a_writer(self, path: str, frame: FrameType | None) -> bool:
+        while frame is not None and frame.f_code.co_filename in _BETWEEN:
+            frame = frame.f_back
+        if frame is None or not frame.f_code.co_filename.endswith(self._writers):
+            return path in self.written
+        # The folder is opened, too, where a temporary file is made.
+        if not os.path.isdir(path):
+            self.written.add(path)
+        return True

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import resource_variable_ops
@@ -42,7 +43,8 @@ def watch_reads(note: Note) -> Iterator[None]:
         return read(self)
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: N807
-        return as_array(self, dtype)
+        # Of no dimension TensorFlow gives a scalar, which NumPy refuses here; by the buffer it would not have met it.
+        return np.asarray(as_array(self, dtype))
 
     def noted_export(*arguments: Any) -> Any:
         note("EagerTensor.__dlpack__")

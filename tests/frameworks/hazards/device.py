@@ -22,6 +22,7 @@ if os.environ.get("HAZARDS_BROKEN"):
 class Host:
     framework = "hazards"
     name = "cpu"
+    traces_anew = True
     is_host = True
 
     def describe(self) -> Description:

@@ -100,6 +100,10 @@ def test_a_docstring_without_prompts_has_no_example() -> None:
         ("tensor([1, ..., 9])", "tensor([1, 2])", None),
         ("<object>", "<object>", None),
         ("", "3", None),
+        ("array([1, 2])", "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2])>", True),
+        ("<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2])>", "array([1, 3])", False),
+        ("True", "np.True_", True),
+        ("True", "np.False_", False),
     ],
 )
 def test_what_is_printed_agrees_by_its_numbers(printed: str, shown: str, wanted: bool | None) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,13 @@ def test_a_bad_example_is_left_out_as_a_whole(tmp_path: Path, text: str, reason:
     found = admitted(tmp_path, text, limit_s=2)
     assert found.case is None
     assert reason in reasons(found)
+
+
+def test_a_file_of_compiled_code_in_the_folder_for_temporary_ones_is_found(tmp_path: Path) -> None:
+    """Also where Python has looked up that folder before the example's process was forked."""
+    tempfile.gettempdir()
+    text = ">>> toy.double(1)\n>>> toy.write_unheard()\n"
+    assert "opens files" in reasons(admitted(tmp_path, text))
 
 
 def test_an_example_that_turns_a_setting_which_is_put_back_is_a_case(tmp_path: Path) -> None:

@@ -103,6 +103,12 @@ def test_a_value_is_compared_as_plain_ones(value: Any, wanted: Any) -> None:
     assert comparable(value, ToyDialect()) == wanted
 
 
+@pytest.mark.parametrize("value", [np.float64(1.5), np.complex128(1j)])
+def test_a_number_that_is_pythons_own_too_is_of_its_type(value: Any) -> None:
+    """As it is when it was written and read: a case that merely runs compares the names of types."""
+    assert type(comparable(value, ToyDialect())) in (float, complex)
+
+
 @pytest.mark.parametrize("value", [object(), "text", ["text"], {(1,): 2}, np.array(["a"]), {1}])
 def test_what_names_a_device_or_an_address_has_no_form(value: Any) -> None:
     with pytest.raises(UnfreezableError):

@@ -27,6 +27,7 @@ class Arrays:
 
     framework = "arrays"
     is_host = False
+    traces_anew = True
 
     def __init__(self, name: str, function: Callable[..., Any], operation: Any = None) -> None:
         self.name = name
@@ -192,6 +193,19 @@ def test_integers_of_the_cases_dtype_become_floating_and_others_stay() -> None:
         ("Input tensor on cuda:0 at 0x7f", "Input tensor on cpu at 0x3a", True),
         ("in user code:\n\n    TypeError: no list", "TypeError: no list", True),
         ("no kernel of {{node a_1}} [Op:Add] name: ", "no kernel of {{node a_7}}", True),
+        (
+            "compile graph __inference_a_4[seed=19] on CPU: no B",
+            "compile graph __inference_a_17[seed=3] on CPU: no B",
+            True,
+        ),
+        ("compile graph e_true_2_const_0[] on CPU: no B", "compile graph e_true_10_const_0[] on CPU: no B", True),
+        ("compile graph __inference_a_4[] on CPU: no B", "compile graph __inference_a_4[] on CPU: no C", False),
+        (
+            "{{node R}} = R[T=DT_HALF](Rank/38, R/axis)' with input shapes: []",
+            "{{node R}} = R[T=DT_HALF](Rank/44, R/axis)' with input shapes: []",
+            True,
+        ),
+        ("no B\nThe op is created at: \nFile a.py, line 3", "no B\nThe op is created at: \nFile b.py, line 4", True),
         ("Window goo.gle/debugproto  size: 0", "Window goo.gle/debugonly size: 0", True),
         ("no kernel for int8", "no kernel for int4", False),
         ("", "anything", False),

@@ -137,15 +137,13 @@ def test_a_declaration_names_what_is_there(framework: Framework) -> None:
 def test_every_framework_has_the_same_names(name: str) -> None:
     """But for the locks of devices and versions, and for what one alone can do.
 
-    JAX lowers for a device that is not here; of torch alone gradients and an optimizer's steps are frozen; TensorFlow
-    has no suite of its docstrings' examples.
+    JAX lowers for a device that is not here; of torch alone gradients and an optimizer's steps are frozen.
     """
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
-        *("__init__.py", "devices.py", "divergence.py", "evidence.py", "placement", "suites"),
+        *("__init__.py", "devices.py", "divergence.py", "evidence.py", "examples.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
         *(("lowering.py",) if name == "jax" else ()),
-        *(("examples.py",) if name != "tensorflow" else ()),
         *("freezing", "frozen.py"),
         *(("ways.py",) if name == "torch" else ()),
     }

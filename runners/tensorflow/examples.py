@@ -1,0 +1,267 @@
+"""Examples of TensorFlow's docstrings: the names that they find, the settings that they may turn, how they compile.
+
+Docstrings show a value by ``x.numpy()`` and the like. Where that is all that a statement does with it the array is kept
+as it is: to read it would carry it to the host. Where a device compiles what it runs, an example is compiled as a
+whole, and the variables that it makes stand beside the program, as a user's do.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from runners.suite.cases import Context
+from runners.suite.examples import FrozenExample, Setting, Text, no_plain_form
+from runners.suite.frozen import Slot
+
+SHOWN = "__shown__"
+"""The helper in place of ``.numpy()`` and ``.to_list()``."""
+_READ_AGAIN = frozenset({"item", "tolist"})
+"""The methods that read what ``.numpy()`` has read."""
+_OF_VARIABLES = ("trainable", "name", "constraint", "synchronization", "aggregation", "shape")
+"""The options of a variable that are the same wherever it stands."""
+
+
+class _Showing(ast.NodeTransformer):
+    """Replaces ``x.numpy()`` and the like where it is the value of a statement, a member of that, or printed."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        node.value = _shown_in(node.value)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function may be run where TensorFlow calls it, and prints for that."""
+        return node
+
+
+def _shown_in(node: ast.expr) -> ast.expr:
+    if isinstance(node, (ast.List, ast.Tuple)):
+        node.elts = [_shown_in(member) for member in node.elts]
+    elif isinstance(node, ast.ListComp):
+        node.elt = _shown_in(node.elt)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+        node.args = [_shown_in(argument) for argument in node.args]
+    else:
+        return _read_in(node) or node
+    return node
+
+
+def _read_in(node: ast.expr) -> ast.Call | None:
+    """The helper's call in place of an expression that reads an array; None of any other."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args or node.keywords:
+        return None
+    read, way = node.func.value, node.func.attr
+    if way in _READ_AGAIN:
+        return _read_in(read)
+    return ast.Call(ast.Name(SHOWN, ast.Load()), [read, ast.Constant(way)], []) if way in Shown.WAYS else None
+
+
+@dataclass(frozen=True, repr=False)
+class Shown:
+    """An array whose values a docstring shows, left where it is, and the name of the method that would read them."""
+
+    array: Any
+    way: str
+    WAYS: ClassVar[tuple[str, ...]] = ("numpy", "to_list")
+
+    def __repr__(self) -> str:
+        return repr(self._read())
+
+    def __str__(self) -> str:
+        return str(self._read())
+
+    def _read(self) -> Any:
+        return getattr(self.array, self.way)()
+
+
+class TensorFlowDialect:
+    """The part of TensorFlow in its examples."""
+
+    def names(self, device: Any) -> Mapping[str, Any]:
+        import keras
+        import tensorflow as tf
+
+        return {
+            "tf": tf,
+            # The package, for which Keras's docstrings are written: ``tf.keras`` has fewer names.
+            "keras": keras,
+            "layers": keras.layers,
+            "metrics": keras.metrics,
+            "collections": collections,
+            SHOWN: _shown,
+        }
+
+    def forced(self, device: Any) -> AbstractContextManager[Any]:
+        import tensorflow as tf
+
+        found: AbstractContextManager[Any] = tf.device(device)
+        return found
+
+    def rewritten(self, tree: ast.Module) -> ast.Module:
+        showing: ast.Module = _Showing().visit(tree)
+        return showing
+
+    def settings(self) -> Sequence[Setting]:
+        import tensorflow as tf
+
+        backend, precision, debugging = tf.keras.backend, tf.keras.mixed_precision, tf.debugging
+        return [
+            Setting("the float type of Keras", backend.floatx, backend.set_floatx),
+            Setting("the fuzz factor of Keras", backend.epsilon, backend.set_epsilon),
+            Setting("the format of images", backend.image_data_format, backend.set_image_data_format),
+            Setting("the precision of layers", lambda: precision.global_policy().name, precision.set_global_policy),
+            Setting("the registered classes of Keras", _registered, _set_registered),
+            Setting(
+                "whether functions run eagerly",
+                tf.config.functions_run_eagerly,
+                tf.config.run_functions_eagerly,
+            ),
+            Setting("soft placement", tf.config.get_soft_device_placement, tf.config.set_soft_device_placement),
+            Setting("the log of placement", debugging.get_log_device_placement, debugging.set_log_device_placement),
+            # Nothing of TensorFlow puts these back.
+            Setting("eager execution", tf.executing_eagerly, _leave),
+            Setting("tensors like NumPy's", lambda: hasattr(tf.Tensor, "astype"), _leave),
+        ]
+
+    def is_array(self, value: Any) -> bool:
+        """Texts are none where they can be read: those of an array are the example's own, and name no device."""
+        import tensorflow as tf
+
+        if not isinstance(value, (tf.Tensor, tf.Variable)):
+            return False
+        return value.dtype != tf.string or not tf.executing_eagerly()
+
+    def plain(self, value: Any) -> Any:
+        import tensorflow as tf
+
+        if isinstance(value, Shown):
+            return value.array
+        if isinstance(value, tf.keras.Variable):
+            return value.value
+        if isinstance(value, tf.RaggedTensor):
+            return {"values": value.flat_values, "row_splits": list(value.nested_row_splits)}
+        if isinstance(value, tf.SparseTensor):
+            return {"indices": value.indices, "values": value.values, "shape": value.dense_shape}
+        if isinstance(value, tf.IndexedSlices):
+            return {"indices": value.indices, "values": value.values}
+        if isinstance(value, (tf.Tensor, tf.Variable)):
+            return _texts(value.numpy().tolist() if value.shape.rank else value.numpy())
+        if isinstance(value, bytes):
+            return _texts(value)
+        if isinstance(value, tf.DType):
+            return Text(value.name)
+        if isinstance(value, tf.TensorShape) and value.rank is not None:
+            return value.as_list()
+        raise no_plain_form(value)
+
+    def compiled(self, context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
+        """Compiled are the arrays: plain values beside them are those of the call as it was traced."""
+        import tensorflow as tf
+
+        beside: list[Any] = []
+        variables: list[Any] = []
+
+        def arrays() -> list[Any]:
+            found: list[Any] = []
+            with tf.variable_creator_scope(_outside(variables)):
+                beside[:] = [_slots(call(), self.is_array, found)]
+            return found
+
+        # AutoGraph would convert the harness, too. What an example gives to ``tf.function`` it converts all the same.
+        program = context.compiled(tf.autograph.experimental.do_not_convert(arrays))
+
+        def whole() -> Any:
+            found = program()
+            return _filled(beside[0], found)
+
+        return whole
+
+
+def _outside(variables: list[Any]) -> Callable[..., Any]:
+    """A maker of variables for a program that is being compiled: they stand outside of it, and it begins by giving
+    them their first values. ``variables`` keeps them, as the program alone does not."""
+    import tensorflow as tf
+    from tensorflow.python.ops.resource_variable_ops import ResourceVariable
+
+    program = tf.compat.v1.get_default_graph()
+
+    def made(create: Callable[..., Any], **options: Any) -> Any:
+        if tf.executing_eagerly() or tf.compat.v1.get_default_graph() is not program:
+            return create(**options)
+        given = options.pop("initial_value")
+        first = tf.convert_to_tensor(given() if callable(given) else given, options.get("dtype"))
+        if first.dtype == tf.string or not first.shape.is_fully_defined():
+            return create(initial_value=first, **options)
+        zeros = np.zeros(first.shape.as_list(), first.dtype.as_numpy_dtype)
+        with tf.init_scope():
+            variable = ResourceVariable(zeros, **{name: options[name] for name in _OF_VARIABLES if name in options})
+        variables.append(variable)
+        variable.assign(first)
+        return variable
+
+    return made
+
+
+def _slots(tree: Any, is_array: Callable[[Any], bool], found: list[Any]) -> Any:
+    if is_array(tree):
+        found.append(tree)
+        return Slot(len(found) - 1)
+    if isinstance(tree, list):
+        return [_slots(member, is_array, found) for member in tree]
+    return {key: _slots(value, is_array, found) for key, value in tree.items()} if isinstance(tree, dict) else tree
+
+
+def _filled(tree: Any, arrays: Sequence[Any]) -> Any:
+    if isinstance(tree, Slot):
+        return arrays[tree.number]
+    if isinstance(tree, list):
+        return [_filled(member, arrays) for member in tree]
+    return {key: _filled(value, arrays) for key, value in tree.items()} if isinstance(tree, dict) else tree
+
+
+def _shown(value: Any, way: str) -> Any:
+    """The value as it is at this place, if it is an array that this method reads; else what the method returns."""
+    import tensorflow as tf
+
+    if isinstance(value, tf.RaggedTensor):
+        return Shown(value, way)
+    array = value.value if isinstance(value, tf.keras.Variable) else value
+    if way == "numpy" and isinstance(array, (tf.Tensor, tf.Variable)):
+        return Shown(tf.convert_to_tensor(array), way)
+    return getattr(value, way)()
+
+
+def _texts(value: Any) -> Any:
+    """Texts of TensorFlow, which are bytes, as plain ones."""
+    if isinstance(value, list):
+        return [_texts(member) for member in value]
+    return Text(value.decode("utf-8", "backslashreplace")) if isinstance(value, bytes) else value
+
+
+def _registered() -> dict[str, Any]:
+    import tensorflow as tf
+
+    return dict(tf.keras.utils.get_custom_objects())
+
+
+def _set_registered(before: Mapping[str, Any]) -> None:
+    import tensorflow as tf
+
+    objects = tf.keras.utils.get_custom_objects()
+    objects.clear()
+    objects.update(before)
+
+
+def _leave(before: Any) -> None:
+    """Of a setting that cannot be put back: an example that turns it is left out."""
+
+
+def frozen_example(written: str) -> FrozenExample:
+    """Prepares a written example of TensorFlow's."""
+    return FrozenExample(written, TensorFlowDialect())
