@@ -19,10 +19,16 @@ class ReadingPace:
     def __init__(self) -> None:
         self._waited = True
         """Whether the last batch was waited for, and not there already."""
+        self._lines = 0
+        """Since a batch was last waited for."""
 
     async def keep(self, lines: int, *, can_wait: bool) -> None:
-        """Pause, if this batch was waited for and brought little, and nobody waits for the next one."""
-        if can_wait and self._waited and lines < FEW_LINES:
+        """Pause, if this batch was waited for and brought little, as what came before, and nobody waits for the next.
+
+        The last few lines of a burst are no reason to let a fast runner wait.
+        """
+        since_then, self._lines = self._lines, lines + (0 if self._waited else self._lines)
+        if can_wait and self._waited and since_then + lines < FEW_LINES:
             await asyncio.sleep(GATHER_S)
         # The event loop comes to this only if the next batch is not there already.
         self._waited = False

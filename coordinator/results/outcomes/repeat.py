@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from protocol.runner import CASE_PLACE, RUN_PLACE
@@ -27,9 +28,9 @@ def repeat_command(framework: str, device: str, case: str, run: int, fingerprint
     host = body.get("host") or "the runner"
     template = body.get("repeat")
     if template is not None:
-        words = _words(str(template), run)
+        words = _words(str(template), run != 1)
     elif framework in KNOWN and (fingerprint is None or body.get("python")):
-        words = ["portolan-runner", "run", framework, device, CASE_PLACE, *(["--run", RUN_PLACE] if run != 1 else [])]
+        words = ("portolan-runner", "run", framework, device, CASE_PLACE, *(("--run", RUN_PLACE) if run != 1 else ()))
     else:
         return f"ask whoever runs {host}: this runner does not say how a case is repeated"
     if words is None:
@@ -41,9 +42,11 @@ def repeat_command(framework: str, device: str, case: str, run: int, fingerprint
     return shlex.join(filled)
 
 
-def _words(template: str, run: int) -> list[str] | None:
+# An export has hundreds of thousands of rows and a template for each target.
+@lru_cache(maxsize=64)
+def _words(template: str, is_later_run: bool) -> tuple[str, ...] | None:
     """The words of the template; what stands in brackets is for the runs after the first. None: it has no end."""
     try:
-        return shlex.split(_LATER_RUNS_ONLY.sub(r"\1" if run != 1 else "", template))
+        return tuple(shlex.split(_LATER_RUNS_ONLY.sub(r"\1" if is_later_run else "", template)))
     except ValueError:
         return None

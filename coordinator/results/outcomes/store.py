@@ -61,7 +61,8 @@ async def page(
         ),
         {"campaign": campaign_id, "after": after, "limit": limit, **values},
     )
-    return [_outward(dict(row._mapping)) for row in rows]
+    names = list(rows.keys())
+    return [_outward(dict(zip(names, row, strict=True))) for row in rows]
 
 
 async def columns(connection: AsyncConnection) -> list[str]:
@@ -72,9 +73,11 @@ async def columns(connection: AsyncConnection) -> list[str]:
 
 
 def _outward(row: dict[str, Any]) -> dict[str, Any]:
-    values = {name: value for name, value in row.items() if name not in INTERNAL}
-    values["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
-    return values
+    """The row without what is internal, and with the command that repeats it; changed in place, as there are many."""
+    for name in INTERNAL:
+        del row[name]
+    row["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
+    return row
 
 
 async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dict[str, Any] | None:

@@ -29,3 +29,12 @@ async def test_a_pause_follows_few_lines_that_were_waited_for() -> None:
 @pytest.mark.parametrize(("lines", "can_wait"), [(FEW_LINES, True), (2, False)])
 async def test_no_pause_follows_many_lines_or_when_somebody_waits(lines: int, can_wait: bool) -> None:
     assert not await pauses(ReadingPace(), lines, can_wait=can_wait)
+
+
+async def test_no_pause_follows_the_last_lines_of_a_burst() -> None:
+    pace = ReadingPace()
+    assert not await pauses(pace, FEW_LINES)
+    await asyncio.sleep(0)
+    assert not await pauses(pace, 2)
+    await asyncio.sleep(0)
+    assert await pauses(pace, 2)
