@@ -40,7 +40,6 @@ from coordinator.dispatch.instructions import Claim, GiveBack, Instruction, Lose
 from coordinator.dispatch.leases import Key, Lease
 from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor, HeldJob
-from coordinator.dispatch.reading_pace import ReadingPace
 from coordinator.dispatch.records import record_without_report
 from coordinator.dispatch.runner_state_machine import SILENCE_S, RunnerState, quarantine_s
 from coordinator.dispatch.stream_reader import StreamReader
@@ -213,12 +212,9 @@ class RunnerSession:
 
     async def _read_events(self, client: RunnerClient) -> None:
         after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)
-        pace = ReadingPace()
         async for lines in client.event_lines(after.boot_id, after.n):
             reports = await self._reader.read(lines)
-            can_wait = self._state.has_plenty
-            await self._writer.write(reports, can_wait=can_wait)
-            await pace.keep(len(lines), can_wait=can_wait)
+            await self._writer.write(reports, can_wait=self._state.has_plenty)
         raise StreamClosedError(f"the runner at {self.runner.url} closed its stream of events")
 
     def _on_stored(self, cursor: Cursor) -> None:
