@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from sqlalchemy import text
@@ -31,19 +32,15 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
         if cursor.n == 5:
             all_stored.set()
 
-    writer = OutcomeWriter(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(writer.run())
-    reports = []
-    for n, job in enumerate(jobs, start=1):
-        outcome = absurd if n == 3 else PASSED
-        row = record(job.key, outcome, framework="torch", device="cpu")
-        reports.append(Report(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, stored))
-    await writer.write(reports)
-    async with asyncio.timeout(60):
-        await all_stored.wait()
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        reports = []
+        for n, job in enumerate(jobs, start=1):
+            outcome = absurd if n == 3 else PASSED
+            row = record(job.key, outcome, framework="torch", device="cpu")
+            reports.append(Report(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, stored))
+        await writer.write(reports)
+        async with asyncio.timeout(60):
+            await all_stored.wait()
     async with place.engine.connect() as connection:
         rows = (await connection.execute(text("SELECT verdict, cause, rule FROM outcomes ORDER BY job_id"))).all()
     assert [row.verdict for row in rows] == ["passed", "passed", "incomplete", "passed", "passed"]
@@ -53,27 +50,30 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
 async def test_what_waits_is_stored_when_the_outcome_writer_is_stopped(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
-    writer = OutcomeWriter(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(writer.run())
-    await asyncio.sleep(0)
-    row = record(job.key, PASSED, framework="torch", device="cpu")
-    await writer.write([Report(Cursor(place.runner_id, "boot-1", 1), job.key, row, PASSED, lambda cursor: None)])
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        row = record(job.key, PASSED, framework="torch", device="cpu")
+        await writer.write([Report(Cursor(place.runner_id, "boot-1", 1), job.key, row, PASSED, lambda cursor: None)])
     async with place.engine.connect() as connection:
         assert (await connection.execute(text("SELECT count(*) FROM outcomes"))).scalar_one() == 1
 
 
+@asynccontextmanager
+async def running(writer: OutcomeWriter) -> AsyncIterator[OutcomeWriter]:
+    """The writer at work, and stopped in the end, which stores what waits."""
+    work = asyncio.create_task(writer.run())
+    await asyncio.sleep(0)
+    try:
+        yield writer
+    finally:
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+
+
 async def stored(place: Place, *reports: Report) -> None:
     """Have a writer store these, all in one batch."""
-    writer = OutcomeWriter(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(writer.run())
-    await asyncio.sleep(0)
-    await writer.write(reports)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        await writer.write(reports)
 
 
 def report(place: Place, key: Key, n: int, outcome: Outcome = PASSED) -> Report:
@@ -106,11 +106,8 @@ async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) ->
     await writer.write([report(place, job.key, 1)])
     writer.resume(Cursor(place.runner_id, "boot-1", 0))
     await writer.write([report(place, job.key, 1)])
-    running = asyncio.create_task(writer.run())
-    await asyncio.sleep(0)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    async with running(writer):
+        pass
     async with place.engine.connect() as connection:
         (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
     assert (attempt.end, attempt.late_outcome) == ("finished", None)
@@ -119,20 +116,16 @@ async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) ->
 async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
-    writer = OutcomeWriter(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(writer.run())
-    await writer.write([report(place, job.key, 7)])
-    await until_stored(place, 7)
-    async with place.owner.begin() as connection:
-        await connection.execute(text("DELETE FROM outcomes"))
-        await connection.execute(text("UPDATE jobs SET state = 'running', lease_until = now()"))
-        await connection.execute(text("UPDATE runners SET cursor = 0"))
-    writer.resume(Cursor(place.runner_id, "boot-1", 0))
-    await writer.write([report(place, job.key, 7)])
-    await until_stored(place, 7)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        await writer.write([report(place, job.key, 7)])
+        await until_stored(place, 7)
+        async with place.owner.begin() as connection:
+            await connection.execute(text("DELETE FROM outcomes"))
+            await connection.execute(text("UPDATE jobs SET state = 'running', lease_until = now()"))
+            await connection.execute(text("UPDATE runners SET cursor = 0"))
+        writer.resume(Cursor(place.runner_id, "boot-1", 0))
+        await writer.write([report(place, job.key, 7)])
+        await until_stored(place, 7)
 
 
 async def until_stored(place: Place, n: int) -> None:
@@ -150,19 +143,15 @@ async def test_reports_that_can_wait_are_stored_with_those_that_follow_and_the_f
     monkeypatch.setattr(outcome_writer, "APART_S", 120.0)
     await place.campaign(cases=3)
     first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
-    writer = OutcomeWriter(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(writer.run())
-    await writer.write([first], can_wait=True)
-    await until_stored(place, 1)
-    await writer.write([second], can_wait=True)
-    async with place.engine.connect() as connection:
-        for _ in range(20):
-            assert (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == 1
-    await writer.write([third])
-    await until_stored(place, 3)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        await writer.write([first], can_wait=True)
+        await until_stored(place, 1)
+        await writer.write([second], can_wait=True)
+        async with place.engine.connect() as connection:
+            for _ in range(20):
+                assert (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == 1
+        await writer.write([third])
+        await until_stored(place, 3)
 
 
 async def test_a_full_batch_waits_for_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,16 +159,12 @@ async def test_a_full_batch_waits_for_nothing(place: Place, monkeypatch: pytest.
     monkeypatch.setattr(outcome_writer, "BATCH", 2)
     await place.campaign(cases=3)
     first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
-    writer = OutcomeWriter(place.engine, lambda campaigns: None)
-    running = asyncio.create_task(writer.run())
-    await writer.write([first], can_wait=True)
-    await until_stored(place, 1)
-    await writer.write([second], can_wait=True)
-    await writer.write([third], can_wait=True)
-    await until_stored(place, 3)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        await writer.write([first], can_wait=True)
+        await until_stored(place, 1)
+        await writer.write([second], can_wait=True)
+        await writer.write([third], can_wait=True)
+        await until_stored(place, 3)
 
 
 async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it_the_outcome(place: Place) -> None:
