@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,12 @@ from protocol.enums import Placement
 from runners.suite.cases import Function
 from runners.suite.checks import Expected
 from runners.suite.device import Device
+from runners.suite.freezing.docstrings import read
+from runners.suite.freezing.observation import Conditions, Observation, Unit, observe
+from runners.suite.freezing.parts import drawn_apart
+from runners.suite.frozen import Pack
 from runners.torch import FRAMEWORK
+from runners.torch.examples import TorchDialect
 from tests.framework import docs, library
 from tests.framework.running import run
 
@@ -60,6 +67,7 @@ def test_a_drawn_sample_with_another_value_is_noticed(cpu: Device, functions: li
         (["torch.use_deterministic_algorithms(True)"], "torch.are_deterministic_algorithms_enabled()", False),
         (["torch.set_float32_matmul_precision('medium')"], "torch.get_float32_matmul_precision() == 'highest'", True),
         (["torch.autograd.set_detect_anomaly(True)"], "torch.is_anomaly_enabled()", False),
+        (["torch.backends.quantized.engine = 'qnnpack'"], "torch.backends.quantized.engine == 'qnnpack'", False),
         (["import numpy", "numpy.seterr(all='raise')"], "np.geterr()['divide'] == 'raise'", False),
     ],
 )
@@ -67,6 +75,17 @@ def test_an_example_that_turns_a_setting_does_not_hurt_the_next(
     cpu: Device, functions: list[Function], turning: list[str], asking: str, as_it_comes: Any
 ) -> None:
     docs.assert_settings_do_not_reach_the_next(cpu, functions, turning, asking, as_it_comes)
+
+
+def test_an_example_that_turns_what_cannot_be_put_back_is_refused(cpu: Device, tmp_path: Path) -> None:
+    """A private backend is named once in a process, and then every look for an accelerator wants its module."""
+    docstring = read('>>> torch.utils.rename_privateuse1_backend("foo")')
+    assert docstring is not None
+    unit = Unit(("torch.utils.rename_privateuse1_backend",), docstring, frozenset())
+    draw = partial(observe, unit, cpu, TorchDialect(), Conditions((0,)), str(tmp_path))
+    drawn_apart(unit.names[0], tmp_path / "0000.npz", draw)
+    found = Observation(Pack(tmp_path / "0000.npz"))
+    assert found.refused == ("leaves settings of the process changed", "the name of a private backend")
 
 
 def test_an_example_runs_on_the_forced_device(xla: Device, functions: list[Function]) -> None:
