@@ -71,11 +71,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of the whole process that an example may turn, and how it is read and put back."""
+    """A setting of the whole process that an example may turn, and how it is read and put back.
+
+    An example that turns one which nothing puts back is left out of a suite.
+    """
 
     name: str
     read: Callable[[], Any]
-    write: Callable[[Any], object]
+    write: Callable[[Any], object] | None = None
 
 
 class Dialect(Protocol):
@@ -214,7 +217,7 @@ def kept(settings: Sequence[Setting]) -> Iterator[None]:
             yield
     finally:
         for setting, value in zip(every, before):
-            if setting.read() != value:
+            if setting.write is not None and setting.read() != value:
                 setting.write(value)
 
 

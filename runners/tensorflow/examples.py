@@ -125,8 +125,8 @@ class TensorFlowDialect:
             Setting("soft placement", tf.config.get_soft_device_placement, tf.config.set_soft_device_placement),
             Setting("the log of placement", debugging.get_log_device_placement, debugging.set_log_device_placement),
             # Nothing of TensorFlow puts these back.
-            Setting("eager execution", tf.executing_eagerly, _leave),
-            Setting("tensors like NumPy's", lambda: hasattr(tf.Tensor, "astype"), _leave),
+            Setting("eager execution", tf.executing_eagerly),
+            Setting("tensors like NumPy's", lambda: hasattr(tf.Tensor, "astype")),
         ]
 
     def is_array(self, value: Any) -> bool:
@@ -256,10 +256,6 @@ def _set_registered(before: Mapping[str, Any]) -> None:
     objects = tf.keras.utils.get_custom_objects()
     objects.clear()
     objects.update(before)
-
-
-def _leave(before: Any) -> None:
-    """Of a setting that cannot be put back: an example that turns it is left out."""
 
 
 def frozen_example(written: str) -> FrozenExample:

@@ -94,7 +94,7 @@ class TorchDialect:
             Setting("automatic casts", lambda: torch.is_autocast_enabled("cpu"), _set_autocast),
             Setting("the engine of quantised operations", lambda: torch.backends.quantized.engine, _set_engine),
             # It can be given once in a process, and then every look for an accelerator wants that backend's module.
-            Setting("the name of a private backend", torch._C._get_privateuse1_backend_name, _leave),
+            Setting("the name of a private backend", torch._C._get_privateuse1_backend_name),
         ]
 
     def is_array(self, value: Any) -> bool:
@@ -131,10 +131,6 @@ def _set_engine(name: str) -> None:
     import torch
 
     torch.backends.quantized.engine = name
-
-
-def _leave(before: Any) -> None:
-    """Of a setting that cannot be put back: an example that turns it is left out."""
 
 
 def frozen_example(written: str) -> FrozenExample:

@@ -86,7 +86,7 @@ class ToyDialect:
     def settings(self) -> Sequence[Setting]:
         return [
             Setting("the scale", lambda: toy.scale, set_scale),
-            Setting("what is broken", lambda: hasattr(toy, "broken"), lambda before: None),
+            Setting("what is broken", lambda: hasattr(toy, "broken")),
         ]
 
     def is_array(self, value: Any) -> bool:
