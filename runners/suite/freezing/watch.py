@@ -103,7 +103,7 @@ class Watch:
         self._at_work = False
         try:
             reason = refusal(event, arguments)
-            if reason == FILES and self._notes_as_written(os.path.realpath(os.fsdecode(arguments[0])), sys._getframe(1)):
+            if reason == FILES and self._notes_written(os.path.realpath(os.fsdecode(arguments[0])), sys._getframe(1)):
                 reason = None
         finally:
             self._at_work = True
@@ -111,7 +111,7 @@ class Watch:
             self._noted = self._noted or (reason, f"{event} {' '.join(map(str, arguments[:1]))}"[:120])
             raise LeftOutError(*self._noted)
 
-    def _notes_as_written(self, path: str, frame: FrameType | None) -> bool:
+    def _notes_written(self, path: str, frame: FrameType | None) -> bool:
         """Whether the file is one that a module of ``writers`` writes or has written; if so, it is kept in mind."""
         while frame is not None and frame.f_code.co_filename in _BETWEEN:
             frame = frame.f_back
