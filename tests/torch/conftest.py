@@ -6,6 +6,7 @@ import os
 from importlib.util import find_spec
 
 import pytest
+import torch
 
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
@@ -20,6 +21,15 @@ def _every_device_has_gradients() -> None:
     """Bring torch_xla in before the first backward pass: autograd serves the devices that are there by then."""
     if find_spec("torch_xla"):
         FRAMEWORK.load_device("xla").prime()
+
+
+@pytest.fixture(autouse=True)
+def _torch_without_torch_xla(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put back what torch_xla replaces in torch by its own: a runner of the CPU has no torch_xla."""
+    if "xla" not in request.fixturenames:
+        for module, name in ((torch.nn, "GRU"), (torch.nn.utils, "clip_grad_norm_")):
+            ours = getattr(module, name)
+            monkeypatch.setattr(module, name, getattr(ours, "_orig", ours))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 import torch
@@ -187,6 +189,17 @@ def test_a_missing_cuda_device_is_one_clear_line() -> None:
         FRAMEWORK.load_device("cuda").describe()
     assert "\n" not in str(caught.value)
     assert "CUDA" in str(caught.value)
+
+
+def test_the_cpu_is_asked_for_what_is_torchs_own(cpu: Device) -> None:
+    """Where torch_xla is there, as in this process, it puts some of its own in their place."""
+    charted = {function.name for suite in FRAMEWORK.load_suites().values() for function in suite.functions}
+    found = []
+    for name in charted:
+        with suppress(LookupError):
+            found.append(cpu.lookup(name))
+    assert len(found) > 1400
+    assert [each for each in found if str(getattr(each, "__module__", "")).startswith("torch_xla")] == []
 
 
 def test_xla_works_in_a_child_forked_after_the_import() -> None:
