@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 import math
-import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
@@ -22,7 +21,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from protocol.jobs import JobStatus
 
 LOOKS_EVERY_S = 0.02
-LOOP_LIMIT_S = 60.0
 QUEUE_LIMIT = 1_000
 TIMED_OUT = {"verdict": "failed", "ending": "timed_out"}
 CANCELLED = {"verdict": "incomplete", "ending": "cancelled"}
@@ -132,23 +130,6 @@ class _Stream:
 
 class _Closed(Exception):
     """This connection is to end."""
-
-
-class Loop:
-    """An event loop in a thread of its own."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self._thread.start()
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(LOOP_LIMIT_S)
-
-    def close(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
 
 
 class ScriptedRunner:
@@ -355,7 +336,10 @@ class ScriptedRunner:
         try:
             while True:
                 await self._serve(reader, writer)
-        except (_Closed, OSError, asyncio.IncompleteReadError, asyncio.CancelledError, ValueError):
+        except asyncio.CancelledError:
+            # A close would wait until the other end has read what was written last.
+            writer.transport.abort()
+        except (_Closed, OSError, asyncio.IncompleteReadError, ValueError):
             pass
         finally:
             self._connections.discard(task)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from urllib.parse import urlsplit, urlunsplit
+
+from tests.event_loop import EventLoop
 
 
 class SilentProxy:
@@ -19,22 +20,18 @@ class SilentProxy:
         self._forgotten: set[int] = set()
         self._open = 0
         self._writers: list[asyncio.StreamWriter] = []
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._events = EventLoop()
         self.dsn = ""
 
     def __enter__(self) -> SilentProxy:
-        self._thread.start()
-        port = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        port = self._events.run(self._listen())
         place = f"{self._parts.netloc.rpartition('@')[0]}@127.0.0.1:{port}"
         self.dsn = urlunsplit(self._parts._replace(netloc=place))
         return self
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._events.run(self._close())
+        self._events.close()
 
     @property
     def connections(self) -> int:
@@ -54,21 +51,18 @@ class SilentProxy:
         self._server.close()
         for writer in self._writers:
             writer.transport.abort()
-        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
-        carrying = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*carrying, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number, self._open = self._open, self._open + 1
+        self._writers.append(writer)
         try:
             to_reader, to_writer = await asyncio.open_connection(*self._to)
-        except OSError:
+            self._writers.append(to_writer)
+            await asyncio.gather(
+                self._carry(number, reader, to_writer), self._carry(number, to_reader, writer), return_exceptions=True
+            )
+        except (OSError, asyncio.CancelledError):
             writer.close()
-            return
-        self._writers += [writer, to_writer]
-        await asyncio.gather(
-            self._carry(number, reader, to_writer), self._carry(number, to_reader, writer), return_exceptions=True
-        )
 
     async def _carry(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

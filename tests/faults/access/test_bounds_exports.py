@@ -18,8 +18,9 @@ import pytest
 
 from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
+from tests.event_loop import EventLoop
 from tests.runner_process import until
-from tests.scripted_runner import Case, Loop, ScriptedRunner
+from tests.scripted_runner import Case, ScriptedRunner
 
 AT_ONCE = 60
 LIMITS = "exports=2, exports_waiting=8"
@@ -58,14 +59,14 @@ class MemoryWatch:
 
 @pytest.fixture
 def runner() -> Iterator[ScriptedRunner]:
-    loop = Loop()
+    events = EventLoop()
     quick = [Case(f"scripted.quick{number}/0", f"scripted.quick{number}") for number in range(20)]
     slow = [Case(f"scripted.slow{number}/0", f"scripted.slow{number}", takes_s=0.2) for number in range(20)]
-    runner = ScriptedRunner("scripted", "scripted", [*quick, *slow], run=loop.run, heartbeat_s=0.3)
+    runner = ScriptedRunner("scripted", "scripted", [*quick, *slow], run=events.run, heartbeat_s=0.3)
     runner.start()
     yield runner
     runner.stop()
-    loop.close()
+    events.close()
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ import pytest
 
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
+from tests.event_loop import EventLoop
 from tests.faults.access.raw_http import allow_files, answer, connect, get
 from tests.runner_process import until
-from tests.scripted_runner import Case, Loop, Script, ScriptedRunner
+from tests.scripted_runner import Case, Script, ScriptedRunner
 
 STREAMS = 300
 MOST = 200
@@ -24,14 +25,14 @@ PROMPT_S = 60.0
 
 @pytest.fixture
 def runner() -> Iterator[ScriptedRunner]:
-    loop = Loop()
+    events = EventLoop()
     cases = [Case(f"scripted.f{number}/0", f"scripted.f{number}") for number in range(8)]
     script = Script(starts=False)
-    runner = ScriptedRunner("scripted", "scripted", cases, run=loop.run, script=script, heartbeat_s=0.3)
+    runner = ScriptedRunner("scripted", "scripted", cases, run=events.run, script=script, heartbeat_s=0.3)
     runner.start()
     yield runner
     runner.stop()
-    loop.close()
+    events.close()
 
 
 @pytest.fixture

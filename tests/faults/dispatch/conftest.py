@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess, free_port
+from tests.event_loop import EventLoop
 from tests.runner_process import RunnerProcess
-from tests.scripted_runner import Case, Loop, Script, ScriptedRunner
+from tests.scripted_runner import Case, Script, ScriptedRunner
 
 SECRET = "a secret of the tests"
 SUITE = "scripted"
@@ -18,16 +19,16 @@ SUITE = "scripted"
 @contextlib.contextmanager
 def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str = "none") -> Iterator[ScriptedRunner]:
     """A runner with cases ``scripted.f0/0`` and so on, which pass at once, in a thread of its own."""
-    loop = Loop()
+    events = EventLoop()
     suite = [Case(f"{SUITE}.f{number}/0", f"{SUITE}.f{number}") for number in range(cases)]
-    runner = ScriptedRunner("scripted", SUITE, suite, run=loop.run, script=script, device=device, heartbeat_s=0.3)
+    runner = ScriptedRunner("scripted", SUITE, suite, run=events.run, script=script, device=device, heartbeat_s=0.3)
     runner.start()
     try:
         yield runner
     finally:
         runner.script.silent = False
         runner.stop()
-        loop.close()
+        events.close()
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess
+from tests.event_loop import EventLoop
 from tests.faults.dispatch.conftest import SECRET
 from tests.faults.dispatch.test_database_silent import locked
 from tests.faults.dispatch.test_killed import attempts, cursor, one_outcome_each
@@ -33,28 +33,23 @@ class Gate:
         self.kept_waiting = False
         self._let_through = asyncio.Event()
         self._writers: list[asyncio.StreamWriter] = []
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._events = EventLoop()
 
     def __enter__(self) -> Gate:
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        self._events.run(self._listen())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.let_through()
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._events.run(self._close())
+        self._events.close()
 
     def let_through(self) -> None:
         self.kept_waiting = False
-        self._loop.call_soon_threadsafe(self._let_through.set)
+        self._events.loop.call_soon_threadsafe(self._let_through.set)
 
     def cut(self) -> None:
         """What was passed on arrives, and then every connection ends."""
-        self._loop.call_soon_threadsafe(self._end)
+        self._events.loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
         while self._writers:
@@ -67,12 +62,15 @@ class Gate:
     async def _close(self) -> None:
         self._server.close()
         self._end()
-        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        to_reader, to_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
-        self._writers += [writer, to_writer]
-        await asyncio.gather(self._ask(reader, to_writer), self._answer(to_reader, writer), return_exceptions=True)
+        self._writers.append(writer)
+        try:
+            to_reader, to_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
+            self._writers.append(to_writer)
+            await asyncio.gather(self._ask(reader, to_writer), self._answer(to_reader, writer), return_exceptions=True)
+        except (OSError, asyncio.CancelledError):
+            writer.close()
 
     async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

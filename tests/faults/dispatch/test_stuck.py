@@ -159,7 +159,7 @@ async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> 
 
     with scripted_runner(Script(ends=is_stopped)) as scripted:
         campaign = await submit(api, scripted, timeout_s=60)
-        await until_done(api, campaign, 3)
+        await until(api, campaign, lambda campaign: bool(stopped))
         scripted.cancel(stopped[0])
         outcomes = {outcome["case"]: outcome for outcome in await ended(api, campaign)}
         assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}

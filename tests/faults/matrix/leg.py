@@ -113,7 +113,6 @@ class Leg:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # an aborted transport closes its socket with the loop's next turn
 
     async def _silence(self) -> None:
         for connection in self._connections:
@@ -135,7 +134,7 @@ class Leg:
     async def _relay(self, caller_in: asyncio.StreamReader, caller_out: asyncio.StreamWriter) -> None:
         try:
             callee_in, callee_out = await asyncio.open_connection("127.0.0.1", self.target_port)
-        except OSError:
+        except (OSError, asyncio.CancelledError):
             caller_out.transport.abort()
             return
         connection = _Connection((caller_out, callee_out), self.weather.silent, self.weather.deaf)

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.event_loop import EventLoop
 from tests.faults.matrix.leg import Leg, Weather, corrupt, cut_in_the_middle, garble
 from tests.runner_process import until
-from tests.scripted_runner import Loop
 
 PATIENCE_S = 0.5
 LIMIT_S = 20.0
@@ -62,12 +62,12 @@ def echo() -> Iterator[Echo]:
 
 @pytest.fixture
 def leg(echo: Echo) -> Iterator[Leg]:
-    loop = Loop()
-    leg = Leg(echo.port, loop.run)
+    events = EventLoop()
+    leg = Leg(echo.port, events.run)
     leg.open()
     yield leg
     leg.close()
-    loop.close()
+    events.close()
 
 
 def connect(leg: Leg) -> socket.socket:

@@ -26,13 +26,14 @@ from coordinator.database import embedded
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.migration import upgrade
 from tests.coordinator_process import CoordinatorProcess, free_port
+from tests.event_loop import LOOP_LIMIT_S, EventLoop
 from tests.faults.matrix.fault import REAL, SCRIPTED
 from tests.faults.matrix.host_clock import host_clock
 from tests.faults.matrix.leg import Leg
 from tests.faults.matrix.plan import LANES
 from tests.faults.matrix.suite import SUITE, cases
 from tests.runner_process import RunnerProcess
-from tests.scripted_runner import LOOP_LIMIT_S, Loop, ScriptedRunner
+from tests.scripted_runner import ScriptedRunner
 
 HARDWARE = {"alpha": "one card", "beta": "one card", "gamma": "another card"}
 DISK_BYTES = 600 << 20
@@ -92,9 +93,9 @@ class World:
             raise
 
     def _begin(self, folder: Path) -> None:
-        loop = Loop()
-        self._stack.callback(loop.close)
-        self.run, self.loop = loop.run, loop.loop
+        events = EventLoop()
+        self._stack.callback(events.close)
+        self.run, self.loop = events.run, events.loop
         # PostgreSQL ends with the thread that started it: those who mend it live as long as the world.
         self.threads = ThreadPoolExecutor(LANES)
         self._stack.callback(self.threads.shutdown)

@@ -11,9 +11,9 @@ from typing import ClassVar
 import asyncpg
 import psutil
 
+from tests.event_loop import LOOP_LIMIT_S
 from tests.faults.matrix.fault import DATABASE_LEG, POSTGRESQL, Fault, Place
 from tests.faults.matrix.world import World
-from tests.scripted_runner import LOOP_LIMIT_S
 
 IMPATIENT_MS = 20
 OPPONENTS = 2

@@ -1,0 +1,31 @@
+"""An event loop beside the test that uses it: for servers that must go on while the test waits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+LOOP_LIMIT_S = 60.0
+
+
+class EventLoop:
+    """In a thread of its own. What runs on it still when it is closed is cancelled, and comes to its end."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self.loop = self._runner.get_loop()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(LOOP_LIMIT_S)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        with self._runner:
+            self.loop.run_forever()
