@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import importlib
+from functools import reduce
+from types import ModuleType
 from typing import Any
 
 
 def lookup(name: str, release: str) -> Any:
-    """The object of a dotted name, through modules and then attributes.
+    """The object of a dotted name, as a caller has it who imports no more of its modules than must be.
 
-    Raises ``LookupError`` with ``release`` (``torch 2.9.0``) if there is none by that name.
+    Imports of all that may be a module would find one where a function hides it that bears its name
+    (``torch.nn.utils.weight_norm``), and folders of the package that are not the public module of that name
+    (``tensorflow/distribute``). Raises ``LookupError`` with ``release`` (``torch 2.9.0``) if there is none.
     """
     parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        module_name = ".".join(parts[:length])
+    for length in range(1, len(parts) + 1):
+        module = _module(".".join(parts[:length]))
+        if module is None:
+            break
         try:
-            found: Any = importlib.import_module(module_name)
-        except ModuleNotFoundError as error:
-            if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
-                continue
-            raise
-        for part in parts[length:]:
-            try:
-                found = getattr(found, part)
-            except AttributeError:
-                raise LookupError(f"{release} has no {name}") from None
-        return found
+            return reduce(getattr, parts[length:], module)
+        except AttributeError:
+            continue
     raise LookupError(f"{release} has no {name}")
+
+
+def _module(name: str) -> ModuleType | None:
+    """The module of that name; None if there is none, and an error if it is there and wants another that is not."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        return None

@@ -10,7 +10,6 @@ import dataclasses
 import random
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -147,11 +146,6 @@ class TensorFlowDevice:
     def lookup(self, name: str) -> Any:
         # The study's names begin as people import it.
         full = "tensorflow" + name.removeprefix("tf") if name.split(".")[0] == "tf" else name
-        try:
-            # Not by import: folders of the package bear names of its modules (``tensorflow/distribute``).
-            return reduce(getattr, full.split(".")[1:], tf)
-        except AttributeError:
-            pass
         try:
             return lookup(full, f"tensorflow {tf.__version__}")
         except LookupError:
