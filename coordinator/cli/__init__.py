@@ -69,7 +69,7 @@ def _run(arguments: list[str] | None) -> int:
         if "Usage:" in (text := error.format_message()):
             print(text)  # no command was given: the help is the answer
         else:
-            _complain(f"{text.rstrip('.')}: see portolan --help")
+            _complain(f"{text.rstrip('.')}: see {_command_of(error)} --help")
         return 2
     except PortolanError as error:
         _complain(str(error))
@@ -88,6 +88,14 @@ def _run(arguments: list[str] | None) -> int:
         return 2
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+
+
+def _command_of(error: TyperException) -> str:
+    """The command, as it is called, that was called wrongly; portolan itself where it is not known."""
+    context: typer.Context | None = getattr(error, "ctx", None)
+    # The first word is how Python was called.
+    words = context.command_path.split()[1:] if context else []
+    return " ".join(["portolan", *words])
 
 
 def _complain(message: str) -> None:

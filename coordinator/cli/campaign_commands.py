@@ -43,9 +43,11 @@ def submit(
     client: Client,
     suite: Annotated[str | None, typer.Option(help=f"Which suite; {DEFAULT_SUITE} unless given.")] = None,
     targets: Annotated[
-        list[str] | None, typer.Option(help="Selectors such as torch/cpu, torch@2.9/* or */xla; all unless given.")
+        list[str] | None, typer.Option(help="Selectors such as 'torch@2.9/* */xla'; all unless given.")
     ] = None,
-    functions: Annotated[list[str] | None, typer.Option(help="Globs such as torch.nn.*; all unless given.")] = None,
+    functions: Annotated[
+        list[str] | None, typer.Option(help="Globs such as 'torch.nn.* torch.sum'; all unless given.")
+    ] = None,
     runs: Annotated[int | None, typer.Option(help="How often each case runs, in processes of their own; 3.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds that one case may take; 900.")] = None,
     timing: Annotated[
@@ -233,7 +235,7 @@ def cancel(
     client: Client,
     campaign_id: CampaignId,
     targets: Annotated[
-        list[str] | None, typer.Option(help="Only its part on these, such as torch/xla; all of it unless given.")
+        list[str] | None, typer.Option(help="Only its part on these, such as 'torch/xla jax/*'; all unless given.")
     ] = None,
 ) -> None:
     """Cancel what is not done yet; the outcomes so far stay."""

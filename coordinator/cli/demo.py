@@ -218,12 +218,14 @@ class LocalDemo:
 
 def demo(
     targets: Annotated[
-        list[str] | None, typer.Option(help=f"Such as torch/cpu; unless given {' '.join(KNOWN_TARGETS)}.")
+        list[str] | None, typer.Option(help=f"Such as 'torch/cpu jax/cpu'; unless given {' '.join(KNOWN_TARGETS)}.")
     ] = None,
     runs: Annotated[
         int, typer.Option(min=1, max=99, help="How often each case is timed; a real campaign takes 3.")
     ] = 1,
-    functions: Annotated[list[str] | None, typer.Option(help="Globs such as jax.lax.*; all unless given.")] = None,
+    functions: Annotated[
+        list[str] | None, typer.Option(help="Globs such as 'jax.lax.* jax.numpy.sum'; all unless given.")
+    ] = None,
     url: Annotated[
         str | None, typer.Option(help="A coordinator that runs already: chart its runners instead of this machine.")
     ] = None,

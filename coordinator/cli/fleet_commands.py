@@ -41,7 +41,7 @@ Name = Annotated[str, typer.Option("--name", help="Which fleet of this host.")]
 def up(
     targets: Annotated[
         list[str] | None,
-        typer.Option(help="Which, such as torch/cpu or torch@2.9.0/cpu; else all that images and devices allow."),
+        typer.Option(help="Which, such as 'torch/cpu torch@2.9.0/cpu'; else all that images and devices allow."),
     ] = None,
     image: Annotated[
         list[str] | None, typer.Option(metavar="TARGET=IMAGE", help="The image for a target; else the newest.")

@@ -27,7 +27,7 @@ def up(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = DEFAULT_PORT,
     targets: Annotated[
         list[str] | None,
-        typer.Option(help=f"Which runners to start, such as {' '.join(KNOWN_TARGETS)}; those are also the default."),
+        typer.Option(help=f"Which runners to start, such as '{' '.join(KNOWN_TARGETS)}'; those are also the default."),
     ] = None,
     enrolment_key_file: Annotated[
         Path | None,

@@ -175,6 +175,8 @@ def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaig
         ("submit --timing never", "--timing"),
         ("submit --rerun failed 999", "no campaign 999"),
         ("submit --zip", "--zip"),
+        ("submit --targets torch/cpu torch/xla", "see portolan submit --help"),
+        ("runner list all", "see portolan runner list --help"),
         ("status 999", "no campaign 999"),
         ("status first", "integer"),
         ("results 999 --format csv", "no campaign 999"),
@@ -188,7 +190,7 @@ def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaig
             "no coordinator answers at http://127.0.0.1:1: start one with `portolan up`",
         ),
         ("status --url nonsense", "is not a URL"),
-        ("sail", "sail"),
+        ("sail", "see portolan --help"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(portolan: Portolan, arguments: str, words: str) -> None:
