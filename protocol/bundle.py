@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from protocol.catalogue import CatalogueSuite
-from protocol.enums import TimingPolicy
+from protocol.enums import TimedCases, TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from protocol.limits import MAX_INTEGER, CaseName, Moment, Name
 from protocol.model import Message
@@ -51,6 +51,7 @@ class BundleHeader(Message):
     runs: int = Field(ge=1, le=MAX_RUNS)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S)
     timing: TimingPolicy = TimingPolicy.steady
+    timed_cases: TimedCases = TimedCases.all
 
     @property
     def outcomes(self) -> int:

@@ -36,6 +36,8 @@ JUDGED_BY = "judged-by-"
 """The beginning of the tag that says which reference a case's expected values are of: a ``Judge``."""
 FORM_ONLY = "form-only"
 """The tag of a case of which structure, shapes and dtypes alone are compared."""
+REAL = "real"
+"""The tag of a case in float32 or float64, among those whose tags say their class of dtype."""
 
 
 def is_lowered(device: str) -> bool:
@@ -158,6 +160,19 @@ class TimingPolicy(StrEnum):
 def default_timing(suite: str) -> TimingPolicy:
     """The policy by which a suite is timed where none is named."""
     return TimingPolicy.off if suite in UNTIMED_SUITES else TimingPolicy.steady
+
+
+class TimedCases(StrEnum):
+    """The cases of a function that a timed run times; the others run for their verdict alone."""
+
+    all = "all"
+    representative = "representative"
+    """One a function: ``protocol.catalogue.representatives``."""
+
+
+def default_timed_cases(suite: str) -> TimedCases:
+    """The cases of a suite that are timed where nothing else is said."""
+    return TimedCases.representative if suite in UNTIMED_SUITES else TimedCases.all
 
 
 class Judge(StrEnum):

@@ -51,6 +51,7 @@ async def create_campaign(
             runs=header.runs,
             timeout_s=header.timeout_s,
             timing=str(header.timing),
+            timed_cases=str(header.timed_cases),
             state="done",
             created_at=header.begun_at,
             finished_at=ended_at,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coordinator.catalogue.models import Sample
 from coordinator.parameters import LARGEST_INTEGER, Text
-from protocol.enums import DEFAULT_SUITE, TimingPolicy, default_timing
+from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, default_timed_cases, default_timing
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 
 Word = Annotated[Text, Field(min_length=1, max_length=200)]
@@ -37,6 +37,8 @@ class CampaignRequest(BaseModel):
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
     timing: TimingPolicy = TimingPolicy.steady
     """Unless given, as its suite usually is: off for a suite of a whole library."""
+    timed_cases: TimedCases = TimedCases.all
+    """Of each function all, or one, and the others run for their verdict. Unless given, one of a whole library's."""
     verdicts_first: bool = False
     """Run 1 is not timed, so it waits for no lock: what ports is known on all targets before anything is timed."""
     rerun: Rerun | None = None
@@ -47,9 +49,10 @@ class CampaignRequest(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _time_as_usual(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or "timing" in given:
+        if not isinstance(given, dict):
             return given
-        return {**given, "timing": default_timing(str(given.get("suite", DEFAULT_SUITE)))}
+        suite = str(given.get("suite", DEFAULT_SUITE))
+        return {"timing": default_timing(suite), "timed_cases": default_timed_cases(suite), **given}
 
     @model_validator(mode="after")
     def _require_the_samples_own_functions(self) -> Self:
@@ -124,6 +127,7 @@ class Campaign(BaseModel):
     runs: int
     timeout_s: float
     timing: TimingPolicy
+    timed_cases: TimedCases
     verdicts_first: bool
     rerun_of: int | None
     sample: str | None = None
@@ -136,6 +140,13 @@ class Campaign(BaseModel):
     """The name of the caller who submitted or imported it; null if nobody's name was known."""
     counters: Counters
     estimate: TimeEstimate
+
+    @property
+    def timed(self) -> str:
+        """How it is timed, in words."""
+        alone = ", one case a function" if self.timed_cases is TimedCases.representative else ""
+        first = "; run 1 for verdicts alone" if self.verdicts_first else ""
+        return str(self.timing) if self.timing is TimingPolicy.off else f"{self.timing}{alone}{first}"
 
 
 class CampaignDetail(Campaign):

@@ -88,6 +88,7 @@ async def create(
             runs=request.runs,
             timeout_s=request.timeout_s,
             timing=str(request.timing),
+            timed_cases=str(request.timed_cases),
             verdicts_first=request.verdicts_first,
             rerun_of=request.rerun.campaign if request.rerun else None,
             created_by=created_by,
@@ -124,8 +125,8 @@ async def create(
 
 _LISTED = """
 SELECT c.id, c.name, c.suite, c.state, c.selectors AS targets, c.functions, c.runs, c.timeout_s, c.timing,
-       c.verdicts_first, c.rerun_of, c.sample ->> 'name' AS sample, c.created_at, c.finished_at, c.imported_at,
-       c.created_by,
+       c.timed_cases, c.verdicts_first, c.rerun_of, c.sample ->> 'name' AS sample, c.created_at, c.finished_at,
+       c.imported_at, c.created_by,
        t.total, t.done, t.passed, t.failed, t.skipped, t.incomplete, t.cancelled,
        extract(epoch FROM coalesce(c.finished_at, now()) - c.created_at)::float8 AS elapsed_s
   FROM campaigns c

@@ -24,10 +24,10 @@ from coordinator.errors import CatalogueError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
-from protocol.enums import DEFAULT_SUITE, TimingPolicy
+from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
 from protocol.model import first_fault
 
-INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "verdicts_first"}
+INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "timed_cases", "verdicts_first"}
 """The members of a campaign that its rerun has too, unless others are given."""
 
 
@@ -52,6 +52,10 @@ def submit(
     timeout: Annotated[float | None, typer.Option(help="Seconds that one case may take; 900.")] = None,
     timing: Annotated[
         TimingPolicy | None, typer.Option(help="How calls are timed; steady, and off for the suites docs and library.")
+    ] = None,
+    timed_cases: Annotated[
+        TimedCases | None,
+        typer.Option(help="Of each function; all, and representative, one, for the suites docs and library."),
     ] = None,
     verdicts_first: Annotated[
         bool | None,
@@ -81,6 +85,7 @@ def submit(
         runs=runs,
         timeout_s=timeout,
         timing=timing,
+        timed_cases=timed_cases,
         verdicts_first=verdicts_first,
         sample=_read_sample(sample) if sample is not None else None,
     )
@@ -197,8 +202,7 @@ def _print_one(campaign: CampaignDetail) -> None:
     print(f"campaign {campaign.id}, {campaign.name}: {campaign.state}")
     print(
         f"suite {campaign.suite}, functions {' '.join(campaign.functions)}, {plural(campaign.runs, 'run')}, "
-        f"timeout {campaign.timeout_s:g} s, timing {campaign.timing}"
-        f"{', run 1 for verdicts alone' if campaign.verdicts_first else ''}"
+        f"timeout {campaign.timeout_s:g} s, timing {campaign.timed}"
     )
     if campaign.imported_at is not None:
         print(f"imported {campaign.imported_at:%Y-%m-%d %H:%M}, begun {campaign.created_at:%Y-%m-%d %H:%M}")

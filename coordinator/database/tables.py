@@ -34,7 +34,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from protocol.enums import FORM_ONLY, JUDGED_BY, Cause, Ending, InputKind, Judge, Placement, TimingPolicy, Verdict
+from protocol.enums import (
+    FORM_ONLY,
+    JUDGED_BY,
+    Cause,
+    Ending,
+    InputKind,
+    Judge,
+    Placement,
+    TimedCases,
+    TimingPolicy,
+    Verdict,
+)
 from protocol.limits import LEAST_MILLISECONDS, MAX_MILLISECONDS, MAX_SECONDS
 
 metadata = MetaData(
@@ -154,6 +165,13 @@ cases = Table(
         Computed(_INPUTS, persisted=True),
         comment="the kinds of its inputs, by its tags: empty 0-dim",
     ),
+    Column(
+        "representative",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="its function is timed by it where not all cases are",
+    ),
     UniqueConstraint("suite_id", "name"),
     Index("ix_cases_suite_id_function", "suite_id", "function"),
 )
@@ -209,6 +227,13 @@ campaigns = Table(
     Column("runs", SmallInteger, nullable=False),
     Column("timeout_s", Double, nullable=False),
     Column("timing", _words("timing", TimingPolicy), nullable=False),
+    Column(
+        "timed_cases",
+        _words("timed_cases", TimedCases),
+        nullable=False,
+        server_default="all",
+        comment="representative: one case a function is timed, and the others run for their verdict",
+    ),
     Column(
         "verdicts_first",
         Boolean,

@@ -25,7 +25,9 @@ CHANNEL = "portolan"
 
 
 def _timing_of(run: str) -> str:
-    return f"CASE WHEN campaigns.verdicts_first AND {run} = 1 THEN 'off' ELSE campaigns.timing END"
+    return f"""CASE WHEN campaigns.verdicts_first AND {run} = 1
+                  OR campaigns.timed_cases = 'representative' AND NOT cases.representative
+            THEN 'off' ELSE campaigns.timing END"""
 
 
 # Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is

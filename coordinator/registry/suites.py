@@ -28,7 +28,7 @@ from coordinator.registry.revisions import (
     difference,
     digest,
 )
-from protocol.catalogue import Catalogue, CatalogueSuite, ambiguity
+from protocol.catalogue import Catalogue, CatalogueSuite, ambiguity, representatives
 
 Origin = Literal["runner", "bundle"]
 
@@ -132,6 +132,7 @@ async def _insert(
     )
     suite_id: int | None = created.scalar_one_or_none()
     if suite_id is not None and suite.cases:
+        timed = representatives(suite.cases)
         await connection.execute(
             insert(cases),
             [
@@ -143,6 +144,7 @@ async def _insert(
                     "tags": list(case.tags),
                     "position": position,
                     "digest": case.digest,
+                    "representative": case.id in timed,
                 }
                 for position, case in enumerate(suite.cases)
             ],

@@ -23,7 +23,7 @@ from coordinator.registry import service as registry
 from coordinator.registry.models import Runner
 from coordinator.routers import PageRouter
 from coordinator.web.pages import page
-from protocol.enums import CONFORMANCE_SUITE, DEFAULT_SUITE, TimingPolicy
+from protocol.enums import CONFORMANCE_SUITE, DEFAULT_SUITE, TimedCases, TimingPolicy
 from protocol.jobs import DEFAULT_TIMEOUT_S
 
 router = PageRouter()
@@ -35,7 +35,11 @@ TIMINGS = {
     TimingPolicy.paper: "the study's rule: one call in each run, the mean over runs",
     TimingPolicy.off: "none; only whether it runs and is right",
 }
-FIELDS = ("name", "suite", "targets", "functions", "runs", "timing", "verdicts_first", "timeout_s")
+TIMED_CASES = {
+    TimedCases.all: "every case of a function",
+    TimedCases.representative: "one case of a function, a plain one; the others run for their verdict",
+}
+FIELDS = ("name", "suite", "targets", "functions", "runs", "timing", "timed_cases", "verdicts_first", "timeout_s")
 
 
 MOST_TYPED = 250_000
@@ -57,6 +61,8 @@ class Filled:
     runs: Typed = "3"
     timing: Typed = ""
     """Empty: as the suite is timed where nothing is said."""
+    timed_cases: Typed = ""
+    """Empty: those of the suite that are timed where nothing is said."""
     verdicts_first: Typed = ""
     """``true`` if its checkbox is set."""
     timeout_s: Typed = f"{DEFAULT_TIMEOUT_S:g}"
@@ -79,6 +85,7 @@ class Filled:
             "functions": words(self.functions),
             "runs": self.runs.strip(),
             "timing": self.timing,
+            "timed_cases": self.timed_cases,
             "verdicts_first": self.verdicts_first,
             "timeout_s": self.timeout_s.strip(),
             "rerun": {"campaign": self.rerun, "which": self.which} if self.rerun else None,
@@ -211,6 +218,7 @@ def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
         functions="" if campaign.functions == ["*"] else "\n".join(campaign.functions),
         runs=str(campaign.runs),
         timing=str(campaign.timing),
+        timed_cases=str(campaign.timed_cases),
         verdicts_first="true" if campaign.verdicts_first else "",
         timeout_s=f"{campaign.timeout_s:g}",
         rerun=str(campaign.id) if which else "",
@@ -258,5 +266,6 @@ def _page(
         {"filled": filled, "offered": offered, "plan": plan, "errors": errors or {}},
         status=status.HTTP_422_UNPROCESSABLE_CONTENT if errors else status.HTTP_200_OK,
         timings=TIMINGS,
+        timed_cases=TIMED_CASES,
         address=address(filled),
     )

@@ -28,6 +28,13 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.Column(
+            "timed_cases",
+            sa.Enum("all", "representative", name="timed_cases", native_enum=False, create_constraint=True, length=24),
+            server_default="all",
+            nullable=False,
+            comment="representative: one case a function is timed, and the others run for their verdict",
+        ),
+        sa.Column(
             "verdicts_first",
             sa.Boolean(),
             server_default=sa.text("false"),
@@ -227,6 +234,13 @@ def upgrade() -> None:
             ),
             nullable=True,
             comment="the kinds of its inputs, by its tags: empty 0-dim",
+        ),
+        sa.Column(
+            "representative",
+            sa.Boolean(),
+            server_default=sa.text("false"),
+            nullable=False,
+            comment="its function is timed by it where not all cases are",
         ),
         sa.ForeignKeyConstraint(["suite_id"], ["suites.id"], name=op.f("fk_cases_suite_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_cases")),

@@ -166,6 +166,7 @@ def _comparable(header: BundleHeader) -> dict[str, Any]:
         "runs": header.runs,
         "timeout_s": header.timeout_s,
         "timing": str(header.timing),
+        "timed_cases": str(header.timed_cases),
         "portolan": header.portolan,
         **runner,
         **header.runner.fingerprint.model_dump(mode="json"),

@@ -22,8 +22,8 @@ from typing import TextIO
 from pydantic import ValidationError
 
 from protocol.bundle import BundledOutcome, BundleHeader
-from protocol.catalogue import Catalogue, CatalogueSuite
-from protocol.enums import TimingPolicy
+from protocol.catalogue import Catalogue, CatalogueSuite, representatives
+from protocol.enums import TimedCases, TimingPolicy
 from protocol.jobs import Job
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
@@ -57,6 +57,7 @@ class Order:
     runs: int
     timeout_s: float
     timing: TimingPolicy
+    timed_cases: TimedCases
     memory_limit: int | None
     out: Path
 
@@ -95,6 +96,7 @@ def header_of(order: Order, suite: CatalogueSuite, runner: RunnerInfo) -> Bundle
             runs=order.runs,
             timeout_s=order.timeout_s,
             timing=order.timing,
+            timed_cases=order.timed_cases,
         )
     except ValidationError as error:
         raise BundleError(f"no bundle may begin like this ({first_fault(error)})") from error
@@ -124,8 +126,10 @@ async def _run(
 
 def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
     """The tasks that are left to do, run by run."""
+    cases = header.suite.cases
+    timed = representatives(cases) if header.timed_cases is TimedCases.representative else {case.id for case in cases}
     for run in range(1, header.runs + 1):
-        for number, case in enumerate(header.suite.cases):
+        for number, case in enumerate(cases):
             if (case.id, run) not in bundle.done:
                 job = Job(
                     id=f"{number}.{run}",
@@ -133,7 +137,7 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
                     case=case.id,
                     run=run,
                     timeout_s=header.timeout_s,
-                    timing=header.timing,
+                    timing=header.timing if case.id in timed else TimingPolicy.off,
                 )
                 yield Task(job, header.suite.name, case.function)
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
-from protocol.enums import DEFAULT_SUITE, TimingPolicy, Verdict, default_timing
+from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, Verdict, default_timed_cases, default_timing
 from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
 from protocol.outcomes import Outcome
 from protocol.redaction import redacted
@@ -117,6 +117,12 @@ def _parser() -> argparse.ArgumentParser:
         "--timing",
         choices=[policy.value for policy in TimingPolicy],
         help="how calls are timed (default: steady, and off for the suites docs and library)",
+    )
+    run.add_argument(
+        "--timed-cases",
+        choices=[which.value for which in TimedCases],
+        help="with --out: time all cases of a function or one "
+        "(default: all, and representative for the suites docs and library)",
     )
     run.add_argument("--run", type=int, help="number of the one run (default: 1)")
     run.add_argument(
@@ -277,8 +283,8 @@ def _interpreter(options: argparse.Namespace) -> Interpreter:
 async def _run(options: argparse.Namespace) -> int:
     from runners.cli.foreground import opened, run_one
 
-    if options.functions is not None or options.runs is not None:
-        raise UsageError("--functions and --runs go with --out FILE, which runs a suite")
+    if any(given is not None for given in (options.functions, options.runs, options.timed_cases)):
+        raise UsageError("--functions, --runs and --timed-cases go with --out FILE, which runs a suite")
     if options.case is None:
         raise UsageError("say which CASE to run, or with --out FILE where to put a whole suite")
     _check_timeout(options)
@@ -330,16 +336,18 @@ async def _chart(options: argparse.Namespace) -> int:
     globs = [part for argument in options.functions or ["*"] for part in re.split(r"[\s,]+", argument) if part]
     if not globs:
         raise UsageError("--functions is empty: leave it out for all functions")
+    suite = options.suite or DEFAULT_SUITE
     await chart(
         Order(
             framework=options.framework,
             device=options.device,
             interpreter=options.interpreter,
-            suite=options.suite or DEFAULT_SUITE,
+            suite=suite,
             functions=globs,
             runs=runs,
             timeout_s=options.timeout_s,
-            timing=_timing(options, options.suite or DEFAULT_SUITE),
+            timing=_timing(options, suite),
+            timed_cases=TimedCases(options.timed_cases) if options.timed_cases else default_timed_cases(suite),
             memory_limit=options.memory_limit,
             out=options.out,
         )

@@ -32,11 +32,16 @@ Message = dict[str, Any]
 
 def encode(message: Message) -> bytes:
     """Encode a message as one line. Raises ``ValueError`` for NaN and infinity, which JSON does not have."""
-    return json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    return _ENCODER.encode(message).encode() + b"\n"
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+# Made once: ``json.dumps`` and ``json.loads`` make one for each message whenever an option is given.
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 class MessageReader:
@@ -52,7 +57,7 @@ class MessageReader:
             raise ChannelLostError(ENDLESS) from error
         for line in lines:
             try:
-                message = json.loads(line, parse_constant=_refuse)
+                message = _DECODER.decode(line.decode())
             except ValueError as error:
                 raise ChannelLostError(NOT_JSON) from error
             if not isinstance(message, dict):
@@ -69,16 +74,22 @@ class Channel:
         self._reader = MessageReader()
         self._ready: list[Message] = []
         self._descriptors: list[int] = []
+        self._held = b""
         self._identity = self._look()
 
     def send(self, message: Message) -> None:
         # A case may have closed every descriptor, and opened files of its own in their place.
         if self._look() != self._identity:
             raise ChannelLostError("the channel's file descriptor was closed")
+        lines, self._held = self._held + encode(message), b""
         try:
-            self._socket.sendall(encode(message))
+            self._socket.sendall(lines)
         except OSError as error:
             raise ChannelLostError(str(error)) from error
+
+    def hold(self, message: Message) -> None:
+        """Keep a message back until the next one is sent: each that arrives alone wakes the other end."""
+        self._held += encode(message)
 
     def receive(self) -> Message | None:
         """The next message, or None if the other end is gone."""
@@ -97,6 +108,16 @@ class Channel:
     def has_message(self) -> bool:
         """Whether ``receive`` would answer without reading."""
         return bool(self._ready)
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether something is here for ``receive``, so that it need not wait for the other end to begin."""
+        if self._ready:
+            return True
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except OSError:
+            return False
 
     def take_descriptors(self, count: int) -> list[int]:
         taken, self._descriptors = self._descriptors[:count], self._descriptors[count:]

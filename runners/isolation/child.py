@@ -42,6 +42,8 @@ class Child:
         self.primed_ms: float | None = None
         self.turn = -1
         """The number of its present case; it is primed before the first."""
+        self.begun = 0
+        """Its cases that have begun; of a case ahead that may be before its turn."""
         self.task: Task | None = None
         """The task that it has, or had last."""
         self.functions = 0
@@ -69,8 +71,11 @@ class Child:
 
     def admits(self, task: Task) -> bool:
         """Whether the task may run here after those before it."""
-        if self.task is None or task.group == self.task.group:
+        if self.task is None:
             return True
+        if task.group == self.task.group:
+            # A cold time is that of a process that did nothing for another function.
+            return task.is_untimed or self.functions == 1
         has_room = self.functions < FUNCTIONS_PER_CHILD and not self.has_idled
         return has_room and task.is_shareable_with(self.task)
 
@@ -80,8 +85,13 @@ class Child:
         self.channel.send(order)
 
     def is_fit(self, task: Task | None = None) -> bool:
-        """Whether the process lives, and either has this task already or has been idle since its last case."""
-        return not self.gone.is_set() and (self.ahead is task if self.ahead else self.events.empty())
+        """Whether the process has this task already and lives or began it, or has been idle since its last case.
+
+        A case that ends its process may do so before its turn: that it did is its own outcome.
+        """
+        if self.ahead is not None:
+            return self.ahead is task and (not self.gone.is_set() or self.begun > self.turn + 1)
+        return not self.gone.is_set() and self.events.empty()
 
     async def next(self, limit_s: float) -> ChildEvent | None:
         """Wait for the next event; None if there is none in time."""
@@ -116,6 +126,7 @@ class Child:
             output.close()
 
     def _received(self, message: Message) -> None:
+        self.begun += message.get("type") == "begun"
         self.events.put_nowait(ChildEvent("message", message))
 
     def _lost(self, reason: str) -> None:

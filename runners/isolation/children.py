@@ -6,6 +6,7 @@ When a process is made, primed and ended is decided here; which case it runs and
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from runners.isolation.fork_server import ForkServer, Interpreter
 from runners.isolation.outcomes import cancelled, harness_failed
 
 PRIME_LIMIT_S = 120.0
+SPARE_AHEAD = 8
+"""The spare is made so many functions before its turn: of small cases that is as long as it takes."""
 
 
 class Children:
@@ -105,10 +108,12 @@ class Children:
 
     def prepare_spare(self, task: Task, queue: Iterable[Task]) -> None:
         """Make the child that comes after this one while this one runs a task, unless that could disturb a clock."""
-        if self._spare is not None or (self.present is not None and self.present.functions < FUNCTIONS_PER_CHILD):
+        left = 0 if self.present is None else FUNCTIONS_PER_CHILD - self.present.functions
+        if self._spare is not None or left > SPARE_AHEAD:
             return
         in_sight: Sequence[Task] = [task, *queue]
-        if all(other.is_untimed for other in in_sight) and any(other.group != task.group for other in in_sight):
+        further = sum(before.group != after.group for before, after in itertools.pairwise(in_sight))
+        if further > left and all(other.is_untimed for other in in_sight):
             self._spare = asyncio.create_task(self._make_spare())
 
     async def has_orphans(self, child: Child) -> bool:

@@ -66,6 +66,8 @@ class ForkServer:
         self._requests = itertools.count(1)
         # Held while forking and while killing: a child whose pid is not known yet is no orphan.
         self._forking = asyncio.Lock()
+        self._pids = processes.PidCounter()
+        self._found_alone: tuple[int, int] | None = None
         self._closing = False
         self._started = False
         self.alive = False
@@ -186,7 +188,18 @@ class ForkServer:
         await self._scratch.clear(child.room)
 
     async def has_orphans(self, child: Child) -> bool:
-        """Whether a case left processes behind, below its child or already reparented to the zygote."""
+        """Whether a case left processes behind, below its child or already reparented to the zygote.
+
+        Asked after every case, and almost none starts a process: then nothing is there that was not there before.
+        """
+        newest = self._pids.read()
+        if newest is not None and self._found_alone == (child.pid, newest):
+            return False
+        found = await self._look_for_orphans(child)
+        self._found_alone = None if found or newest is None else (child.pid, newest)
+        return found
+
+    async def _look_for_orphans(self, child: Child) -> bool:
         if processes.children(child.pid):
             return True
         if not self._strangers():
@@ -201,6 +214,7 @@ class ForkServer:
     async def close(self) -> None:
         """Kill the zygote, its children and every other process below us that bears our mark."""
         self._closing = True
+        self._pids.close()
         if not self._started:
             return
         if self.alive:

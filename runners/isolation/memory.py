@@ -44,7 +44,7 @@ def kernel_kills() -> int:
 
 @cache
 def _kill_counters() -> list[Path]:
-    """Found once: the count is read before every case."""
+    """Found once: the count is read for every child."""
     found = map(_group_file, ("memory.events", "memory.oom_control"))
     return [path for path in found if path is not None]
 

@@ -79,6 +79,16 @@ class Observation:
     evidence: Evidence | None = None
 
 
+_DEFAULTS = {
+    kind: [
+        (member.name, member.default if member.default_factory is dataclasses.MISSING else member.default_factory())
+        for member in dataclasses.fields(kind)
+    ]
+    for kind in (Evidence, PlacementProof, Timing, Observation)
+}
+"""Every field with its default, which is only compared: of lists and the like it is one and the same."""
+
+
 def storable(text: str) -> str:
     return text.translate(_UNSTORABLE)
 
@@ -184,11 +194,8 @@ def _durations(observation: Observation) -> Iterator[tuple[str, float, float]]:
 def as_message(value: Observation | Evidence | PlacementProof | Timing) -> dict[str, Any]:
     """The fields that differ from their defaults, for the channel."""
     message: dict[str, Any] = {}
-    for member in dataclasses.fields(value):
-        content = getattr(value, member.name)
-        default = member.default if member.default_factory is dataclasses.MISSING else member.default_factory()
+    for name, default in _DEFAULTS[type(value)]:
+        content = getattr(value, name)
         if content != default:
-            message[member.name] = (
-                as_message(content) if isinstance(content, (Evidence, PlacementProof, Timing)) else content
-            )
+            message[name] = as_message(content) if isinstance(content, (Evidence, PlacementProof, Timing)) else content
     return message

@@ -21,6 +21,8 @@ from runners.isolation.observations import make_evidence, storable
 
 
 def with_log(outcome: Outcome, tail: bytes, size: int) -> Outcome:
+    if size == 0:
+        return outcome
     return outcome.model_copy(update={"log_tail": storable(tail.decode("utf-8", "replace")), "log_bytes": size})
 
 

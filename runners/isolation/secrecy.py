@@ -50,7 +50,7 @@ class Redaction:
             changed["log_tail"] = masked(tail, self._secrets) if whole else masked_tail(tail, self._secrets)
         if outcome.evidence is not None:
             changed["evidence"] = self._evidence(outcome.evidence)
-        if outcome.proof.devices or outcome.proof.fallbacks:
+        if self._stand_in(outcome.proof):
             changed["proof"] = self._proof(outcome.proof)
         return outcome.model_copy(update=changed) if changed else outcome
 
@@ -61,6 +61,9 @@ class Redaction:
             if (value := getattr(evidence, name)) is not None
         }
         return evidence.model_copy(update={**texts, "frames": self._lines(evidence.frames)})
+
+    def _stand_in(self, proof: PlacementProof) -> bool:
+        return any(secret in name for secret in self._secrets for name in (*proof.devices, *proof.fallbacks))
 
     def _proof(self, proof: PlacementProof) -> PlacementProof:
         fallbacks: dict[str, int] = {}

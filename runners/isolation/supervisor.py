@@ -97,6 +97,8 @@ class Supervisor:
         self._arrived = asyncio.Event()
         self._current: Current | None = None
         self._cancelled_ahead: Task | None = None
+        self._kernel_kills = 0
+        """Counted before the present child's first case: whoever dies later may have died of them."""
         self._children = Children(framework, device, interpreter)
         self.redaction = Redaction()
         self.broken = asyncio.Event()
@@ -236,7 +238,6 @@ class Supervisor:
         if child.turn > 0 or not any(map(child.admits, self._queue)):
             self._children.end_left()
             self._children.prepare_spare(current.task, self._queue)
-        kills_before = memory.kernel_kills()
         try:
             while True:
                 event = await child.next(current.left(clock, time.monotonic()))
@@ -249,7 +250,7 @@ class Supervisor:
                     # It was meant for the case before, which had finished by then.
                     continue
                 if event.message is None:
-                    return await self._unreported(child, event, clock, kills_before)
+                    return await self._unreported(child, event, clock)
                 message = event.message
                 match message["type"]:
                     case "begun":
@@ -293,7 +294,7 @@ class Supervisor:
             child.ahead = following
             child.give(_order(following, child.turn + 1), child.turn + 1)
 
-    async def _unreported(self, child: Child, event: ChildEvent, clock: Clock, kills_before: int) -> Outcome:
+    async def _unreported(self, child: Child, event: ChildEvent, clock: Clock) -> Outcome:
         """The outcome of a case that will not report any more, from the event that ended it."""
         elapsed = clock.elapsed(time.monotonic())
         if event.kind == "channel_lost":
@@ -313,7 +314,7 @@ class Supervisor:
                 return harness_failed(f"what came from the case cannot be read: {event.reason}", duration_s=elapsed)
             case _ if not ended_alone:
                 return died(None, elapsed, CLOSED)
-        if memory.kernel_kills() > kills_before and status == 9:
+        if memory.kernel_kills() > self._kernel_kills and status == 9:
             return out_of_memory("the kernel killed the process for lack of memory", elapsed)
         lost = status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == CHANNEL_LOST
         return died(status, elapsed, CLOSED if lost else None)
@@ -323,6 +324,8 @@ class Supervisor:
         if not self._children.can_be_made:
             await self._restart()
         child = current.child = await self._children.take(current.task)
+        if child.task is None:
+            self._kernel_kills = memory.kernel_kills()
         if not current.cancelled and child.primed_ms is None:
             failure = await self._children.prime(child)
             if failure is not None:

@@ -8,14 +8,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from protocol.enums import REAL
 from runners.suite.freezing.samples import NO_ARRAY
 from runners.suite.frozen import QUICK
 
 CLASSES: Mapping[str, str] = {
     "float16": "low-precision",
     "bfloat16": "low-precision",
-    "float32": "real",
-    "float64": "real",
+    "float32": REAL,
+    "float64": REAL,
     "complex64": "complex",
     "complex128": "complex",
     "bool": "boolean",

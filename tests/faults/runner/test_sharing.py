@@ -35,6 +35,15 @@ def test_timed_ones_do_not(runner: RunnerProcess) -> None:
     assert positions(outcomes) == [0, 1, 0, 0]
 
 
+def test_a_timed_one_begins_another_and_its_function_goes_on_there(runner: RunnerProcess) -> None:
+    untimed = ("subtract/0", "add/0", "add/2", "subtract/0")
+    jobs = [runner.job(case, timing="off") for case in untimed]
+    jobs.insert(2, runner.job("add/1", timing="steady"))
+    assert set(runner.post(*jobs)) == {"queued"}
+    outcomes = runner.finished(len(jobs))
+    assert positions([outcomes[job["id"]] for job in jobs]) == [0, 1, 0, 1, 2]
+
+
 def test_a_process_takes_so_many_functions_and_no_more(runner: RunnerProcess) -> None:
     outcomes = run(runner, *["subtract/0", "add/0"] * FUNCTIONS_PER_CHILD)
     assert positions(outcomes) == [*range(FUNCTIONS_PER_CHILD)] * 2

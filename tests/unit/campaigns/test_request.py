@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from coordinator.campaigns.models import CampaignRequest
-from protocol.enums import TimingPolicy
+from protocol.enums import TimedCases, TimingPolicy
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,22 @@ from protocol.enums import TimingPolicy
 )
 def test_a_suite_of_a_whole_library_is_not_timed_unless_asked_for(given: dict[str, str], timing: TimingPolicy) -> None:
     assert CampaignRequest.model_validate(given).timing is timing
+
+
+@pytest.mark.parametrize(
+    ("given", "timed"),
+    [
+        ({}, TimedCases.all),
+        ({"suite": "library"}, TimedCases.representative),
+        ({"suite": "library", "timing": "quick"}, TimedCases.representative),
+        ({"suite": "library", "timed_cases": "all"}, TimedCases.all),
+        ({"timed_cases": "representative"}, TimedCases.representative),
+    ],
+)
+def test_of_a_whole_library_one_case_a_function_is_timed_unless_all_are(
+    given: dict[str, str], timed: TimedCases
+) -> None:
+    assert CampaignRequest.model_validate(given).timed_cases is timed
 
 
 def test_one_mistake_is_said_once() -> None:

@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from runners.isolation import processes
 from runners.isolation.memory import parse_size
-from runners.isolation.processes import Process
+from runners.isolation.processes import PidCounter, Process
 
 FAMILY = """
 import os, signal, time
@@ -70,6 +71,19 @@ def test_a_reused_pid_is_never_signalled(family: subprocess.Popen[bytes]) -> Non
 
 def test_children_are_the_direct_ones(family: subprocess.Popen[bytes]) -> None:
     assert len(processes.children(family.pid)) == 3
+
+
+def test_the_last_pid_tells_that_a_process_was_started() -> None:
+    pids = PidCounter()
+    before = pids.read()
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    assert pids.read() != before or before is None
+    pids.close()
+    assert pids.read() is None
+
+
+def test_a_kernel_without_that_file_tells_no_last_pid(tmp_path: Path) -> None:
+    assert PidCounter(str(tmp_path / "not-there")).read() is None
 
 
 def test_memory_of_a_family_is_counted_together(family: subprocess.Popen[bytes]) -> None:

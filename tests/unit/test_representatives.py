@@ -1,0 +1,30 @@
+"""The case by which a function is timed where not all its cases are."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.catalogue import CatalogueCase, representatives
+
+
+def case(id: str, *tags: str) -> CatalogueCase:
+    return CatalogueCase(id=id, function=id.partition("/")[0], tags=list(tags))
+
+
+def test_each_function_has_one() -> None:
+    assert representatives([case("f/1"), case("f/2"), case("g/1"), case("f/3")]) == {"f/1", "g/1"}
+    assert representatives([]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("cases", "chosen"),
+    [
+        ([case("f/1", "empty", "real"), case("f/2", "plain", "real")], "f/2"),
+        ([case("f/1", "plain", "complex"), case("f/2", "plain", "real"), case("f/3", "plain", "real")], "f/2"),
+        ([case("f/1", "plain", "real", "refuses"), case("f/2", "0-dim", "integer")], "f/2"),
+        ([case("f/1", "plain", "real", "form-only"), case("f/2", "broadcast", "real")], "f/2"),
+        ([case("f/1", "plain", "integer"), case("f/2", "strided", "real")], "f/1"),
+    ],
+)
+def test_it_is_the_plainest(cases: list[CatalogueCase], chosen: str) -> None:
+    assert representatives(cases) == {chosen}
