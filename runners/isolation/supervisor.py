@@ -278,7 +278,7 @@ class Supervisor:
             self._log.started(*current.task.key)
         limit_s = current.task.job.timeout_s - current.spent_s
         if child.functions > 1:
-            limit_s = min(limit_s, SHARED_LIMIT_S, SHARED_LIMIT * limit_s)
+            limit_s = _shared_limit_s(limit_s)
         current.clock = Clock(limit_s, time.monotonic())
         return current.clock
 
@@ -367,10 +367,18 @@ def _moment(message: Message) -> float:
     return min(float(message["at"]), time.monotonic())
 
 
+def _shared_limit_s(limit_s: float) -> float:
+    return min(SHARED_LIMIT_S, SHARED_LIMIT * limit_s)
+
+
 def _overdue(current: Current, child: Child, elapsed_s: float) -> Outcome:
-    """The outcome of a case that did not end in its time: its own doing only where no other function ran before."""
+    """The outcome of a case that did not end in its time: its own doing only where no other function ran before.
+
+    There it took the time that it had, however late that was noticed: the rest is left for the case alone.
+    """
     if child.functions > 1:
-        return harness_failed("no end in a process that had run other functions", duration_s=elapsed_s)
+        took_s = min(elapsed_s, _shared_limit_s(current.task.job.timeout_s))
+        return harness_failed("no end in a process that had run other functions", duration_s=took_s)
     return timed_out(current.task.job.timeout_s, current.spent_s + elapsed_s)
 
 

@@ -9,7 +9,7 @@ from coordinator.campaigns.models import CampaignDetail, Counters, TimeEstimate
 from coordinator.results.ratios import comparisons
 from coordinator.results.report_data import ReportData
 from coordinator.results.summary import summary
-from protocol.enums import TimingPolicy
+from protocol.enums import TimedCases, TimingPolicy
 from tests.unit.reports.charting import CPU, XLA, charted, measured, target, verdict
 
 
@@ -25,6 +25,7 @@ def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, *
         runs=3,
         timeout_s=900,
         timing=TimingPolicy.steady,
+        timed_cases=TimedCases.all,
         verdicts_first=False,
         rerun_of=None,
         created_at=datetime(2026, 11, 21, tzinfo=UTC),
