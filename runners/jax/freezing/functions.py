@@ -8,7 +8,8 @@ from typing import Any
 from runners.jax.devices import Cpu
 from runners.jax.freezing import references
 from runners.jax.frozen import FrozenCall
-from runners.suite.freezing.agreement import Reference
+from runners.suite.checks import Tolerance
+from runners.suite.freezing.agreement import Reference, tolerance_of
 from runners.suite.freezing.gate import Arguments, Subject
 
 KEPT = (3, 1)
@@ -28,6 +29,9 @@ NOT_UNIQUE = frozenset(
     }
 )  # fmt: skip
 """Functions that are right with other signs, phases, pivots or in another order."""
+WIDER = {"jax.scipy.linalg.funm": Tolerance(1e-4, 1e-4)}
+"""Functions that lose digits on the way: ``funm`` divides by differences of eigenvalues, and processors differ in what
+is left. Drawn on one, a value of 2.1 was 4e-5 off on another."""
 
 
 class JaxFunction(Subject):
@@ -48,6 +52,9 @@ class JaxFunction(Subject):
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
         found: Arguments = FrozenCall(call).arguments(arrays, self.device.handle)
         return found
+
+    def tolerance(self, dtype: str, observed: Any) -> Tolerance:
+        return tolerance_of(dtype, observed, [WIDER[self.name]] if self.name in WIDER else [])
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         return references.ranked(self.name, fresh, self.call)
