@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from protocol.enums import FORM_ONLY, REAL, REFUSES, InputKind
+from protocol.enums import FORM_ONLY, GRADIENT, REAL, REFUSES, InputKind
 from protocol.limits import MAX_CASES, MAX_SUITES, CaseName, Line, Lines, Name
 from protocol.model import Message
 
@@ -56,13 +56,14 @@ def ambiguity(catalogue: Catalogue) -> str | None:
 def representatives(cases: Iterable[CatalogueCase]) -> frozenset[str]:
     """Ids of the cases by which their functions are timed where not all are, one a function.
 
-    A refusal, a random result, an empty or broadcast input and an odd dtype say less of how slow a function is than a
-    plain call does; of cases alike in that it is the first, as suites begin with the usual call.
+    A refusal, a gradient, a random result, an empty or broadcast input and an odd dtype say less of how slow a function
+    is than a plain call does; of cases alike in that it is the first, as suites begin with the usual call.
     """
     best: dict[str, tuple[tuple[bool, ...], str]] = {}
     for case in cases:
         tags = set(case.tags)
-        unusual = (REFUSES in tags, FORM_ONLY in tags, InputKind.plain not in tags, REAL not in tags)
+        missing = (InputKind.plain not in tags, REAL not in tags)
+        unusual = (REFUSES in tags, GRADIENT in tags, FORM_ONLY in tags, *missing)
         if case.function not in best or unusual < best[case.function][0]:
             best[case.function] = unusual, case.id
     return frozenset(id for _, id in best.values())

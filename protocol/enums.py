@@ -36,6 +36,8 @@ JUDGED_BY = "judged-by-"
 """The beginning of the tag that says which reference a case's expected values are of: a ``Judge``."""
 FORM_ONLY = "form-only"
 """The tag of a case of which structure, shapes and dtypes alone are compared."""
+GRADIENT = "gradient"
+"""The tag of a case that runs a function forward and backward, beside those that only call it."""
 REAL = "real"
 """The tag of a case in float32 or float64, among those whose tags say their class of dtype."""
 

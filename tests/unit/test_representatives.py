@@ -23,6 +23,7 @@ def test_each_function_has_one() -> None:
         ([case("f/1", "plain", "complex"), case("f/2", "plain", "real"), case("f/3", "plain", "real")], "f/2"),
         ([case("f/1", "plain", "real", "refuses"), case("f/2", "0-dim", "integer")], "f/2"),
         ([case("f/1", "plain", "real", "form-only"), case("f/2", "broadcast", "real")], "f/2"),
+        ([case("f/1", "plain", "real", "gradient"), case("f/2", "empty", "complex")], "f/2"),
         ([case("f/1", "plain", "integer"), case("f/2", "strided", "real")], "f/1"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from protocol.enums import GRADIENT
 from runners.errors import UnfreezableError
 from runners.suite.checks import Tolerance
 from runners.suite.freezing.agreement import Reference
@@ -29,7 +30,7 @@ KEPT = 2
 MOST_READ = 30
 """Samples of an operator that are looked at; each is called to see what it returns."""
 DTYPE = "float32"
-KIND = "gradient"
+KIND = GRADIENT
 
 
 class OperatorGradient(WaySubject):
