@@ -245,7 +245,7 @@ class Supervisor:
                     # Until the kill: that a fork bomb takes long to die is no time of the case.
                     elapsed_s = clock.elapsed(time.monotonic())
                     await self._children.leave(wait=True)
-                    return _overdue(current, child, elapsed_s)
+                    return _overdue(current, child, clock, elapsed_s)
                 if event.turn not in (None, child.turn):
                     # It was meant for the case before, which had finished by then.
                     continue
@@ -278,7 +278,7 @@ class Supervisor:
             self._log.started(*current.task.key)
         limit_s = current.task.job.timeout_s - current.spent_s
         if child.functions > 1:
-            limit_s = _shared_limit_s(limit_s)
+            limit_s = min(limit_s, SHARED_LIMIT_S, SHARED_LIMIT * limit_s)
         current.clock = Clock(limit_s, time.monotonic())
         return current.clock
 
@@ -367,17 +367,13 @@ def _moment(message: Message) -> float:
     return min(float(message["at"]), time.monotonic())
 
 
-def _shared_limit_s(limit_s: float) -> float:
-    return min(SHARED_LIMIT_S, SHARED_LIMIT * limit_s)
-
-
-def _overdue(current: Current, child: Child, elapsed_s: float) -> Outcome:
+def _overdue(current: Current, child: Child, clock: Clock, elapsed_s: float) -> Outcome:
     """The outcome of a case that did not end in its time: its own doing only where no other function ran before.
 
     There it took the time that it had, however late that was noticed: the rest is left for the case alone.
     """
     if child.functions > 1:
-        took_s = min(elapsed_s, _shared_limit_s(current.task.job.timeout_s))
+        took_s = min(elapsed_s, clock.timeout_s)
         return harness_failed("no end in a process that had run other functions", duration_s=took_s)
     return timed_out(current.task.job.timeout_s, current.spent_s + elapsed_s)
 
