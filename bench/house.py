@@ -120,7 +120,7 @@ def instant_runner(cases: int, place: Path) -> Iterator[tuple[str, int]]:
 
 @contextlib.contextmanager
 def runner(
-    target: str, place: Path, *, module: str = "runners", variables: Mapping[str, str] | None = None
+    target: str, place: Path, *options: str, module: str = "runners", variables: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, str, int]]:
     """The URL, secret and pid of a real runner of ``framework/device``, in the framework's environment."""
     framework, _, device = target.partition("/")
@@ -131,7 +131,7 @@ def runner(
     ready.unlink(missing_ok=True)
     python = str(environment / "bin" / "python")
     command = [python, "-m", module, "serve", framework, device, "--port", "0", "--ready-file", str(ready)]
-    with process(command, log, variables) as child:
+    with process([*command, *options], log, variables) as child:
         told = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
         yield told["url"], told["secret"], child.pid
 

@@ -1,8 +1,9 @@
 """``library``: what a whole library costs to chart, beside the same cases in a bare loop.
 
 The suites ``library`` and ``library_quick`` on one target, one run, timing off, through everything that a user has:
-REST, PostgreSQL, dispatch, the runner and its children. The loop runs the same cases with the same harness in one
-process, where nobody dispatches, isolates or stores. Rounds alternate, so that what else the machine does hits both.
+REST, PostgreSQL, dispatch, the runner with the slots that ``portolan up`` gives it, and its children. The loop runs
+the same cases with the same harness in one process, where nobody dispatches, isolates or stores. Rounds alternate, so
+that what else the machine does hits both.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from bench.figure import Figure, middle, spread
 from bench.house import House, coordinator, database, runner
 from bench.place import PROJECT, CannotRunError, folder, say
+from coordinator.cli.local import slots_here
 from runners.cli import environments
 
 TARGET = "PORTOLAN_BENCH_TARGET"
@@ -30,7 +32,12 @@ MOST_OVERHEAD = 1.25
 def run() -> Iterator[Figure]:
     target = os.environ.get(TARGET) or "torch/cpu"
     device = target.partition("/")[2]
-    with folder() as place, database(place) as dsn, coordinator(dsn, place) as house, runner(target, place) as served:
+    with (
+        folder() as place,
+        database(place) as dsn,
+        coordinator(dsn, place) as house,
+        runner(target, place, "--slots", str(slots := slots_here(1))) as served,
+    ):
         house.register(*served[:2])
         for suite in ("library", "library_quick"):
             charted, looped, counters = _rounds(house, target, suite, place)
@@ -44,7 +51,7 @@ def run() -> Iterator[Figure]:
                 met=middle(charted) <= limit if limit else None,
                 n=ROUNDS,
                 spread=spread(charted),
-                detail={"target": target, "rounds": charted, "counters": counters},
+                detail={"target": target, "slots": slots, "rounds": charted, "counters": counters},
             )
             yield Figure(
                 f"{suite}_against_a_loop",
@@ -57,7 +64,7 @@ def run() -> Iterator[Figure]:
                 ratio=middle(ratios),
                 n=ROUNDS,
                 spread=spread(ratios),
-                detail={"target": target, "rounds": charted, "baseline_rounds": looped},
+                detail={"target": target, "slots": slots, "rounds": charted, "baseline_rounds": looped},
             )
 
 

@@ -29,6 +29,7 @@ from coordinator.cli.local import (
     LocalRunner,
     local_instance,
     parse_targets,
+    slots_here,
     stoppable,
 )
 from coordinator.cli.matrix_printer import print_results
@@ -267,7 +268,13 @@ def _chart_here(
     """Return the results, and the lines with which the demo closes."""
     board.say(f"charting {', '.join(targets)}; data in {directory.path}")
     with local_instance(
-        directory, database=None, host="127.0.0.1", port=DEFAULT_PORT, or_any_port=True, say=board.say
+        directory,
+        database=None,
+        host="127.0.0.1",
+        port=DEFAULT_PORT,
+        or_any_port=True,
+        say=board.say,
+        slots=slots_here(len(targets)),
     ) as instance:
         board.say(f"watch it at {instance.url}")
         instance.say_login_link()

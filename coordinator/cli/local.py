@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import getpass
 import io
+import os
 import signal
 import socket
 import sys
@@ -42,6 +43,10 @@ FIRST_STARTS = 3
 CANNOT_SERVE = 2
 """Exit code of a runner whose framework or device is not there."""
 
+MOST_SLOTS = 4
+SLOT_BYTES = 3 << 30
+"""What the processes of a slot hold: a framework's child with what it has compiled, and its spare."""
+
 Say = Callable[[str], None]
 
 
@@ -73,8 +78,12 @@ def local_instance(
     for_runners: Place | None = None,
     hosts: Sequence[str] = (),
     anonymous: AnonymousRole | None = "viewer",
+    slots: int = 1,
 ) -> Iterator[Instance]:
-    """Start the database and the coordinator, and stop them at the end, the instance's runners first."""
+    """Start the database and the coordinator, and stop them at the end, the instance's runners first.
+
+    ``slots`` is how many untimed cases each of the runners may run at once.
+    """
     from coordinator.database.embedded import EmbeddedPostgres
     from coordinator.database.grants import APPLICATION, MIGRATION, READING
     from coordinator.migration import upgrade
@@ -105,7 +114,7 @@ def local_instance(
         listeners = [listener] if second is None else [listener, second]
         coordinator = stack.enter_context(_coordinator(settings, listeners, directory.log))
         host, port = listener.getsockname()[:2]
-        instance = Instance(directory, f"http://{_reachable(host)}:{port}", token, coordinator, postgres, say)
+        instance = Instance(directory, f"http://{_reachable(host)}:{port}", token, coordinator, postgres, say, slots)
         stack.callback(instance.stop_runners)
         directory.announce(Whereabouts(instance.url, dsns[READING]))
         yield instance
@@ -157,6 +166,7 @@ class Instance:
         coordinator: threading.Thread,
         postgres: EmbeddedPostgres | None,
         say: Say,
+        slots: int,
     ) -> None:
         self.url = url
         self.token = token
@@ -167,6 +177,7 @@ class Instance:
         self._postgres_failures = 0
         self._postgres_due = 0.0
         self._say = say
+        self._slots = slots
 
     def serve(self, targets: Sequence[str]) -> list[LocalRunner]:
         """Begin to start a runner for each target; ``tend`` brings them up."""
@@ -175,7 +186,7 @@ class Instance:
             folder = self._directory.runner(target)
             url = f"http://127.0.0.1:{_kept_port(folder / 'port')}"
             kept_secret(folder / "secret")
-            started.append(LocalRunner(target, folder, url, _launch(target, folder, url)))
+            started.append(LocalRunner(target, folder, url, _launch(target, folder, url, self._slots)))
         self.runners += started
         return started
 
@@ -226,7 +237,7 @@ class Instance:
             return
         if runner.state == "waiting":
             if elapsed >= RESTART.pause_s(runner.failures):
-                runner.child = _launch(runner.target, runner.folder, runner.url)
+                runner.child = _launch(runner.target, runner.folder, runner.url, self._slots)
                 runner.state, runner.since = "starting", time.monotonic()
         elif (status := runner.child.ended()) is not None:
             how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
@@ -273,7 +284,19 @@ class Instance:
             runner.child.stop()
 
 
-def _launch(target: str, folder: Path, url: str) -> Child:
+def slots_each(runners: int, cores: int, free_bytes: int) -> int:
+    """The slots of each of so many runners of one machine: a core and memory enough for every one, or one slot."""
+    return max(1, min(MOST_SLOTS, cores // runners, free_bytes // (SLOT_BYTES * runners)))
+
+
+def slots_here(runners: int) -> int:
+    """``slots_each`` on this machine, as it is now."""
+    import psutil  # Not for commands that start nothing.
+
+    return slots_each(max(1, runners), os.cpu_count() or 1, psutil.virtual_memory().available)
+
+
+def _launch(target: str, folder: Path, url: str, slots: int) -> Child:
     log = folder / "log"
     framework, device = target.split("/", 1)
     port = url.rsplit(":", 1)[1]
@@ -281,6 +304,7 @@ def _launch(target: str, folder: Path, url: str) -> Child:
         [
             *(sys.executable, "-P", "-m", "runners", "serve", framework, device),
             *("--host", "127.0.0.1", "--port", port, "--secret-file", str(folder / "secret")),
+            *("--slots", str(slots)),
         ],
         open_log(log, LOG_LIMIT_BYTES),
     )

@@ -12,7 +12,15 @@ import typer
 
 from coordinator.cli.anonymous import Anonymous, WithoutAccessControl, role_of_nobody
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
-from coordinator.cli.local import KNOWN_TARGETS, LOOK_EVERY_S, Instance, local_instance, parse_targets, stoppable
+from coordinator.cli.local import (
+    KNOWN_TARGETS,
+    LOOK_EVERY_S,
+    Instance,
+    local_instance,
+    parse_targets,
+    slots_here,
+    stoppable,
+)
 from coordinator.cli.server import RunnersHost, RunnersPort, runners_place
 from coordinator.cli.shared_options import AllowedHost, DataDir
 from coordinator.settings import enrolment_key_file as checked_key_file
@@ -58,6 +66,7 @@ def up(
                 for_runners=for_runners,
                 hosts=allowed_host or (),
                 anonymous=role,
+                slots=slots_here(len(chosen)),
             ) as instance,
         ):
             _say(f"portolan {version('portolan')} at {instance.url} (docs: {instance.url}/docs)")

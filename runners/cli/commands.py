@@ -35,6 +35,7 @@ from runners.isolation.fork_server import Interpreter
 from runners.isolation.secrecy import hide_own_variables
 from runners.settings import SECRET, variables
 
+MAX_SLOTS = 64
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
 
 
@@ -93,6 +94,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument(
         "--memory-limit", type=_size, help="what a case's processes may hold, e.g. 2G (80 %% of what is free)"
+    )
+    serve.add_argument(
+        "--slots",
+        type=int,
+        default=1,
+        help="untimed cases that run at once, at most; an accelerator has one (default: %(default)s)",
     )
     serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
     serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
@@ -215,6 +222,8 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
     hide_own_variables()
     if not 0 <= options.port <= 65_535:
         raise UsageError(f"--port {options.port}: a port is between 0 and 65535")
+    if not 1 <= options.slots <= MAX_SLOTS:
+        raise UsageError(f"--slots {options.slots}: from 1 to {MAX_SLOTS}; one for each core is as many as help")
     return ServeOptions(
         framework=options.framework,
         device=options.device,
@@ -223,6 +232,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         port=options.port,
         secret=secret,
         memory_limit=options.memory_limit,
+        slots=options.slots,
         ready_file=options.ready_file,
         enrolment=enrolment,
     )

@@ -58,6 +58,8 @@ class ServeOptions:
     secret: str | None = None
     """Null: one is made, and stands in the ready line."""
     memory_limit: int | None = None
+    slots: int = 1
+    """The untimed cases that run at once, at most; an accelerator has one."""
     ready_file: Path | None = None
     enrolment: EnrolmentOptions | None = None
     """The coordinator to enrol with; null: somebody registers the runner."""
@@ -85,7 +87,9 @@ def index(catalogue: Catalogue) -> dict[str, SuiteIndex]:
     }
 
 
-def describe(framework: str, device: str, description: dict[str, Any], interpreter: Interpreter) -> RunnerInfo:
+def describe(
+    framework: str, device: str, description: dict[str, Any], interpreter: Interpreter, slots: int = 1
+) -> RunnerInfo:
     """Describe the runner. Raises ``FrameworkBrokenError`` if the device describes itself as none can be."""
     try:
         return RunnerInfo(
@@ -96,6 +100,7 @@ def describe(framework: str, device: str, description: dict[str, Any], interpret
             device=device,
             device_class=description["device_class"],
             device_count=description["device_count"],
+            slots=slots,
             queue_limit=QUEUE_LIMIT,
             simulated=description["simulated"],
             fingerprint=fingerprint(framework, device, description, interpreter.option),
@@ -116,7 +121,9 @@ async def serve(options: ServeOptions) -> int:
     watching = asyncio.create_task(watch())
     scratch.sweep()
     log = EventLog()
-    supervisor = Supervisor(options.framework, options.device, log, options.memory_limit, options.interpreter)
+    supervisor = Supervisor(
+        options.framework, options.device, log, options.memory_limit, options.interpreter, options.slots
+    )
     stopped = asyncio.create_task(stop.wait())
     try:
         starting = asyncio.create_task(_start(supervisor))
@@ -126,7 +133,7 @@ async def serve(options: ServeOptions) -> int:
             return 0
         try:
             catalogue, suites, description = await starting
-            info = describe(options.framework, options.device, description, options.interpreter)
+            info = describe(options.framework, options.device, description, options.interpreter, supervisor.slots)
         except FrameworkBrokenError as error:
             raise UnservableError(str(error)) from error
         supervisor.redaction.hide(secret)

@@ -50,6 +50,10 @@ class Child:
         """The functions of which it has run cases."""
         self.has_idled = False
         """Whether it had nothing to do for a while: then it takes no other function on."""
+        self.found_alone_at: int | None = None
+        """The newest pid of the machine when it was last seen that nothing of its cases is left behind."""
+        self.on_share = False
+        """Whether its threads are held to a share of the cores, as cases run beside it."""
         self.ahead: Task | None = None
         """The task that was sent to it before its turn."""
         self.events: asyncio.Queue[ChildEvent] = asyncio.Queue()

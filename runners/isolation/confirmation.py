@@ -2,8 +2,8 @@
 
 Cases of one function share a process, and untimed ones of several functions do. What one of them leaves there (a
 pending graph, a changed default, memory) can make the next one fail, or run elsewhere, and that is no fault of the
-device. So the outcome that counts is that of the case alone in a fresh process; how it failed after the others is kept
-beside it.
+device. Where several cases run at once, one may take what the next one needs. So the outcome that counts is that of the
+case in a fresh process, with nothing beside it if that could matter; how it failed after or beside the others is kept.
 """
 
 from __future__ import annotations
@@ -12,6 +12,12 @@ from protocol.enums import Ending, Placement, Repetition, Verdict
 from protocol.outcomes import Evidence, Outcome
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import printable
+
+CROWDED = {Ending.timed_out, Ending.out_of_memory, Ending.exited, Ending.signalled, Ending.harness_failed}
+"""The endings that a case beside may cause."""
+SHORT_OF = {"builtins.MemoryError", "builtins.OSError", "builtins.BlockingIOError"}
+"""What Python raises where the machine has no more: memory, processes, files, room on a disk."""
+NO_THREAD = "can't start new thread"
 
 
 def is_suspect(outcome: Outcome, *, earlier: int, functions: int) -> bool:
@@ -28,6 +34,17 @@ def is_suspect(outcome: Outcome, *, earlier: int, functions: int) -> bool:
     if outcome.verdict is Verdict.passed:
         return outcome.placement in (Placement.fell_back, Placement.unknown)
     return outcome.verdict is Verdict.incomplete and outcome.ending is not Ending.cancelled
+
+
+def is_crowded(outcome: Outcome) -> bool:
+    """Whether an outcome may be the doing of a case that ran beside it: of what that took of the machine, or killed.
+
+    A wrong value or a refusal of the framework is not.
+    """
+    if outcome.ending is not Ending.raised:
+        return outcome.ending in CROWDED
+    evidence = outcome.evidence or Evidence()
+    return evidence.exception in SHORT_OF or NO_THREAD in (evidence.message or "")
 
 
 def confirmed(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
@@ -62,5 +79,5 @@ def _told(suspect: Outcome, earlier: int) -> str:
     details = (evidence.exception, evidence.message or evidence.mismatch or evidence.signal or evidence.reason)
     words = ": ".join(detail for detail in details if detail)
     before = f"{earlier} other cases" if earlier > 1 else "another case"
-    ending = suspect.ending.replace("_", " ")
-    return f"after {before} of its process: {ending}{f' ({words})' if words else ''}"
+    others = f"after {before} of its process" if earlier else "beside cases of other processes"
+    return f"{others}: {suspect.ending.replace('_', ' ')}{f' ({words})' if words else ''}"

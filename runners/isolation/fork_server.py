@@ -67,7 +67,6 @@ class ForkServer:
         # Held while forking and while killing: a child whose pid is not known yet is no orphan.
         self._forking = asyncio.Lock()
         self._pids = processes.PidCounter()
-        self._found_alone: tuple[int, int] | None = None
         self._closing = False
         self._started = False
         self.alive = False
@@ -193,10 +192,10 @@ class ForkServer:
         Asked after every case, and almost none starts a process: then nothing is there that was not there before.
         """
         newest = self._pids.read()
-        if newest is not None and self._found_alone == (child.pid, newest):
+        if newest is not None and child.found_alone_at == newest:
             return False
         found = await self._look_for_orphans(child)
-        self._found_alone = None if found or newest is None else (child.pid, newest)
+        child.found_alone_at = None if found else newest
         return found
 
     async def _look_for_orphans(self, child: Child) -> bool:

@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import monotonic, perf_counter  # ours, whatever a case puts in their place
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from protocol.enums import Ending, TimingPolicy, Verdict
 from runners.errors import ChannelLostError
@@ -32,7 +32,7 @@ from runners.isolation.lowering import lower_case, lowers
 from runners.isolation.observations import Observation, as_message, harness_failed, kept, make_evidence, printable
 from runners.isolation.warm_up import warm_up
 from runners.suite.cases import Case
-from runners.suite.device import Device, DeviceUnavailableError
+from runners.suite.device import Device, DeviceUnavailableError, Sharing
 
 LOCK_VARIABLE = "PORTOLAN_TIMING_LOCK"
 DEFAULT_LOCK = "/tmp/portolan-timing.lock"
@@ -96,7 +96,7 @@ class Worker:
             if kind == "describe":
                 self._channel.send(self._describe())
             elif kind == "prime":
-                self._channel.send(self._prime())
+                self._channel.send(self._prime(message["threads"]))
             elif kind == "case":
                 print_to(self._outputs[self._position % 2])
                 self._channel.send({"type": "begun", "at": monotonic()})
@@ -122,9 +122,11 @@ class Worker:
             return {"type": "unavailable", "reason": printable(f"{type(error).__name__}: {error}")}
         return described
 
-    def _prime(self) -> Message:
+    def _prime(self, threads: int | None) -> Message:
         began = perf_counter()
         try:
+            if threads is not None and hasattr(self._device, "share_cores"):
+                cast(Sharing, self._device).share_cores(threads)
             self._device.prime()
         except Exception as error:
             traceback.print_exc()
@@ -214,6 +216,8 @@ def live(
     code = 1
     try:
         processes.die_with_parent(signal.SIGKILL)
+        # What a case leaves behind stays below its own process, and is told from that of another slot's case.
+        processes.become_subreaper()
         if os.getppid() != parent:
             os._exit(1)
         os.setsid()

@@ -179,6 +179,13 @@ class Lowering(Protocol):
         """Lower every program that the host runs meanwhile for the device's platform, too."""
 
 
+class Sharing(Protocol):
+    """The part of a device of the host that can leave cores to cases that run beside it. None needs it."""
+
+    def share_cores(self, threads: int) -> None:
+        """Compute on so many threads at most, in this process; called before ``prime``."""
+
+
 class Explaining(Protocol):
     """The part of a device that makes a failure's evidence richer. A device without it has less evidence, no more."""
 

@@ -155,6 +155,9 @@ class Cpu(TorchDevice):
             libraries=libraries("torch", "numpy"),
         )
 
+    def share_cores(self, threads: int) -> None:
+        torch.set_num_threads(threads)
+
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
         proof.counted = True

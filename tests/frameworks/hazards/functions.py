@@ -197,6 +197,13 @@ def eat_memory() -> NoReturn:
         time.sleep(0.005)
 
 
+def hold_memory(bytes_: int) -> None:
+    """Holds so much, for long enough to be seen, and gives it back."""
+    held = np.ones(bytes_ // 8)
+    time.sleep(1.5)
+    del held
+
+
 def leave_files(path: str) -> None:
     """Temporary files, some of them not to be written to any more; where they stand is noted."""
     folder = tempfile.mkdtemp()

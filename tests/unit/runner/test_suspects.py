@@ -8,7 +8,7 @@ import pytest
 
 from protocol.enums import Ending, Placement, Repetition, Verdict
 from protocol.outcomes import Evidence, Outcome
-from runners.isolation.confirmation import confirmed, is_suspect
+from runners.isolation.confirmation import confirmed, is_crowded, is_suspect
 from runners.isolation.outcomes import cancelled, died, harness_failed, out_of_memory, timed_out
 
 PASSED = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=1.0)
@@ -16,7 +16,7 @@ KILLED, SEGFAULT = 9, 11
 
 
 def raised(message: str, **evidence: Any) -> Outcome:
-    seen = Evidence(exception="builtins.RuntimeError", message=message, **evidence)
+    seen = Evidence(**{"exception": "builtins.RuntimeError", "message": message, **evidence})
     return Outcome(verdict=Verdict.failed, ending=Ending.raised, duration_s=1.0, evidence=seen)
 
 
@@ -38,6 +38,33 @@ def mismatched(what: str) -> Outcome:
 )
 def test_failures_after_others_are_suspect(outcome: Outcome, earlier: int, suspect: bool) -> None:
     assert is_suspect(outcome, earlier=earlier, functions=1) is suspect
+
+
+@pytest.mark.parametrize(
+    ("outcome", "crowded"),
+    [
+        (raised("no kernel"), False),
+        (mismatched("everything"), False),
+        (PASSED, False),
+        (cancelled(), False),
+        (raised("no", exception="builtins.MemoryError"), True),
+        (raised("can't start new thread"), True),
+        (died(KILLED, 1.0), True),
+        (died(SEGFAULT, 1.0), True),
+        (out_of_memory("too much", 1.0), True),
+        (timed_out(1.0, 1.0), True),
+        (harness_failed("no end"), True),
+    ],
+)
+def test_what_a_case_beside_may_have_caused_is_crowded(outcome: Outcome, crowded: bool) -> None:
+    assert is_crowded(outcome) is crowded
+
+
+def test_a_crowded_failure_is_told_as_one_beside_others() -> None:
+    outcome = confirmed(out_of_memory("too much", 1.0), PASSED, earlier=0)
+    assert outcome.verdict is Verdict.passed
+    assert outcome.evidence is not None
+    assert outcome.evidence.reason == "beside cases of other processes: out of memory (too much)"
 
 
 @pytest.mark.parametrize(

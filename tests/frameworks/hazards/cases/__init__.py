@@ -119,6 +119,10 @@ for name, arguments in {
     other_of.behaviour(name, lambda inputs, arguments=arguments: list(arguments), _returns)
 FUNCTIONS.append(other_of)
 
+hold_memory = Function("hazards.hold_memory")
+hold_memory.behaviour("400MB", lambda inputs: [400 << 20], _returns)
+FUNCTIONS.append(hold_memory)
+
 print_much = Function("hazards.print_much")
 print_much.behaviour("10MB", lambda inputs: [10 << 20], _returns)
 print_much.behaviour("1GB", lambda inputs: [1 << 30], _returns)

@@ -1,0 +1,56 @@
+"""The queue of a supervisor's tasks, and which of them a slot takes next.
+
+Tasks leave it in the order in which they came. A slot takes a stretch at once: what follows of the same group, as such
+tasks share a process, and none but them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from runners.isolation.attempts import Task
+
+
+class TaskQueue:
+    """First in, first out, by stretches."""
+
+    def __init__(self) -> None:
+        self._tasks: deque[Task] = deque()
+        self.changed = asyncio.Event()
+        """Set when there is something new for a slot that found nothing to take."""
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self._tasks)
+
+    def extend(self, tasks: Iterable[Task]) -> None:
+        self._tasks.extend(tasks)
+        self.changed.set()
+
+    def remove(self, task: Task) -> None:
+        """Raises ``ValueError`` if it is not here."""
+        self._tasks.remove(task)
+
+    @property
+    def first(self) -> Task | None:
+        return self._tasks[0] if self._tasks else None
+
+    def take(self, *, timed: bool) -> deque[Task]:
+        """The next stretch; empty if there is none, or if it is timed and that is not wanted.
+
+        Timed tasks run alone, so one slot takes all of them.
+        """
+        stretch: deque[Task] = deque()
+        first = self.first
+        if first is None or not (timed or first.is_untimed):
+            return stretch
+        group, is_untimed = first.group, first.is_untimed
+        while self._tasks and self._tasks[0].group == group and self._tasks[0].is_untimed == is_untimed:
+            stretch.append(self._tasks.popleft())
+        if not is_untimed:
+            self.changed.set()
+        return stretch

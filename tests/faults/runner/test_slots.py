@@ -1,0 +1,168 @@
+"""A runner with two slots runs two untimed cases at once, and neither answers for what the other does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from protocol.enums import Ending, Repetition, Verdict
+from protocol.events import Finished, Heartbeat, Started
+from protocol.outcomes import Outcome
+from tests.runner_process import LIMIT_S, RunnerProcess, alive, until
+
+
+@pytest.fixture(scope="module")
+def runner(note: Path) -> Iterator[RunnerProcess]:
+    running = RunnerProcess("--slots", "2", "--memory-limit", "600M", HAZARDS_NOTE=str(note))
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture(autouse=True)
+def fit_for_the_next(runner: RunnerProcess, note: Path) -> Iterator[None]:
+    note.unlink(missing_ok=True)
+    yield
+    assert runner.run("add/0").verdict is Verdict.passed
+    # The zygote, and of each slot the child that waits for more and a spare.
+    until(lambda: len(runner.below()) <= 5, "only the zygote and what the slots keep are left")
+    if note.exists():
+        assert not [pid for pid in map(int, note.read_text().split()) if alive(pid)]
+
+
+def run(runner: RunnerProcess, *cases: str, timeout_s: float = LIMIT_S, timing: str = "off") -> list[Outcome]:
+    """Cases posted together, to their outcomes."""
+    jobs = [runner.job(case, timeout_s=timeout_s, timing=timing) for case in cases]
+    assert set(runner.post(*jobs)) == {"queued"}
+    outcomes = runner.finished(len(jobs))
+    return [outcomes[job["id"]] for job in jobs]
+
+
+def at_work(runner: RunnerProcess, count: int) -> list[set[str]]:
+    """The jobs that were at work after each of the next events, until so many have finished; acknowledged."""
+    seen: list[set[str]] = [set()]
+    finished = 0
+    with runner.stream() as events:
+        for event in events:
+            if isinstance(event, Started):
+                seen.append(seen[-1] | {event.id})
+            elif isinstance(event, Finished):
+                seen.append(seen[-1] - {event.id})
+                finished += 1
+            if finished == count:
+                break
+    runner.finished(count)
+    return seen
+
+
+def test_it_says_how_many_it_has(runner: RunnerProcess) -> None:
+    assert runner.info.slots == 2
+
+
+def test_as_many_run_at_once_and_never_more(runner: RunnerProcess) -> None:
+    jobs = [runner.job(case) for case in ["one_of/nap", "other_of/process", "subtract/0", "add/0"] * 5]
+    runner.post(*jobs)
+    assert max(map(len, at_work(runner, len(jobs)))) == 2
+
+
+def test_cases_of_one_function_go_one_after_another(runner: RunnerProcess) -> None:
+    jobs = [runner.job("one_of/nap") for _ in range(5)]
+    runner.post(*jobs)
+    assert max(map(len, at_work(runner, len(jobs)))) == 1
+
+
+def test_heartbeats_name_all_that_run(runner: RunnerProcess) -> None:
+    jobs = [runner.job("one_of/hang"), runner.job("other_of/hang"), runner.job("add/0")]
+    runner.post(*jobs)
+    ids = [job["id"] for job in jobs]
+    with runner.stream() as events:
+        beats = (event for event in events if isinstance(event, Heartbeat))
+        beat = next(beat for beat in beats if len(beat.running) == 2)
+    assert ({running.id for running in beat.running}, beat.queued) == ({*ids[:2]}, 1)
+    for id in ids[:2]:
+        assert runner.http.delete(f"/v1/jobs/{id}/1").status_code == 204
+    outcomes = runner.finished(3)
+    assert [outcomes[id].ending for id in ids] == [Ending.cancelled, Ending.cancelled, Ending.returned]
+
+
+def test_a_timed_case_runs_alone(runner: RunnerProcess) -> None:
+    untimed = ["one_of/nap", "other_of/process", "one_of/one", "subtract/0"]
+    jobs = [runner.job(case) for case in untimed]
+    jobs[2:2] = timed = [runner.job("add/0", timing="steady"), runner.job("add/1", timing="paper")]
+    runner.post(*jobs)
+    seen = at_work(runner, len(jobs))
+    for job in timed:
+        assert [together for together in seen if job["id"] in together] == [{job["id"]}]
+
+
+@pytest.mark.parametrize(
+    ("hazard", "timeout_s", "endings"),
+    [
+        ("fail/0", LIMIT_S, {Ending.raised}),
+        ("add/wrong", LIMIT_S, {Ending.mismatched}),
+        ("segfault/0", LIMIT_S, {Ending.signalled}),
+        ("leave_by_os_exit/0", LIMIT_S, {Ending.exited}),
+        ("close_descriptors/0", LIMIT_S, {Ending.exited}),
+        ("hang_ignoring_signals/0", 8.0, {Ending.timed_out}),
+        ("stop_itself/0", 8.0, {Ending.timed_out}),
+        ("eat_memory/0", LIMIT_S, {Ending.out_of_memory}),
+        ("fork_many/0", 8.0, {Ending.timed_out, Ending.raised}),
+        ("kill_parent/0", LIMIT_S, {Ending.harness_failed}),
+        ("leave_children/0", LIMIT_S, {Ending.returned}),
+        ("leave_children_and_hang/0", 8.0, {Ending.timed_out}),
+    ],
+)
+def test_what_one_case_does_is_no_others_fault(
+    runner: RunnerProcess, hazard: str, timeout_s: float, endings: set[Ending]
+) -> None:
+    beside = [*["one_of/nap", "one_of/one"] * 3, *["subtract/0", "add/0"] * 6]
+    first, *others = run(runner, hazard, *beside, timeout_s=timeout_s)
+    assert first.ending in endings
+    assert [outcome.verdict for outcome in others] == [Verdict.passed] * len(beside)
+
+
+def test_a_hang_gets_all_its_time_and_no_more(runner: RunnerProcess) -> None:
+    hung, _ = run(runner, "other_of/hang", "one_of/nap", timeout_s=6.0)
+    assert hung.ending is Ending.timed_out
+    assert 6.0 <= hung.duration_s < 8.0
+
+
+def test_one_that_needs_more_than_its_share_of_the_memory_gets_it_alone(runner: RunnerProcess) -> None:
+    outcome, *others = run(runner, "hold_memory/400MB", *["one_of/nap"] * 3)
+    assert [each.verdict for each in (outcome, *others)] == [Verdict.passed] * 4
+    assert outcome.evidence is not None
+    assert outcome.evidence.after_others is Repetition.failed_otherwise
+    assert "beside cases of other processes: out of memory" in str(outcome.evidence.reason)
+
+
+def test_what_waits_to_run_alone_can_be_cancelled(runner: RunnerProcess) -> None:
+    hung, timed = runner.job("one_of/hang"), runner.job("add/0", timing="steady")
+    runner.post(hung)
+    runner.wait_started(hung["id"])
+    runner.post(timed)
+    assert runner.http.delete(f"/v1/jobs/{timed['id']}/1").status_code == 204
+    assert runner.finished(1)[timed["id"]].ending is Ending.cancelled
+    assert runner.http.delete(f"/v1/jobs/{hung['id']}/1").status_code == 204
+    assert runner.finished(1)[hung["id"]].ending is Ending.cancelled
+
+
+def test_cancelling_some_of_many_touches_no_other(runner: RunnerProcess) -> None:
+    jobs = [runner.job(case) for case in ["one_of/one", "add/0", "subtract/0"] * 40]
+    runner.post(*jobs)
+    unwanted = [job["id"] for job in jobs[::3]]
+    for id in unwanted:
+        runner.http.delete(f"/v1/jobs/{id}/1")
+    outcomes = runner.finished(len(jobs))
+    assert {outcomes[id].ending for id in unwanted} <= {Ending.cancelled, Ending.returned}
+    assert {outcomes[job["id"]].ending for job in jobs if job["id"] not in unwanted} == {Ending.returned}
+
+
+def test_functions_begin_in_the_order_in_which_they_came(runner: RunnerProcess) -> None:
+    jobs = [runner.job(case) for case in ["one_of/nap", "add/0", "subtract/0"] * 6]
+    runner.post(*jobs)
+    seen = at_work(runner, len(jobs))
+    begun = [(after - before).pop() for before, after in pairwise(seen) if after > before]
+    place = {job["id"]: number for number, job in enumerate(jobs)}
+    assert all(abs(place[id] - number) <= 2 for number, id in enumerate(begun))
