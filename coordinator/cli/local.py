@@ -45,7 +45,7 @@ CANNOT_SERVE = 2
 
 MOST_SLOTS = 4
 SLOT_BYTES = 3 << 30
-"""What the processes of a slot hold: a framework's child with what it has compiled, and its spare."""
+"""The memory of a slot's processes: a framework's child with what it has compiled, and its spare."""
 
 Say = Callable[[str], None]
 

@@ -30,6 +30,7 @@ async def running(subject: Subject) -> None:
 
 async def queued(subject: Subject) -> None:
     """DELETE of a waiting job takes it off the queue; it ends incomplete, cancelled, unstarted."""
+    subject.require_one_slot(", so nothing need wait")
     hung = await subject.hang()
     async with subject.stream() as stream:
         await stream.started(hung)
@@ -99,6 +100,7 @@ async def _seconds_past_deadline(subject: Subject) -> float:
 
 async def waiting(subject: Subject) -> None:
     """Waiting in the queue is not charged to timeout_s."""
+    subject.require_one_slot(", so nothing need wait")
     charged: float | None = None
     for _ in range(TRIES):
         waited, ended = await _run_behind_a_slow_one(subject)

@@ -72,6 +72,7 @@ async def idle(subject: Subject) -> None:
 
 async def running(subject: Subject) -> None:
     """Heartbeats say how many jobs have not begun, and what runs since how many seconds, which go on."""
+    subject.require_one_slot(", so nothing need wait")
     posted_at = time.monotonic()
     async with subject.stream() as stream:
         hung = await subject.hang(RUNNING_S)

@@ -16,7 +16,7 @@ from runners.isolation.observations import printable
 CROWDED = {Ending.timed_out, Ending.out_of_memory, Ending.exited, Ending.signalled, Ending.harness_failed}
 """The endings that a case beside may cause."""
 SHORT_OF = {"builtins.MemoryError", "builtins.OSError", "builtins.BlockingIOError"}
-"""What Python raises where the machine has no more: memory, processes, files, room on a disk."""
+"""The exceptions of Python where the machine has no more: memory, processes, files, room on a disk."""
 NO_THREAD = "can't start new thread"
 
 
