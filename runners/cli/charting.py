@@ -59,6 +59,7 @@ class Order:
     timing: TimingPolicy
     timed_cases: TimedCases
     memory_limit: int | None
+    slots: int
     out: Path
 
 
@@ -69,10 +70,14 @@ async def chart(order: Order) -> None:
         target = order.framework, order.device
         progress: Progress | None = None
         try:
-            async with opened(*target, order.memory_limit, order.interpreter) as (supervisor, log, catalogue):
+            async with opened(*target, order.memory_limit, order.interpreter, order.slots) as (
+                supervisor,
+                log,
+                catalogue,
+            ):
                 suite = select(catalogue, order.suite, order.functions)
                 description = await supervisor.look()
-                header = header_of(order, suite, describe(*target, description, order.interpreter))
+                header = header_of(order, suite, describe(*target, description, order.interpreter, supervisor.slots))
                 bundle.begin(header)
                 progress = Progress(bundle, header.outcomes)
                 await _run(supervisor, log, bundle, header, progress)

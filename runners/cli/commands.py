@@ -143,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
         help="with --out: only functions like these (default: all)",
     )
     run.add_argument("--runs", type=int, help=f"with --out: how often each case runs (default: {DEFAULT_RUNS})")
+    run.add_argument("--slots", type=int, help="with --out: untimed cases that run at once, at most (default: 1)")
     run.add_argument("--timeout-s", type=float, default=DEFAULT_TIMEOUT_S)
     run.add_argument("--memory-limit", type=_size)
 
@@ -222,8 +223,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
     hide_own_variables()
     if not 0 <= options.port <= 65_535:
         raise UsageError(f"--port {options.port}: a port is between 0 and 65535")
-    if not 1 <= options.slots <= MAX_SLOTS:
-        raise UsageError(f"--slots {options.slots}: from 1 to {MAX_SLOTS}; one for each core is as many as help")
+    _check_slots(options.slots)
     return ServeOptions(
         framework=options.framework,
         device=options.device,
@@ -293,8 +293,8 @@ def _interpreter(options: argparse.Namespace) -> Interpreter:
 async def _run(options: argparse.Namespace) -> int:
     from runners.cli.foreground import opened, run_one
 
-    if any(given is not None for given in (options.functions, options.runs, options.timed_cases)):
-        raise UsageError("--functions, --runs and --timed-cases go with --out FILE, which runs a suite")
+    if any(given is not None for given in (options.functions, options.runs, options.timed_cases, options.slots)):
+        raise UsageError("--functions, --runs, --timed-cases and --slots go with --out FILE, which runs a suite")
     if options.case is None:
         raise UsageError("say which CASE to run, or with --out FILE where to put a whole suite")
     _check_timeout(options)
@@ -329,6 +329,11 @@ def _timing(options: argparse.Namespace, suite: str) -> TimingPolicy:
     return TimingPolicy(options.timing) if options.timing else default_timing(suite)
 
 
+def _check_slots(slots: int) -> None:
+    if not 1 <= slots <= MAX_SLOTS:
+        raise UsageError(f"--slots {slots}: from 1 to {MAX_SLOTS}; one for each core is as many as help")
+
+
 def _check_timeout(options: argparse.Namespace) -> None:
     if not 0 < options.timeout_s <= MAX_TIMEOUT_S:
         raise UsageError(f"--timeout-s {options.timeout_s:g}: over 0 and up to {MAX_TIMEOUT_S:g}")
@@ -346,7 +351,8 @@ async def _chart(options: argparse.Namespace) -> int:
     globs = [part for argument in options.functions or ["*"] for part in re.split(r"[\s,]+", argument) if part]
     if not globs:
         raise UsageError("--functions is empty: leave it out for all functions")
-    suite = options.suite or DEFAULT_SUITE
+    suite, slots = options.suite or DEFAULT_SUITE, 1 if options.slots is None else options.slots
+    _check_slots(slots)
     await chart(
         Order(
             framework=options.framework,
@@ -359,6 +365,7 @@ async def _chart(options: argparse.Namespace) -> int:
             timing=_timing(options, suite),
             timed_cases=TimedCases(options.timed_cases) if options.timed_cases else default_timed_cases(suite),
             memory_limit=options.memory_limit,
+            slots=slots,
             out=options.out,
         )
     )

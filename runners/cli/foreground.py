@@ -20,11 +20,11 @@ from runners.isolation.supervisor import Supervisor
 
 @contextlib.asynccontextmanager
 async def opened(
-    framework: str, device: str, memory_limit: int | None, interpreter: Interpreter
+    framework: str, device: str, memory_limit: int | None, interpreter: Interpreter, slots: int = 1
 ) -> AsyncIterator[tuple[Supervisor, EventLog, Catalogue]]:
     """A supervisor that has imported the framework, its event log and the catalogue."""
     log = EventLog()
-    supervisor = Supervisor(framework, device, log, memory_limit, interpreter)
+    supervisor = Supervisor(framework, device, log, memory_limit, interpreter, slots)
     try:
         yield supervisor, log, await supervisor.open()
     finally:

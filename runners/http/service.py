@@ -88,7 +88,7 @@ def index(catalogue: Catalogue) -> dict[str, SuiteIndex]:
 
 
 def describe(
-    framework: str, device: str, description: dict[str, Any], interpreter: Interpreter, slots: int = 1
+    framework: str, device: str, description: dict[str, Any], interpreter: Interpreter, slots: int
 ) -> RunnerInfo:
     """Describe the runner. Raises ``FrameworkBrokenError`` if the device describes itself as none can be."""
     try:

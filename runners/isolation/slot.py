@@ -39,13 +39,12 @@ EXIT_GRACE_S = 1.0
 """A child that closed its channel gets this long to end by itself, so that its exit code is seen."""
 
 SHARED_LIMIT_S = 30.0
-"""A case that takes longer in a process that ran other functions is begun anew in a fresh one."""
+"""A case that takes longer beside others, or in a process that ran other functions, is begun anew: alone."""
 SHARED_LIMIT = 0.25
 """Or longer than this share of its deadline."""
 
 EXPLAIN_LIMIT_S = 30.0
 """A failure that is reported is explained for so long, and never past the case's deadline."""
-
 
 CLOSED = "the case closed the channel to its runner"
 

@@ -10,6 +10,7 @@ import pytest
 from protocol.enums import Ending, Repetition, Verdict
 from protocol.events import Finished, Heartbeat, Started
 from protocol.outcomes import Outcome
+from tests import bundles
 from tests.runner_process import LIMIT_S, RunnerProcess, alive, until
 
 
@@ -156,3 +157,20 @@ def test_cancelling_some_of_many_touches_no_other(runner: RunnerProcess) -> None
     outcomes = runner.finished(len(jobs))
     assert {outcomes[id].ending for id in unwanted} <= {Ending.cancelled, Ending.returned}
     assert {outcomes[job["id"]].ending for job in jobs if job["id"] not in unwanted} == {Ending.returned}
+
+
+def test_a_suite_is_charted_into_a_file_with_as_many(tmp_path: Path) -> None:
+    functions = ("hazards.add", "hazards.subtract", "hazards.process_id", "hazards.segfault")
+    header, *lines = bundles.lines_of(
+        bundles.make(tmp_path / "b", "--slots", "2", functions=functions, runs=3).read_bytes()
+    )
+    assert header["runner"]["slots"] == 2
+    assert len(lines) == header["runs"] * len(header["suite"]["cases"])
+    endings = {(line["case"].rpartition("/")[0], line["outcome"]["ending"]) for line in lines}
+    assert endings == {
+        ("hazards.add", "returned"),
+        ("hazards.add", "mismatched"),
+        ("hazards.subtract", "returned"),
+        ("hazards.process_id", "returned"),
+        ("hazards.segfault", "signalled"),
+    }
