@@ -138,6 +138,13 @@ class RunnerProcess:
         (outcome,) = self.finished(1).values()
         return outcome
 
+    def run_all(self, *cases: str, **fields: Any) -> list[Outcome]:
+        """Cases posted together, to their outcomes."""
+        jobs = [self.job(case, **fields) for case in cases]
+        assert set(self.post(*jobs)) == {"queued"}
+        outcomes = self.finished(len(jobs))
+        return [outcomes[job["id"]] for job in jobs]
+
     def below(self) -> list[processes.Process]:
         """Every process below the supervisor."""
         return [

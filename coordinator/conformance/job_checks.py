@@ -95,6 +95,8 @@ async def newer(subject: Subject) -> None:
 async def slots(subject: Subject) -> None:
     """No more cases run at once than slots says."""
     slots = subject.info.get("slots", 1)
+    if not isinstance(slots, int):
+        raise NotRunError(f"its slots are {slots}")
     await subject.hang(NEWER_S)
     at_work: set[Key] = set()
     for event in await subject.run(subject.job(), subject.job()):

@@ -160,10 +160,9 @@ class Slot:
             if isinstance(child, Outcome):
                 return child
             outcome = await self._run_to_outcome(child, current)
-            if self._has_company(current) and is_crowded(outcome):
-                return await self._confirm(current, outcome, earlier=child.turn, alone=True)
-            if is_suspect(outcome, earlier=child.turn, functions=child.functions):
-                return await self._confirm(current, outcome, earlier=child.turn, alone=current.alone)
+            crowded = self._has_company(current) and is_crowded(outcome)
+            if crowded or is_suspect(outcome, earlier=child.turn, functions=child.functions):
+                return await self._confirm(current, outcome, earlier=child.turn, crowded=crowded)
             return outcome
         except FrameworkBrokenError as error:
             await self._renew(server)
@@ -181,7 +180,7 @@ class Slot:
             await self.children.leave(wait=True)
         return with_log(outcome, tail, size)
 
-    async def _confirm(self, current: Current, suspect: Outcome, *, earlier: int, alone: bool) -> Outcome:
+    async def _confirm(self, current: Current, suspect: Outcome, *, earlier: int, crowded: bool) -> Outcome:
         """Run a case that is suspect after or beside others once more in a fresh child, within the same deadline.
 
         Neither the order of cases, nor what an earlier one left pending, nor what another slot took may accuse a
@@ -194,13 +193,13 @@ class Slot:
             return suspect
         # At once: it may be at the next case already, which would run beside the confirmation.
         await self.children.leave(wait=True)
-        if not alone or current.alone:
-            again = await self._run_again(current)
-        else:
+        if crowded:
             self._part()
             async with self._company.alone(unless=lambda: current.cancelled):
                 current.alone = True
                 again = await self._run_again(current)
+        else:
+            again = await self._run_again(current)
         return suspect if again is None else confirmed(suspect, again, earlier=earlier)
 
     async def _run_again(self, current: Current) -> Outcome | None:

@@ -15,10 +15,7 @@ pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 
 def run(runner: RunnerProcess, *cases: str, **fields: object) -> list[Outcome]:
     """Cases of one function posted together, to their outcomes."""
-    jobs = [runner.job(f"one_of/{case}", **fields) for case in cases]
-    assert set(runner.post(*jobs)) == {"queued"}
-    outcomes = runner.finished(len(jobs))
-    return [outcomes[job["id"]] for job in jobs]
+    return runner.run_all(*(f"one_of/{case}" for case in cases), **fields)
 
 
 def endings(outcomes: list[Outcome]) -> list[Ending]:

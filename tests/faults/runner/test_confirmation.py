@@ -17,10 +17,7 @@ pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 
 def run(runner: RunnerProcess, *cases: str, timeout_s: float = LIMIT_S, timing: str = "off") -> list[Outcome]:
     """Cases of one function posted together, to their outcomes."""
-    jobs = [runner.job(f"one_of/{case}", timeout_s=timeout_s, timing=timing) for case in cases]
-    assert set(runner.post(*jobs)) == {"queued"}
-    outcomes = runner.finished(len(jobs))
-    return [outcomes[job["id"]] for job in jobs]
+    return runner.run_all(*(f"one_of/{case}" for case in cases), timeout_s=timeout_s, timing=timing)
 
 
 def evidence(outcome: Outcome) -> Evidence:

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from protocol.enums import Ending, Repetition, Verdict
 from protocol.events import Finished, Heartbeat, Started
-from protocol.outcomes import Outcome
 from tests import bundles
-from tests.runner_process import LIMIT_S, RunnerProcess, alive, until
+from tests.runner_process import LIMIT_S, RunnerProcess
+
+pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 
 
 @pytest.fixture(scope="module")
-def runner(note: Path) -> Iterator[RunnerProcess]:
-    running = RunnerProcess("--slots", "2", "--memory-limit", "600M", HAZARDS_NOTE=str(note))
-    yield running
-    assert running.stop() == 0
-
-
-@pytest.fixture(autouse=True)
-def fit_for_the_next(runner: RunnerProcess, note: Path) -> Iterator[None]:
-    note.unlink(missing_ok=True)
-    yield
-    assert runner.run("add/0").verdict is Verdict.passed
-    # The zygote, and of each slot the child that waits for more and a spare.
-    until(lambda: len(runner.below()) <= 5, "only the zygote and what the slots keep are left")
-    if note.exists():
-        assert not [pid for pid in map(int, note.read_text().split()) if alive(pid)]
-
-
-def run(runner: RunnerProcess, *cases: str, timeout_s: float = LIMIT_S, timing: str = "off") -> list[Outcome]:
-    """Cases posted together, to their outcomes."""
-    jobs = [runner.job(case, timeout_s=timeout_s, timing=timing) for case in cases]
-    assert set(runner.post(*jobs)) == {"queued"}
-    outcomes = runner.finished(len(jobs))
-    return [outcomes[job["id"]] for job in jobs]
+def slots() -> int:
+    return 2
 
 
 def at_work(runner: RunnerProcess, count: int) -> list[set[str]]:
@@ -118,19 +97,19 @@ def test_what_one_case_does_is_no_others_fault(
     runner: RunnerProcess, hazard: str, timeout_s: float, endings: set[Ending]
 ) -> None:
     beside = [*["one_of/nap", "one_of/one"] * 3, *["subtract/0", "add/0"] * 6]
-    first, *others = run(runner, hazard, *beside, timeout_s=timeout_s)
+    first, *others = runner.run_all(hazard, *beside, timeout_s=timeout_s)
     assert first.ending in endings
     assert [outcome.verdict for outcome in others] == [Verdict.passed] * len(beside)
 
 
 def test_a_hang_gets_all_its_time_and_no_more(runner: RunnerProcess) -> None:
-    hung, _ = run(runner, "other_of/hang", "one_of/nap", timeout_s=6.0)
+    hung, _ = runner.run_all("other_of/hang", "one_of/nap", timeout_s=6.0)
     assert hung.ending is Ending.timed_out
     assert 6.0 <= hung.duration_s < 8.0
 
 
 def test_one_that_needs_more_than_its_share_of_the_memory_gets_it_alone(runner: RunnerProcess) -> None:
-    outcome, *others = run(runner, "hold_memory/400MB", *["one_of/nap"] * 3)
+    outcome, *others = runner.run_all("hold_memory/400MB", *["one_of/nap"] * 3)
     assert [each.verdict for each in (outcome, *others)] == [Verdict.passed] * 4
     assert outcome.evidence is not None
     assert outcome.evidence.after_others is Repetition.failed_otherwise
