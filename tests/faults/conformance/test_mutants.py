@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -16,7 +17,6 @@ import pytest
 
 from coordinator.conformance import Level, Report, Result, check
 from coordinator.conformance.contract import CLAUSES
-from tests.coordinator_process import free_port
 from tests.faults.conformance.mutants import MUTANTS, Mutant, made
 from tests.runner_process import environment
 
@@ -30,20 +30,24 @@ class NodeProcess:
     """A runner that can be started again on the port that it had."""
 
     def __init__(self, main: Path, lock: Path) -> None:
-        self._command = ["node", str(main), "--port", str(free_port())]
+        self._command = ["node", str(main)]
+        self._port = "0"
+        """Any free one at first, which the runner itself takes: one chosen for it may be another's by then."""
         self._environment = environment(PORTOLAN_RUNNER_SECRET=SECRET, PORTOLAN_TIMING_LOCK=str(lock))
         self._process: asyncio.subprocess.Process | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._command[-1]}"
+        return f"http://127.0.0.1:{self._port}"
 
     async def start(self) -> None:
         self._process = await asyncio.create_subprocess_exec(
-            *self._command, env=self._environment, stdout=asyncio.subprocess.PIPE
+            *self._command, "--port", self._port, env=self._environment, stdout=asyncio.subprocess.PIPE
         )
         assert self._process.stdout is not None
-        assert await self._process.stdout.readline(), "it says where it listens"
+        ready = await self._process.stdout.readline()
+        assert ready, "it says where it listens"
+        self._port = json.loads(ready)["url"].rpartition(":")[2]
 
     async def stop(self) -> None:
         if self._process is not None:
