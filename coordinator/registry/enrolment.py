@@ -16,7 +16,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.database.connection import transact
 from coordinator.database.values import plain_text
-from coordinator.errors import ConflictError, ForbiddenError, RequestError, RunnerError, RunnerIncompatibleError
+from coordinator.errors import (
+    ConflictError,
+    ForbiddenError,
+    RequestError,
+    RunnerError,
+    RunnerIdentityError,
+    RunnerIncompatibleError,
+)
 from coordinator.registry import store
 from coordinator.registry.client import RunnerClient, probe
 from coordinator.registry.service import put
@@ -175,4 +182,9 @@ async def _store(
         return await transact(engine, work)
     except IntegrityError:
         # Somebody took the name or the URL since, in a registration that there was none of to lock.
+        return None
+    except RunnerIdentityError:
+        # So may the twin have come since: then it has the name or the URL, and the runner is the same.
+        if await _look_up(engine, request) == known:
+            raise
         return None

@@ -37,8 +37,8 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
 
     try:
         return await transact(engine, work)
-    except IntegrityError:
-        # Somebody registered it since we looked: now it is there to be brought up to date.
+    except (IntegrityError, RunnerIdentityError):
+        # Somebody may have registered it since we looked: then it is there to be brought up to date.
         return await transact(engine, work)
 
 
