@@ -31,10 +31,12 @@ def _timing_of(run: str) -> str:
 
 
 # Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is
-# open up to the first run that any of its targets with a live runner has still queued.
+# open up to the first run that any of its targets with a live runner has still queued. Where run 1 is for verdicts
+# alone, up to run 1 while a live runner has any of it to begin: a timed call would wait beside it for cores.
 _CLAIM = text(f"""
 WITH open AS MATERIALIZED (
     SELECT ours.campaign_id,
+           least(
            (SELECT min(first.priority)
               FROM campaign_targets theirs
              CROSS JOIN LATERAL (
@@ -46,7 +48,15 @@ WITH open AS MATERIALIZED (
              WHERE theirs.campaign_id = ours.campaign_id
                AND EXISTS (SELECT 1 FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id
                             WHERE r.target_id = theirs.target_id AND rs.suite_id = theirs.suite_id
-                              AND r.state = 'online')) AS priority
+                              AND r.state = 'online')),
+           CASE WHEN c.verdicts_first THEN
+             (SELECT ahead.priority
+                FROM campaign_targets theirs
+                JOIN runners r ON r.target_id = theirs.target_id AND r.state = 'online'
+                JOIN jobs ahead ON ahead.runner_id = r.id AND ahead.lease_until IS NOT NULL AND ahead.state = 'leased'
+               WHERE theirs.campaign_id = ours.campaign_id AND ahead.priority = ours.campaign_id * {MAX_RUNS}
+               LIMIT 1)
+           END) AS priority
       FROM campaign_targets ours JOIN campaigns c ON c.id = ours.campaign_id
      WHERE ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[])) AND c.state = 'running'
 ), leased AS (

@@ -35,12 +35,13 @@ class Place:
     case_ids: tuple[int, ...]
     owner: AsyncEngine
 
-    async def campaign(self, *, runs: int = 1, cases: int | None = None) -> int:
+    async def campaign(self, *, runs: int = 1, cases: int | None = None, verdicts_first: bool = False) -> int:
         target = TargetName(self.target_id, "torch", "2.9.0", "cpu")
         chosen = self.case_ids[:cases]
         plan = Plan((TargetPlan(target, self.suite_id, chosen, frozenset({"torch.cat"})),), runs)
+        request = CampaignRequest(verdicts_first=verdicts_first)
         async with self.engine.begin() as connection:
-            return await campaigns.create(connection, CampaignRequest(), plan)
+            return await campaigns.create(connection, request, plan)
 
     async def claim(self, limit: int = 64, token: str = TOKEN) -> list[HeldJob]:
         """Lease jobs to the runner."""

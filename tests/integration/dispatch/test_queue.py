@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -71,8 +72,8 @@ async def test_run_one_of_all_cases_goes_before_run_two_of_any(place: Place) -> 
     assert [job.run for job in await place.claim()] == [2, 2, 2]
 
 
-async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_runner(place: Place) -> None:
-    campaign = await place.campaign(runs=2, cases=3)
+async def add_slow_target(place: Place, campaign: int) -> int:
+    """Give the campaign another target, with as many jobs; its runner, which is online."""
     async with place.engine.begin() as connection:
         other = runner_info("boot-2").model_copy(update={"device": "xla"})
         slow = await add_runner(connection, other, place.suite_id, url="http://other", secret="")
@@ -88,11 +89,41 @@ async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_r
             ),
             {"c": campaign, "t": target},
         )
+    return slow
+
+
+async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_runner(place: Place) -> None:
+    slow = await add_slow_target(place, await place.campaign(runs=2, cases=3))
     assert [job.run for job in await place.claim()] == [1, 1, 1]
     assert await place.claim() == [], "the other target has not begun"
     async with place.engine.begin() as connection:
         await ownership.set_state(connection, slow, "offline", "gone")
     assert [job.run for job in await place.claim()] == [2, 2, 2], "nobody waits for a target without a live runner"
+
+
+@pytest.mark.parametrize("verdicts_first", [True, False])
+@pytest.mark.parametrize("then", ["begun", "offline"])
+async def test_nothing_is_timed_while_a_live_runner_has_verdicts_to_begin(
+    place: Place, verdicts_first: bool, then: str
+) -> None:
+    slow = await add_slow_target(place, await place.campaign(runs=2, cases=3, verdicts_first=verdicts_first))
+    async with place.engine.begin() as connection:
+        owned = await ownership.own(connection, slow, "me")
+    assert owned is not None
+    theirs = await replace(place, runner_id=slow, target_id=owned.target_id).claim()
+    assert [job.run for job in theirs] == [1, 1, 1]
+    ours = await place.claim()
+    assert [job.run for job in ours] == [1, 1, 1]
+    async with place.engine.begin() as connection:
+        await queue.start(connection, [job.key for job in ours + theirs[:2]])
+    # In a campaign whose runs are all alike, what a runner holds is as good as begun.
+    assert [job.run for job in await place.claim()] == ([] if verdicts_first else [2, 2, 2])
+    async with place.engine.begin() as connection:
+        if then == "begun":
+            await queue.start(connection, [theirs[2].key])
+        else:
+            await ownership.set_state(connection, slow, "offline", "gone")
+    assert [job.run for job in await place.claim()] == ([2, 2, 2] if verdicts_first else [])
 
 
 async def test_claims_at_the_same_time_never_share_a_job(place: Place) -> None:
