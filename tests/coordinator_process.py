@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from coordinator.cli.server import KEPT_IDLE_S
+from coordinator.cli.server import KEPT_IDLE_S, STOPPING_S
 from tests.admin import AS_ADMIN, admin_token_file
 from tests.database_roles import application
 from tests.runner_process import LIMIT_S, ROOT, until
@@ -28,7 +28,10 @@ def free_port() -> int:
 
 
 class CoordinatorProcess:
-    """``create_app`` under uvicorn, on one port for all its lives; over ``dsn``, but in the application's role."""
+    """``create_app`` under uvicorn as ``portolan serve`` has it, on one port for all its lives.
+
+    Over ``dsn``, but in the application's role.
+    """
 
     def __init__(self, dsn: str, **variables: str) -> None:
         self.dsn = dsn
@@ -53,6 +56,8 @@ class CoordinatorProcess:
                 str(self.port),
                 "--timeout-keep-alive",
                 str(KEPT_IDLE_S),
+                "--timeout-graceful-shutdown",
+                str(STOPPING_S),
                 "--log-level",
                 "warning",
             ],

@@ -134,6 +134,20 @@ def test_a_network_that_forgets_the_connections(database: str, start_runner: Cal
             coordinator.stop()
 
 
+def test_it_stops_while_a_request_waits_on_a_connection_that_the_network_forgot(database: str) -> None:
+    with SilentProxy(database) as proxy, ThreadPoolExecutor(1) as sender:
+        coordinator = CoordinatorProcess(proxy.dsn, PORTOLAN_STATEMENT_TIMEOUT_S="600")
+        try:
+            with locked(database, "campaigns"):
+                sent = sender.submit(answer, coordinator, "/campaigns")
+                until(lambda: waiting(database), "the request waits for the lock")
+                proxy.forget()
+            coordinator.stop()
+        finally:
+            coordinator.kill()
+        assert sent.exception() or sent.result().is_error
+
+
 async def forgotten_in_a_transaction(proxy: SilentProxy) -> None:
     """Have all connections forgotten, one of them, as the coordinator makes them, with a lock on every job."""
     pool = engine(proxy.dsn, pool_size=1, statement_timeout_s=STATEMENT_TIMEOUT_S)
