@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # no command waits for an import that only one of them needs
 BACKLOG = 1024
 HEADER_BYTES = 64 << 10
 STOPPING_S = 2
-"""What requests get to end by themselves at a stop: some would wait ten minutes for a database that is silent."""
+"""Requests get so long to end by themselves at a stop: some would wait ten minutes for a database that is silent."""
 KEPT_IDLE_S = 75
 """An idle connection is closed after this; a client that reuses one at that instant loses its request,
 and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner."""
