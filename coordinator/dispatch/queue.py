@@ -37,26 +37,27 @@ _CLAIM = text(f"""
 WITH open AS MATERIALIZED (
     SELECT ours.campaign_id,
            least(
-           (SELECT min(first.priority)
-              FROM campaign_targets theirs
-             CROSS JOIN LATERAL (
-                   SELECT q.priority FROM jobs q
-                    WHERE q.state = 'queued' AND q.target_id = theirs.target_id
-                      AND q.priority >= ours.campaign_id * {MAX_RUNS}
-                      AND q.priority < (ours.campaign_id + 1) * {MAX_RUNS}
-                    ORDER BY q.priority LIMIT 1) first
-             WHERE theirs.campaign_id = ours.campaign_id
-               AND EXISTS (SELECT 1 FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id
-                            WHERE r.target_id = theirs.target_id AND rs.suite_id = theirs.suite_id
-                              AND r.state = 'online')),
-           CASE WHEN c.verdicts_first THEN
-             (SELECT ahead.priority
-                FROM campaign_targets theirs
-                JOIN runners r ON r.target_id = theirs.target_id AND r.state = 'online'
-                JOIN jobs ahead ON ahead.runner_id = r.id AND ahead.lease_until IS NOT NULL AND ahead.state = 'leased'
-               WHERE theirs.campaign_id = ours.campaign_id AND ahead.priority = ours.campaign_id * {MAX_RUNS}
-               LIMIT 1)
-           END) AS priority
+               (SELECT min(first.priority)
+                  FROM campaign_targets theirs
+                 CROSS JOIN LATERAL (
+                       SELECT q.priority FROM jobs q
+                        WHERE q.state = 'queued' AND q.target_id = theirs.target_id
+                          AND q.priority >= ours.campaign_id * {MAX_RUNS}
+                          AND q.priority < (ours.campaign_id + 1) * {MAX_RUNS}
+                        ORDER BY q.priority LIMIT 1) first
+                 WHERE theirs.campaign_id = ours.campaign_id
+                   AND EXISTS (SELECT 1 FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id
+                                WHERE r.target_id = theirs.target_id AND rs.suite_id = theirs.suite_id
+                                  AND r.state = 'online')),
+               CASE WHEN c.verdicts_first THEN
+                   (SELECT ahead.priority
+                      FROM campaign_targets theirs
+                      JOIN runners r ON r.target_id = theirs.target_id AND r.state = 'online'
+                      JOIN jobs ahead ON ahead.runner_id = r.id AND ahead.lease_until IS NOT NULL
+                     WHERE theirs.campaign_id = ours.campaign_id AND ahead.state = 'leased'
+                       AND ahead.priority = ours.campaign_id * {MAX_RUNS}
+                     LIMIT 1)
+               END) AS priority
       FROM campaign_targets ours JOIN campaigns c ON c.id = ours.campaign_id
      WHERE ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[])) AND c.state = 'running'
 ), leased AS (
