@@ -9,7 +9,7 @@ import pytest
 
 from bench.busy import busy
 from bench.repeatability import FEWEST_FOUND, PLANTED, Campaign, Trial, judged, planted_among
-from tests.unit.comparison.noisy_host import Host
+from tests.unit.coordinator.results.noisy_host import Host
 
 
 def trial(loops: int, factor: float = 1.5, runs: int = 3) -> Trial:

@@ -1,0 +1,59 @@
+"""What others have built on stays: the promised columns are those of a list that is changed on purpose only.
+
+The list is ``promised_columns.txt``; what may be changed in it, and how, stands in
+``docs/reference/database.md``. What the columns mean is held by ``test_views.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from coordinator.database.views import VIEWS, View
+from coordinator.reference.store import TABLES
+
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "database.md"
+PROMISED = [line.split() for line in (Path(__file__).parent / "promised_columns.txt").read_text().splitlines()]
+NAMES = [name for name, _ in groupby(PROMISED, key=lambda each: each[0])]
+
+SHORT = {"double precision": "double", "timestamp with time zone": "timestamptz"}
+"""Types as the documentation writes them."""
+
+
+async def columns(dsn: str, name: str) -> list[list[str]]:
+    connection = await asyncpg.connect(dsn)
+    rows = await connection.fetch(
+        "SELECT attname, format_type(atttypid, NULL) AS type FROM pg_attribute"
+        " WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+        name,
+    )
+    await connection.close()
+    return [[name, row["attname"], SHORT.get(row["type"], row["type"])] for row in rows]
+
+
+def readable(found: list[list[str]]) -> list[list[str]]:
+    """Who reads cannot tell one kind of text from another."""
+    return [[*names, "text" if type == "character varying" else type] for *names, type in found]
+
+
+def test_every_view_and_every_table_of_published_figures_is_promised() -> None:
+    assert sorted(NAMES) == sorted([*(view.name for view in VIEWS), *(table.name for table in TABLES.values())])
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_columns_and_their_types_are_as_promised(name: str, database: str) -> None:
+    promised = [each for each in PROMISED if each[0] == name]
+    found = readable(await columns(database, name))
+    assert found[: len(promised)] == promised, f"{name} breaks a promise: make a view beside it, as in {PAGE.name}"
+    assert found == promised, f"{name} has new columns: list them in promised_columns.txt and {PAGE.name}"
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+def test_the_reference_lists_the_columns_and_types_of_each_view_in_their_order(view: View) -> None:
+    section = PAGE.read_text().split(f"## {view.name}\n")[1].split("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", section, re.MULTILINE)
+    assert [[view.name, *each] for each in listed] == [each for each in PROMISED if each[0] == view.name]

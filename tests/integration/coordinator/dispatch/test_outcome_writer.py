@@ -1,0 +1,182 @@
+"""The writer against a real PostgreSQL: nothing that a runner says can stop it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+from sqlalchemy import text
+
+from coordinator.dispatch import outcome_writer, queue
+from coordinator.dispatch.leases import Key
+from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
+from coordinator.dispatch.queue import Cursor
+from coordinator.dispatch.records import record
+from protocol.enums import Ending, Verdict
+from protocol.outcomes import Outcome, Timing
+from tests.integration.coordinator.dispatch.conftest import Place
+from tests.integration.coordinator.dispatch.test_queue import PASSED
+
+
+async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> None:
+    await place.campaign(cases=5)
+    jobs = await place.claim()
+    absurd = Outcome(
+        verdict=Verdict.passed, ending=Ending.returned, duration_s=1, timing=Timing.model_construct(position=2**70)
+    )
+    all_stored = asyncio.Event()
+
+    def stored(cursor: Cursor) -> None:
+        if cursor.n == 5:
+            all_stored.set()
+
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        reports = []
+        for n, job in enumerate(jobs, start=1):
+            outcome = absurd if n == 3 else PASSED
+            row = record(job.key, outcome, framework="torch", device="cpu")
+            reports.append(Report(Cursor(place.runner_id, "boot-1", n), job.key, row, outcome, stored))
+        await writer.write(reports)
+        async with asyncio.timeout(60):
+            await all_stored.wait()
+    async with place.engine.connect() as connection:
+        rows = (await connection.execute(text("SELECT verdict, cause, rule FROM outcomes ORDER BY job_id"))).all()
+    assert [row.verdict for row in rows] == ["passed", "passed", "incomplete", "passed", "passed"]
+    assert (rows[2].cause, rows[2].rule) == ("infrastructure", "unstorable")
+
+
+async def test_what_waits_is_stored_when_the_outcome_writer_is_stopped(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        row = record(job.key, PASSED, framework="torch", device="cpu")
+        await writer.write([Report(Cursor(place.runner_id, "boot-1", 1), job.key, row, PASSED, lambda cursor: None)])
+    async with place.engine.connect() as connection:
+        assert (await connection.execute(text("SELECT count(*) FROM outcomes"))).scalar_one() == 1
+
+
+@asynccontextmanager
+async def running(writer: OutcomeWriter) -> AsyncIterator[OutcomeWriter]:
+    """The writer at work, and stopped in the end, which stores what waits."""
+    work = asyncio.create_task(writer.run())
+    await asyncio.sleep(0)
+    try:
+        yield writer
+    finally:
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+
+
+async def stored(place: Place, *reports: Report) -> None:
+    """Have a writer store these, all in one batch."""
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        await writer.write(reports)
+
+
+def report(place: Place, key: Key, n: int, outcome: Outcome = PASSED) -> Report:
+    row = record(key, outcome, framework="torch", device="cpu")
+    return Report(Cursor(place.runner_id, "boot-1", n), key, row, outcome, lambda cursor: None)
+
+
+WRONG = Outcome(verdict=Verdict.failed, ending=Ending.mismatched, duration_s=9.0)
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one batch", "one after the other"])
+async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: Place, together: bool) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    reports = [report(place, job.key, 1), report(place, job.key, 2, WRONG)]
+    for batch in [reports] if together else [[reports[0]], [reports[1]]]:
+        await stored(place, *batch)
+    async with place.engine.connect() as connection:
+        (outcome,) = (await connection.execute(text("SELECT verdict FROM outcomes"))).all()
+        (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
+    assert outcome.verdict == "passed"
+    assert attempt.end == "finished"
+    assert attempt.late_outcome["ending"] == "mismatched"
+
+
+async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    writer = OutcomeWriter(place.engine, lambda campaigns: None)
+    await writer.write([report(place, job.key, 1)])
+    writer.resume(Cursor(place.runner_id, "boot-1", 0))
+    await writer.write([report(place, job.key, 1)])
+    async with running(writer):
+        pass
+    async with place.engine.connect() as connection:
+        (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
+    assert (attempt.end, attempt.late_outcome) == ("finished", None)
+
+
+async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        await writer.write([report(place, job.key, 7)])
+        await until_stored(place, 7)
+        async with place.owner.begin() as connection:
+            await connection.execute(text("DELETE FROM outcomes"))
+            await connection.execute(text("UPDATE jobs SET state = 'running', lease_until = now()"))
+            await connection.execute(text("UPDATE runners SET cursor = 0"))
+        writer.resume(Cursor(place.runner_id, "boot-1", 0))
+        await writer.write([report(place, job.key, 7)])
+        await until_stored(place, 7)
+
+
+async def until_stored(place: Place, n: int) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            async with place.engine.connect() as connection:
+                if (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == n:
+                    return
+            await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def while_one_waits(place: Place, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[OutcomeWriter, Report]]:
+    """A writer that has stored one report and has a second, which can wait for minutes; and a third, to be written."""
+    monkeypatch.setattr(outcome_writer, "APART_S", 120.0)
+    await place.campaign(cases=3)
+    first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+        await writer.write([first], can_wait=True)
+        await until_stored(place, 1)
+        await writer.write([second], can_wait=True)
+        yield writer, third
+
+
+async def test_reports_that_can_wait_are_stored_with_those_that_follow_and_the_first_waits_for_none(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with while_one_waits(place, monkeypatch) as (writer, third):
+        async with place.engine.connect() as connection:
+            for _ in range(20):
+                assert (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == 1
+        await writer.write([third])
+        await until_stored(place, 3)
+
+
+async def test_a_full_batch_waits_for_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outcome_writer, "BATCH", 2)
+    async with while_one_waits(place, monkeypatch) as (writer, third):
+        await writer.write([third], can_wait=True)
+        await until_stored(place, 3)
+
+
+async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it_the_outcome(place: Place) -> None:
+    """A runner that was silent in a case ends it and begins it anew in one breath."""
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [job.key], "silent", counted=True)
+    (again,) = await place.claim()
+    begun = Report(Cursor(place.runner_id, "boot-1", 2), again.key, None, None, lambda cursor: None)
+    await stored(place, report(place, job.key, 1), begun)
+    async with place.engine.connect() as connection:
+        (outcome,) = (await connection.execute(text("SELECT attempt FROM outcomes"))).all()
+    assert outcome.attempt == 1

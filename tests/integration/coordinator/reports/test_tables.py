@@ -1,0 +1,289 @@
+"""Tables of a stored campaign: what the database gives, and that the SQL beside a table gives the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.errors import NotFoundError, RequestError, UnknownNameError
+from coordinator.reports import service
+from coordinator.reports.charts.renderer import Renderer
+from coordinator.reports.options import ReportOptions
+from coordinator.reports.report import html
+from coordinator.reports.table import Missing, Table
+from coordinator.reports.table_renderer import to_csv, to_json
+from coordinator.results.report_data import MEASURES
+from coordinator.results.statistics import Estimate, Rate
+from coordinator.web.campaign_pages import overview
+from tests.integration.coordinator.results.test_kept_reports import require_rows_of_queries
+
+# Of each case and run: verdict, placement, steady_ms, cold_ms; by target, function and case.
+Stored = tuple[str, str, float | None, float | None]
+OUTCOMES: dict[tuple[str, str, str], list[Stored]] = {
+    ("cpu", "torch.cat", "one"): [("passed", "on_device", 1.0, 10.0), ("passed", "on_device", 3.0, 20.0)],
+    ("xla", "torch.cat", "one"): [("passed", "on_device", 4.0, 400.0), ("passed", "on_device", 4.0, 600.0)],
+    ("cpu", "torch.cat", "two"): [("passed", "on_device", 500.0, 500.0), ("passed", "on_device", 500.0, 500.0)],
+    ("xla", "torch.cat", "two"): [("failed", "unknown", None, 1.0), ("failed", "unknown", None, 1.0)],
+    ("cpu", "torch.nonzero", "one"): [("passed", "on_device", 1.0, 1.0), ("passed", "on_device", 1.0, 1.0)],
+    ("xla", "torch.nonzero", "one"): [("passed", "fell_back", 9.0, 9.0), ("passed", "fell_back", 9.0, 9.0)],
+    ("xla", "torch.sum", "one"): [("incomplete", "unknown", None, None), ("incomplete", "unknown", None, None)],
+    ("xla", "torch.<b>x</b>", "one"): [("failed", "unknown", None, None), ("passed", "on_device", 2.0, 2.0)],
+}
+
+
+async def campaign(
+    connection: asyncpg.Connection[Any],
+    *,
+    timing: str = "steady",
+    stored: dict[tuple[str, str, str], list[Stored]] = OUTCOMES,
+) -> int:
+    """Two targets of one framework; the outcomes above, or others."""
+    suite = await connection.fetchval(
+        "insert into suites (name, framework, revision, digest) values ('paper', 'torch', $1, '') returning id",
+        f"r-{timing}",
+    )
+    number = await connection.fetchval(
+        "insert into campaigns (name, suite, selectors, functions, runs, timeout_s, timing)"
+        " values ('c', 'paper', '[]', '[]', 2, 900, $1) returning id",
+        timing,
+    )
+    targets = {}
+    for device in ("cpu", "xla"):
+        targets[device] = await connection.fetchval(
+            "insert into targets (framework, version, device, device_class, hardware, environment)"
+            " values ('torch', '2.9.0', $1, 'cpu', 'a CPU', $2) returning id",
+            device,
+            f"environment of {timing}",
+        )
+        await connection.execute(
+            "insert into campaign_targets (campaign_id, target_id, suite_id, total) values ($1, $2, $3, 0)",
+            *(number, targets[device], suite),
+        )
+    for position, ((device, function, case), runs) in enumerate(stored.items()):
+        case_id = await connection.fetchval(
+            "insert into cases (suite_id, name, function, position) values ($1, $2, $3, $4)"
+            " on conflict (suite_id, name) do update set function = $3 returning id",
+            *(suite, f"{function}/{case}", function, position),
+        )
+        for run, (verdict, placement, steady, cold) in enumerate(runs, 1):
+            job = await connection.fetchval(
+                "insert into jobs (campaign_id, target_id, case_id, run, priority, state)"
+                " values ($1, $2, $3, $4, 0, 'done') returning id",
+                *(number, targets[device], case_id, run),
+            )
+            await connection.execute(
+                "insert into outcomes (job_id, attempt, campaign_id, target_id, case_id, run, verdict, ending, cause,"
+                " placement, steady_ms, cold_ms, duration_s, position)"
+                " values ($1, 1, $2, $3, $4, $5, $6, 'returned', $7, $8, $9, $10, 1, 0)",
+                *(job, number, targets[device], case_id, run, verdict),
+                *({"failed": "type", "incomplete": "environment"}.get(verdict), placement, steady, cold),
+            )
+    await connection.execute(
+        "update campaign_targets t set done = n.n, total = n.n"
+        "  from (select target_id, count(*) n from outcomes where campaign_id = $1 group by 1) n"
+        " where t.campaign_id = $1 and t.target_id = n.target_id",
+        number,
+    )
+    return int(number)
+
+
+def rows(table: Table, **given: str) -> list[dict[str, Any]]:
+    return [each for each in table.records() if all(each[name] == value for name, value in given.items())]
+
+
+async def tables(engine: AsyncEngine, number: int, **options: Any) -> dict[str, Table]:
+    contents = await service.contents(engine, number, ReportOptions(**options))
+    return {table.id: table for table in contents.tables}
+
+
+async def test_verdicts_in_both_ways_of_counting(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
+    found = await tables(engine, await campaign(connection))
+    plain, strict = rows(found["counts"], source="campaign 1", target="torch@2.9.0/xla")
+    assert (plain["counted_by"], plain["partial"], plain["complete"], plain["success"]) == ("verdict", 1, 1, 1)
+    assert (strict["counted_by"], strict["partial"], strict["complete"], strict["success"]) == (
+        "verdict_on_device",
+        *(1, 2, 0),
+    )
+    assert (plain["failed"], strict["failed"]) == (Rate(2, 3), Rate(3, 3))
+    assert {each["cause"] for each in rows(found["causes"], counted_by="verdict_on_device")} == {"type", "placement"}
+
+
+async def test_latencies_of_the_cases_that_both_measured(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    found = await tables(engine, await campaign(connection))
+    (one,) = rows(found["latencies"], function="torch.cat")
+    assert (one["base"], one["other"]) == ("torch@2.9.0/cpu", "torch@2.9.0/xla")
+    assert (one["base_ms"], one["other_ms"]) == (1, 4), "the best run of each"
+    assert one["ratio"] == Estimate(pytest.approx(4), None, 1)
+    assert (one["study_gpu_ms"], one["study_tpu_ms"]) == (0.1, 64.652)
+    (fallen,) = rows(found["latencies"], function="torch.nonzero")
+    assert (fallen["ratio"], fallen["study_ratio"]) == (Missing.not_measured, Missing.not_published)
+
+
+async def test_the_studys_rule_is_the_mean_of_first_calls(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    """A campaign that was timed by it is measured by it; any other if that is asked for."""
+    for number, asked in (
+        (await campaign(connection, timing="paper"), {}),
+        (await campaign(connection), {"measure": "paper"}),
+    ):
+        found = await tables(engine, number, **asked)
+        (one,) = rows(found["intolerable_functions"], function="torch.cat", source=f"campaign {number}")
+        assert (one["base_ms"], one["other_ms"]) == (15, 500)
+        assert "the study's rule" in found["latencies"].counting_rule
+
+
+async def test_failures_of_another_device_are_counted_and_rated_nowhere(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection)
+    before = await service.read(engine, number, ReportOptions())
+    failed = {(row.target_id, row.function) for row in before.verdicts if row.verdict == "complete"}
+    assert failed
+    await connection.execute("update outcomes set rule = 'needs-another-device' where verdict = 'failed'")
+    await connection.execute("update campaign_targets set reclassifications = reclassifications + 1")
+    after = await service.read(engine, number, ReportOptions())
+    assert {
+        (row.target_id, row.function) for row in after.verdicts if row.of_another_device == row.failed > 0
+    } >= failed
+    unrated = {(row.target_id, row.function) for row in after.verdicts if not row.is_rated and row.verdict != "unknown"}
+    assert unrated == failed
+    assert not [row for row in before.verdicts if row.of_another_device]
+
+
+async def test_the_query_beside_a_table_gives_the_rows_that_it_was_made_of(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection)
+    for measure in MEASURES:
+        read = await service.read(engine, number, ReportOptions(measure=measure))
+        await require_rows_of_queries(connection, read)
+        of_cases = [
+            (row["target_id"], row["function"], row["milliseconds"])
+            for row in await connection.fetch(read.queries.latencies)
+        ]
+        assert of_cases
+        assert sorted(of_cases) == sorted(
+            (row.target_id, row.function, value) for row in read.latencies for value in row.by_case.values()
+        )
+    for table in (await tables(engine, number)).values():
+        assert await connection.fetch(table.query)
+
+
+async def test_names_with_markup_come_through_as_they_are(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    found = await tables(engine, await campaign(connection))
+    assert rows(found["latencies"], function="torch.<b>x</b>")
+    assert "torch.<b>x</b>" in to_csv(found["latencies"])
+    for each in found.values():
+        json.dumps(to_json(each), allow_nan=False)
+
+
+async def test_a_campaign_without_outcomes_has_tables_that_say_so(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    number = await campaign(connection, stored={})
+    found = await tables(engine, number, reference="none")
+    assert {each["success"] for each in found["portability"].records()} == {Missing.none_counted}
+    assert found["latencies"].rows == found["densities"].rows == found["causes"].rows == ()
+    assert (await tables(engine, number))["portability"].rows
+
+
+async def test_a_campaign_of_which_every_job_failed_has_rates_and_causes_and_no_latency(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], tmp_path: Path
+) -> None:
+    failed: list[Stored] = [("failed", "unknown", None, None)] * 2
+    number = await campaign(connection, stored=dict.fromkeys(OUTCOMES, failed))
+    found = await tables(engine, number, reference="none")
+    counts = rows(found["counts"], source="campaign 1", counted_by="verdict")
+    assert {(each["success"], each["partial"], each["failed"].share) for each in counts} == {(0, 0, 1.0)}
+    assert {each["cause"] for each in found["causes"].records()} == {"type"}
+    assert {each["ratio"] for each in found["latencies"].records()} == {Missing.not_measured}
+    assert found["densities"].rows == ()
+    await connection.execute("update campaigns set state = 'done', finished_at = now() where id = $1", number)
+    await connection.execute("update campaign_targets set done = 8, failed = 8 where campaign_id = $1", number)
+    assert "0 of 2 functions port" in await sent(engine, number, tmp_path)
+    assert {each.target.device: each.verdict["complete"] for each in (await overview(engine, number)).targets} == {
+        "cpu": 2,
+        "xla": 4,
+    }
+
+
+async def test_functions_of_one_outcome_have_no_interval_that_nobody_could_know(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], tmp_path: Path
+) -> None:
+    once = {
+        ("cpu", "torch.cat", "one"): [("passed", "on_device", 1.0, 10.0)],
+        ("xla", "torch.cat", "one"): [("passed", "on_device", 4.0, 400.0)],
+    }
+    number = await campaign(connection, stored=once)
+    found = await tables(engine, number, reference="none")
+    (one,) = rows(found["latencies"], function="torch.cat")
+    assert one["ratio"] == Estimate(pytest.approx(4), None, 1)
+    rates = [each["success"] for each in rows(found["portability"], counted_by="verdict")]
+    assert rates == [Rate(1, 1), Rate(1, 1)]
+    assert "torch.cat" in await sent(engine, number, tmp_path)
+
+
+async def sent(engine: AsyncEngine, number: int, folder: Path) -> str:
+    """The report, as a colleague gets it."""
+    renderer = Renderer(folder)
+    try:
+        return html(await service.report(engine, renderer, number, ReportOptions()))
+    finally:
+        await renderer.close()
+
+
+async def test_a_reference_belongs_to_its_suite(engine: AsyncEngine, connection: asyncpg.Connection[Any]) -> None:
+    number = await campaign(connection)
+    assert any("paper-2023" in to_csv(table) for table in (await tables(engine, number)).values())
+    await connection.execute("update campaigns set suite = 'docs'")
+    assert (await service.read(engine, number, ReportOptions())).reference is None
+    assert not any("paper-2023" in to_csv(table) for table in (await tables(engine, number)).values())
+    refused = "'paper-2023' is of the suite 'paper', and campaign [0-9]+ ran 'docs': leave the reference out"
+    for reading in (service.contents, service.check):
+        with pytest.raises(RequestError, match=refused):
+            await reading(engine, number, ReportOptions("paper-2023"))
+
+
+async def test_another_device_to_set_the_others_against(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any]
+) -> None:
+    found = await tables(engine, await campaign(connection), reference_device="xla", reference="none")
+    ((one),) = rows(found["latencies"], function="torch.cat")
+    assert one["ratio"] == Estimate(pytest.approx(0.25), None, 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "says"),
+    [
+        (
+            {"reference_device": "tpu"},
+            UnknownNameError,
+            "no target of this campaign is on the device 'tpu'; there are: cpu, xla",
+        ),
+        ({"reference": "paper-1999"}, UnknownNameError, "no reference is called 'paper-1999'; there is: paper-2023"),
+        ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: steady, cold, paper"),
+        ({"tolerable": 1.0}, RequestError, "more than 1 time slower, not from 1"),
+        ({"tolerable": float("nan")}, RequestError, "not from nan"),
+    ],
+)
+async def test_what_cannot_be_made_is_refused_in_a_line_that_helps(
+    engine: AsyncEngine, connection: asyncpg.Connection[Any], asked: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    number = await campaign(connection)
+    with pytest.raises(error, match=says):
+        await tables(engine, number, **asked)
+
+
+async def test_an_unknown_campaign(engine: AsyncEngine) -> None:
+    with pytest.raises(NotFoundError):
+        await tables(engine, 99)

@@ -1,0 +1,147 @@
+"""Runs the probes of one framework, device and part, each through ``harness.run_case``.
+
+A probe that kills its process, or never ends, costs only itself: a new process goes on after it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from protocol.enums import Ending, TimingPolicy, Verdict
+from protocol.outcomes import Evidence, Outcome
+from runners.isolation.harness import Alone, run_case
+from runners.isolation.observations import as_message
+from tests.unit.coordinator.causes.harvest.calls import part_of
+
+PATIENCE_S = 30.0
+
+
+def probe_all(framework: str, device_name: str, part: str, out: Path, function: str, call: str) -> None:
+    """In a child: run the probes after that one (none: all of them), and write what failed."""
+    declared = importlib.import_module(f"runners.{framework}").FRAMEWORK
+    device = declared.load_device(device_name)
+    calls = importlib.import_module(f"tests.unit.coordinator.causes.harvest.{framework}_calls")
+    calls.set_up()
+    device.prime()
+    threading.Thread(target=_watch, daemon=True).start()
+    begun = not function
+
+    def chosen(name: str) -> bool:
+        nonlocal begun
+        if begun and part_of(name) == part:
+            # Finding its arguments may end the process before its first probe.
+            _say(sink, function=name, trying=True)
+            return True
+        if not begun and name == function:
+            begun = True
+            return bool(call)
+        return False
+
+    waiting = bool(call)
+    with out.open("a") as sink:
+        for probe in calls.probes(device, chosen):
+            if waiting:
+                waiting = (probe.function, probe.call) != (function, call)
+                continue
+            _say(sink, function=probe.function, call=probe.call)
+            case = probe.function_with_case().cases[0]
+            _NOW["since"] = time.monotonic()
+            with device.scope(case.dtype):
+                device.lookup = lambda name: None
+                outcome = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+            if outcome.verdict is not Verdict.passed:
+                told = as_message(outcome)
+                told["duration_s"] = round(outcome.duration_s, 3)
+                _say(sink, outcome=told, version=device_version(framework))
+        _say(sink, done=True)
+
+
+def device_version(framework: str) -> str:
+    return str(sys.modules[framework].__version__)
+
+
+_NOW = {"since": time.monotonic() + 60}
+
+
+def _watch() -> None:
+    while time.monotonic() - _NOW["since"] < PATIENCE_S:
+        time.sleep(1)
+    os._exit(124)
+
+
+def _say(sink: Any, **what: Any) -> None:
+    sink.write(json.dumps(what) + "\n")
+    sink.flush()
+
+
+def main(framework: str, device: str, part: str, target: str) -> None:
+    declared = importlib.import_module(f"runners.{framework}").FRAMEWORK
+    environment = {**os.environ, **declared.devices[device].variables}
+    out = Path(tempfile.mkstemp(suffix=".jsonl")[1])
+    last = {"function": "", "call": ""}
+    while True:
+        command = [
+            sys.executable,
+            "-m",
+            __spec__.name,
+            framework,
+            device,
+            part,
+            str(out),
+            last["function"],
+            last["call"],
+        ]
+        child = subprocess.run(command, env=environment, capture_output=True, check=False)
+        lines = [json.loads(line) for line in out.read_text().splitlines()]
+        if lines and lines[-1].get("done"):
+            break
+        reached = [line for line in lines if "function" in line]
+        if not reached or reached[-1] == last:
+            raise SystemExit(child.stderr.decode(errors="replace")[-3000:])
+        last = {"call": "", **reached[-1]}
+        if last["call"]:
+            with out.open("a") as sink:
+                _say(sink, outcome=_death(child).model_dump(mode="json", exclude_defaults=True))
+    _write(lines, framework, device, Path(target))
+
+
+def _death(child: subprocess.CompletedProcess[bytes]) -> Outcome:
+    log = child.stderr.decode(errors="replace")[-2000:]
+    if child.returncode == 124:
+        ending, evidence = Ending.timed_out, Evidence()
+    elif child.returncode < 0:
+        ending, evidence = Ending.signalled, Evidence(signal=signal.Signals(-child.returncode).name)
+    else:
+        ending, evidence = Ending.exited, Evidence(exit_code=child.returncode)
+    return Outcome(verdict=Verdict.failed, ending=ending, duration_s=1, evidence=evidence, log_tail=log)
+
+
+def _write(lines: list[dict[str, Any]], framework: str, device: str, target: Path) -> None:
+    version = next((line["version"] for line in lines if "version" in line), "")
+    called: dict[str, Any] = {}
+    with target.open("w") as sink:
+        for line in lines:
+            if "call" in line:
+                called = line
+            elif "outcome" in line:
+                where = {"framework": framework, "version": version, "device": device}
+                _say(sink, **where, **called, outcome=line["outcome"])
+    calls = sum("call" in line for line in lines)
+    print(f"{calls} calls, {sum('outcome' in line for line in lines)} failures")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 7:
+        probe_all(*sys.argv[1:4], Path(sys.argv[4]), *sys.argv[5:])
+    else:
+        main(*sys.argv[1:])

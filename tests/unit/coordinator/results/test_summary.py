@@ -1,0 +1,145 @@
+"""A campaign in plain words: every sentence says what was counted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from coordinator.campaigns.models import CampaignDetail, Counters, TimeEstimate
+from coordinator.results.ratios import comparisons
+from coordinator.results.report_data import ReportData
+from coordinator.results.summary import summary
+from protocol.enums import TimedCases, TimingPolicy
+from tests.unit.coordinator.reports.charting import CPU, XLA, charted, measured, target, verdict
+
+
+def campaign(*, state: Any = "done", total: int = 12, done: int | None = None, **counts: int) -> CampaignDetail:
+    zero = {"passed": 0, "failed": 0, "skipped": 0, "incomplete": 0, "cancelled": 0}
+    return CampaignDetail(
+        id=1,
+        name="in November",
+        suite="paper",
+        state=state,
+        targets=["torch/cpu", "torch/xla"],
+        functions=["*"],
+        runs=3,
+        timeout_s=900,
+        timing=TimingPolicy.steady,
+        timed_cases=TimedCases.all,
+        verdicts_first=False,
+        rerun_of=None,
+        created_at=datetime(2026, 11, 21, tzinfo=UTC),
+        finished_at=None,
+        imported_at=None,
+        created_by=None,
+        counters=Counters(total=total, done=total if done is None else done, **(zero | counts)),
+        estimate=TimeEstimate(seconds=None, measured_jobs=0),
+        by_target=[],
+    )
+
+
+def told(of: ReportData, about: CampaignDetail | None = None, tolerable: float = 10) -> dict[str, str]:
+    """By heading; the first is the whole."""
+    found = summary(about or campaign(passed=12), of, comparisons(of), tolerable)
+    return {each.heading: " ".join(each.sentences) for each in found}
+
+
+FLEET = charted(
+    [CPU, XLA],
+    [
+        *(verdict(CPU, name, "success") for name in ("torch.a", "torch.b", "torch.c", "torch.d")),
+        verdict(XLA, "torch.a", "success"),
+        verdict(XLA, "torch.b", "partial", cause="type"),
+        verdict(XLA, "torch.c", "complete", cause="not_implemented", unknown_cause=1),
+        verdict(XLA, "torch.d", "success", "complete", cause_on_device="placement"),
+        verdict(XLA, "torch.e", "unknown", not_counted_cause="removed"),
+    ],
+    [*measured(CPU, "torch.a", 1.0), *measured(XLA, "torch.a", 25.0)],
+)
+
+
+def test_the_whole_says_how_many_functions_targets_jobs_and_runs() -> None:
+    whole = told(FLEET)["in November"]
+    assert (
+        whole
+        == "This campaign charted 5 functions of torch on 2 targets: 12 jobs, each case run 3 times on each target."
+    )
+
+
+def test_a_target_says_what_ports_what_does_not_and_why() -> None:
+    xla = told(FLEET)["torch@2.9.0/xla"]
+    assert "Hardware: a CPU." in xla
+    assert "2 of 4 functions port without a failure (50 %, interval 15 to 85 %), 1 in part, 1 not at all." in xla
+    assert "The main causes of failure are not_implemented (1) and type (1)." in xla
+    assert "No rule knows the cause of 1 of 2 failed cases." in xla
+    assert "1 function is unknown: every case was skipped or incomplete (removed (1)), such as of torch.e." in xla
+
+
+def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> None:
+    fleet = charted(
+        [XLA],
+        [
+            verdict(XLA, "tf.abs", "success"),
+            verdict(XLA, "tf.constant", "partial", cause="host_work", host_work=2, without_host_work="success"),
+            verdict(XLA, "tf.data.range", "complete", cause="host_work", host_work=3, without_host_work="unknown"),
+            verdict(XLA, "tf.sort", "partial", cause="host_work", host_work=1, without_host_work="partial"),
+        ],
+    )
+    xla = told(fleet)["torch@2.9.0/xla"]
+    assert "1 of 4 functions port without a failure (25 %" in xla
+    assert (
+        "Without 6 failed cases of data sets, strings, tables, files and prints, which are work of the host, "
+        "2 of 3 functions do (67 %)." in xla
+    )
+    assert "work of the host" not in told(FLEET)["torch@2.9.0/xla"]
+
+
+def test_a_target_says_what_fell_back() -> None:
+    assert (
+        "On the device itself 1 of 4 do: the others that passed silently fell back to the host, such as torch.d."
+        in told(FLEET)["torch@2.9.0/xla"]
+    )
+    assert "Nothing that passed is known to have fallen back to the host." in told(FLEET)["torch@2.9.0/cpu"]
+
+
+def test_a_target_says_what_is_intolerably_slow_and_against_what() -> None:
+    xla = told(FLEET)["torch@2.9.0/xla"]
+    assert "takes 25 times as long as on torch@2.9.0/cpu (geometric mean over 1 function; 0 are faster)." in xla
+    assert "1 of 1 run intolerably slow, more than 10 times as long: such as torch.a (25 times)." in xla
+    assert "None takes more than 30 times as long." in told(FLEET, tolerable=30)["torch@2.9.0/xla"]
+
+
+def test_xla_on_a_host_cpu_is_no_tpu() -> None:
+    assert "XLA on the host CPU, not a TPU." in told(FLEET)["torch@2.9.0/xla"]
+
+
+def test_a_simulated_target_is_said_to_be_one() -> None:
+    toy = target(9, "toy", "other", simulated=True)
+    found = told(charted([CPU, toy], [verdict(toy, "torch.a", "success")]))["torch@2.9.0/toy"]
+    assert "Simulated: no figure of it is compared." in found
+    assert "times as long" not in found
+
+
+def test_an_empty_campaign() -> None:
+    found = told(charted([CPU, XLA]), campaign(state="running", done=0))
+    assert "It still runs: 0 of 12 jobs are done, and figures will change." in found["in November"]
+    assert "No job has an outcome yet" in found["in November"]
+    assert "nothing is known of what ports" in found["torch@2.9.0/cpu"]
+
+
+def test_a_campaign_in_which_everything_failed_suspects_the_installation() -> None:
+    of = charted([CPU], [verdict(CPU, "torch.a", "complete", cause="crash")])
+    whole = told(of, campaign(failed=10, incomplete=2))["in November"]
+    assert "No job passed: 10 failed and 2 incomplete. Where everything fails, suspect the installation" in whole
+    assert "There is one target only" in whole
+
+
+def test_a_cancelled_campaign_says_what_never_ran() -> None:
+    whole = told(FLEET, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
+    assert "It was cancelled: 8 jobs never ran." in whole
+
+
+def test_many_names_are_cut_short() -> None:
+    names = [f"torch.f{n}" for n in range(9)]
+    of = charted([XLA], [verdict(XLA, name, "success", "complete", cause_on_device="placement") for name in names])
+    assert "torch.f0, torch.f1, torch.f2, torch.f3, torch.f4 and 4 more." in told(of)["torch@2.9.0/xla"]

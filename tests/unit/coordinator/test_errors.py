@@ -1,0 +1,80 @@
+"""The tree of errors of each side: whole, drawn in its module, and each error with what it becomes."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import coordinator.errors
+import runners.errors
+import runners.suite.device  # an error of the runner's tree stands there
+
+ROOT = Path(__file__).parents[3]
+SIDES = [
+    pytest.param(coordinator.errors, coordinator.errors.PortolanError, id="coordinator"),
+    pytest.param(runners.errors, runners.errors.RunnerError, id="runners"),
+]
+
+
+def tree(error: type, before: str = "", beneath: str = "") -> Iterator[tuple[str, type]]:
+    """Every error of the tree, with its name as it is drawn."""
+    yield before + error.__name__, error
+    below = error.__subclasses__()
+    for child in below:
+        last = child is below[-1]
+        yield from tree(child, beneath + ("└── " if last else "├── "), beneath + ("    " if last else "│   "))
+
+
+def drawing(base: type) -> list[str]:
+    return [f"    {name:<38}{error.status}  {error.exit_code}" for name, error in tree(base)]  # type: ignore[attr-defined]
+
+
+def exceptions(side: str) -> dict[str, Path]:
+    """The classes of a side that have an exception as a base, with the file of each, without running any of it."""
+    bases = {
+        definition.name: ({ast.unparse(base).split(".")[-1] for base in definition.bases}, file)
+        for file in sorted((ROOT / side).rglob("*.py"))
+        for definition in ast.walk(ast.parse(file.read_text()))
+        if isinstance(definition, ast.ClassDef)
+    }
+    raisable = {
+        name
+        for name in dir(builtins)
+        if isinstance(kind := getattr(builtins, name), type) and issubclass(kind, BaseException)
+    }
+    while more := {name for name, (above, _) in bases.items() if above & raisable} - raisable:
+        raisable |= more
+    return {name: file for name, (_, file) in bases.items() if name in raisable}
+
+
+@pytest.mark.parametrize(("module", "base"), SIDES)
+def test_the_drawing_is_the_tree(module: ModuleType, base: type) -> None:
+    drawn = [line for line in (module.__doc__ or "").splitlines() if line.endswith("  2")]
+    assert drawn == drawing(base)
+
+
+@pytest.mark.parametrize(("module", "base"), SIDES)
+def test_every_error_of_a_side_is_in_its_tree_or_private_to_its_module(module: ModuleType, base: type) -> None:
+    side = module.__name__.partition(".")[0]
+    known = {error.__name__ for _, error in tree(base)}
+    found = exceptions(side)
+    assert known <= set(found)
+    # The failed check of a case is a verdict on the function, which Python's own `assert` gives as well.
+    verdicts = {"Mismatch"}
+    assert {name: file for name, file in found.items() if name not in known | verdicts and name[0] != "_"} == {}
+    # That a device is not there is said by packages of accelerators, in the words of the suite's public interface.
+    public = {"DeviceUnavailableError"}
+    assert {found[name] for name in known - public} == {Path(module.__file__ or "")}
+
+
+@pytest.mark.parametrize(("module", "base"), SIDES)
+def test_every_error_becomes_a_status_and_an_exit_code(module: ModuleType, base: type) -> None:
+    for _, error in tree(base):
+        assert 400 <= error.status <= 599  # type: ignore[attr-defined]
+        assert error.exit_code == 2  # type: ignore[attr-defined]
+        assert error.__doc__

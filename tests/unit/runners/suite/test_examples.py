@@ -1,0 +1,125 @@
+"""Examples: what their statements give and leave, and that nothing they turn outlives them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runners.errors import UnfreezableError
+from runners.suite.cases import Context
+from runners.suite.examples import Example, FrozenExample, Statement, comparable, kept
+from tests.unit.runners.suite.toy_examples import ToyDialect, toy
+
+
+def frozen(*sources: str, wanted: tuple[str, ...] = ()) -> Any:
+    statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
+    written = Example("toy.double", statements, wanted).written()
+    context = Context(None, "there", "toy", None, lambda tree: tree)
+    return FrozenExample(written, ToyDialect())(context)
+
+
+def test_an_example_is_read_as_it_was_written() -> None:
+    example = Example("toy.double", (Statement(1, "a = 'ö'\nb = 1"), Statement(3, "a")), ("a", "3"))
+    assert Example.read(example.written()) == example
+
+
+def test_it_gives_the_values_of_expressions_and_of_variables_at_the_end() -> None:
+    call = frozen("a = [1]", "toy.double(2)", "a.append(5)", "b = 1.5", wanted=("a", "2", "b"))
+    assert call() == {"a": [1, 5], "2": 4.0, "b": 1.5}
+
+
+def test_every_call_begins_anew() -> None:
+    call = frozen("a = []", "a.append(1)", "len(a)", wanted=("3",))
+    assert [call(), call()] == [{"3": 1}, {"3": 1}]
+
+
+def test_what_is_printed_is_a_value_and_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    call = frozen("print(toy.double(2))", "for n in (1, 2):\n    print(n, -n)", wanted=("1", "2"))
+    assert call() == {"1": 4.0, "2": [1, -1, 2, -2]}
+    assert capsys.readouterr().out == ""
+
+
+def test_a_function_of_an_example_sees_its_names_and_has_a_source() -> None:
+    call = frozen(
+        "factor = 3",
+        "def triple(x):\n    return factor * x",
+        "import inspect",
+        "len(inspect.getsource(triple).splitlines())",
+        "triple(2)",
+        wanted=("4", "5"),
+    )
+    assert call() == {"4": 2, "5": 6}
+
+
+def test_our_own_future_statements_are_not_the_examples() -> None:
+    assert frozen("def f(x: int): pass", "f.__annotations__['x'] is int", wanted=("2",))() == {"2": True}
+
+
+def test_an_example_that_turns_a_setting_does_not_hurt_the_next() -> None:
+    turned = frozen("toy.set_scale(10.0)", "toy.double(1)", wanted=("2",))
+    plain = frozen("toy.double(1)", wanted=("1",))
+    assert [turned(), plain(), turned()] == [{"2": 20.0}, {"1": 2.0}, {"2": 20.0}]
+    assert toy.scale == 1.0
+
+
+def test_what_an_example_turns_is_put_back_where_it_raises(tmp_path: Any) -> None:
+    here, handling = os.getcwd(), np.geterr()
+    sources = (
+        "import os, numpy",
+        f"os.chdir({str(tmp_path)!r})",
+        "os.environ['TOY'] = '1'",
+        "numpy.seterr(all='raise')",
+        "toy.set_scale(3.0)",
+        "1 / 0",
+    )
+    with pytest.raises(ZeroDivisionError):
+        frozen(*sources)()
+    assert (os.getcwd(), np.geterr(), toy.scale) == (here, handling, 1.0)
+    assert "TOY" not in os.environ
+
+
+def test_the_device_is_forced_on_every_call() -> None:
+    dialect = ToyDialect()
+    context = Context(None, "there", "toy", None, lambda tree: tree)
+    call = FrozenExample(Example("toy.double", (), ()).written(), dialect)(context)
+    call()
+    call()
+    assert dialect.forced_to == ["there", "there"]
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (np.float32([1, 2]), {"dtype": "float32", "values": [1.0, 2.0]}),
+        (np.int64(3), {"dtype": "int64", "values": 3}),
+        ((1, [True, None]), [1, [True, None]]),
+        ({"a": 1, 2: 3j}, {"a": 1, "2": 3j}),
+    ],
+)
+def test_a_value_is_compared_as_plain_ones(value: Any, wanted: Any) -> None:
+    assert comparable(value, ToyDialect()) == wanted
+
+
+@pytest.mark.parametrize("value", [np.float64(1.5), np.complex128(1j)])
+def test_a_number_that_is_pythons_own_too_is_of_its_type(value: Any) -> None:
+    """As it is when it was written and read: a case that merely runs compares the names of types."""
+    assert type(comparable(value, ToyDialect())) in (float, complex)
+
+
+@pytest.mark.parametrize("value", [object(), "text", ["text"], {(1,): 2}, np.array(["a"]), {1}])
+def test_what_names_a_device_or_an_address_has_no_form(value: Any) -> None:
+    with pytest.raises(UnfreezableError):
+        comparable(value, ToyDialect())
+
+
+def test_a_value_of_another_kind_than_on_the_cpu_is_equal_to_none() -> None:
+    assert frozen("a = object()", wanted=("a",))() == {"a": "a object"}
+
+
+def test_a_setting_is_written_only_where_it_was_turned() -> None:
+    with kept(ToyDialect().settings()):
+        toy.scale = 5.0  # type: ignore[attr-defined]
+    assert toy.scale == 1.0
