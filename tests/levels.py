@@ -1,0 +1,174 @@
+"""Levels: how much of the tests a run takes, and which part of a long list it draws.
+
+Level 1, the default, checks every claim; a claim that is repeated over a long list is checked on a sample of the list.
+Level 2 checks every member. The sample follows from the seed of the change, so that every process of a run draws the
+same, a run can be repeated, and the next change draws another. Cases that the change touches are always in the sample.
+
+This module needs the standard library and pytest alone: it also runs in the environments of the frameworks. A
+``conftest.py`` imports its hooks, or names it in ``pytest_plugins``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import random
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from tests import each
+
+Member = TypeVar("Member")
+
+ROOT = Path(__file__).resolve().parents[1]
+LEVEL_VARIABLE = "PORTOLAN_TEST_LEVEL"
+SEED_VARIABLE = "PORTOLAN_TEST_SEED"
+BASE_VARIABLE = "PORTOLAN_TEST_BASE"
+WITHOUT_GIT = "no-commit"
+"""The seed where git does not tell of a commit."""
+
+LEVEL = {"": 1, "1": 1, "2": 2}.get(os.environ.get(LEVEL_VARIABLE, ""), 0)
+"""1 or 2; ``pytest_configure`` refuses another, which is 0 here."""
+
+MARKERS = (
+    "level(number): needs that level; below it, the test is deselected",
+    "drawn(share): at level 1, one in `share` of the module's tests with this marker runs, drawn by the seed",
+)
+
+
+def drawn(
+    members: Iterable[Member],
+    share: int,
+    purpose: str,
+    *,
+    always: Callable[[Member], bool] = lambda member: False,
+) -> list[Member]:
+    """One in ``share`` of the members, in their order, and those that are always to be there; at level 2 all.
+
+    ``purpose`` says what the sample is for: two samples of one list for two purposes are independent.
+    """
+    every = list(members)
+    if LEVEL == 2:
+        return every
+    places = _sample(len(every), share, purpose)
+    return [member for place, member in enumerate(every) if place in places or always(member)]
+
+
+def _sample(size: int, share: int, purpose: str) -> frozenset[int]:
+    return frozenset(random.Random(f"{seed()}/{purpose}").sample(range(size), math.ceil(size / share)))
+
+
+def seed() -> str:
+    """The seed of the change: a variable, else the commit with what is changed on it."""
+    return os.environ.get(SEED_VARIABLE) or _seed_of_commit()
+
+
+@cache
+def _seed_of_commit() -> str:
+    commit = _git("rev-parse", "HEAD")
+    changes = _git("diff", "HEAD")
+    if commit is None or changes is None:
+        return WITHOUT_GIT
+    short = commit.strip()[:12]
+    return f"{short}-{hashlib.sha256(changes.encode()).hexdigest()[:8]}" if changes else short
+
+
+@cache
+def touched() -> frozenset[str]:
+    """The files of the change, relative to the project: since its base, not yet committed, or not yet known to git.
+
+    Its base is a variable, else where the branch left its upstream, else the commit before. Nothing without git, or
+    where a shallow clone does not have the base.
+    """
+    changed = _git("diff", "--name-only", _base())
+    untracked = _git("ls-files", "--others", "--exclude-standard")
+    if changed is None or untracked is None:
+        return frozenset()
+    return frozenset(changed.splitlines()) | frozenset(untracked.splitlines())
+
+
+def _base() -> str:
+    if base := os.environ.get(BASE_VARIABLE):
+        return base
+    merge_base = _git("merge-base", "HEAD", "@{upstream}")
+    head = _git("rev-parse", "HEAD")
+    # On the upstream itself the change is the last commit.
+    return merge_base.strip() if merge_base is not None and merge_base != head else "HEAD~1"
+
+
+def _git(*arguments: str) -> str | None:
+    """What git prints, or None if it fails or is not there."""
+    command = ["git", "-C", str(ROOT), "-c", "core.quotePath=false", *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.decode(errors="replace")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not LEVEL:
+        raise pytest.UsageError(f"{LEVEL_VARIABLE}={os.environ[LEVEL_VARIABLE]!r} is no level: set it to 1 or 2")
+    # The processes of xdist inherit it: a file that is saved while they start must not change what they draw.
+    os.environ[SEED_VARIABLE] = seed()
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_report_header() -> str:
+    if LEVEL == 2:
+        return "level 2: every member of every list"
+    return f"level 1 of 2, drawn by seed {seed()} (repeat it with {SEED_VARIABLE}={seed()})"
+
+
+# After -k and -m: a draw from what was asked for keeps at least one test of it.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = {item for item in items if _needed(item) > LEVEL} | _undrawn(items)
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _needed(item: pytest.Item) -> int:
+    return max((int(marker.args[0]) for marker in item.iter_markers("level")), default=1)
+
+
+def _undrawn(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    by_share: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if marker := item.get_closest_marker("drawn"):
+            by_share[item.nodeid.partition("::")[0], int(marker.args[0])].append(item)
+    return {
+        item
+        for (module, share), marked in by_share.items()
+        for item in set(marked).difference(drawn(marked, share, f"{module}/{share}"))
+    }
+
+
+_counts: list[int] = []
+"""How many members each process of xdist has checked."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["members_checked"] = each.count
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    # A process that died has no output.
+    _counts.append(getattr(node, "workeroutput", {}).get("members_checked", 0))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if members := each.count + sum(_counts):
+        terminalreporter.write_line(f"members checked: {members}")
