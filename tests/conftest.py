@@ -15,6 +15,24 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from tests.levels import (
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_report_header,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+)
+
+__all__ = [
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_report_header",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+    "pytest_testnodedown",
+]
+
 # Nothing of the coordinator's is imported before it is asked for: a framework's environment,
 # where the runners' tests run, has neither asyncpg nor SQLAlchemy.
 

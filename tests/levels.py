@@ -39,7 +39,7 @@ LEVEL = {"": 1, "1": 1, "2": 2}.get(os.environ.get(LEVEL_VARIABLE, ""), 0)
 
 MARKERS = (
     "level(number): needs that level; below it, the test is deselected",
-    "drawn(share): at level 1, one in `share` of the module's tests with this marker runs, drawn by the seed",
+    "drawn(share): at level 1, one in `share` of a function's parameters, or of the module's functions, runs",
 )
 
 
@@ -145,12 +145,18 @@ def _undrawn(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     by_share: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if marker := item.get_closest_marker("drawn"):
-            by_share[item.nodeid.partition("::")[0], int(marker.args[0])].append(item)
+            by_share[_list_of(item), int(marker.args[0])].append(item)
     return {
         item
-        for (module, share), marked in by_share.items()
-        for item in set(marked).difference(drawn(marked, share, f"{module}/{share}"))
+        for (name, share), marked in by_share.items()
+        for item in set(marked).difference(drawn(marked, share, f"{name}/{share}"))
     }
+
+
+def _list_of(item: pytest.Item) -> str:
+    """The list that a test is a member of: of a function with parameters the function, so that each keeps one."""
+    separator = "[" if hasattr(item, "callspec") else "::"
+    return item.nodeid.partition(separator)[0]
 
 
 _counts: list[int] = []

@@ -93,6 +93,7 @@ def portolan(directory: Path) -> Iterator[Portolan]:
     assert up.stop() == 0, up.said
 
 
+@pytest.mark.level(2)
 def test_the_page_puts_the_toy_on_the_chart(portolan: Portolan, tmp_path: Path) -> None:
     reader = Reader(portolan, tmp_path)
     environment = reader.types("portolan-runner", "setup", limit_s=SETUP_LIMIT_S).strip()

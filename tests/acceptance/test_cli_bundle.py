@@ -51,6 +51,7 @@ def portolan(directory: Path) -> Iterator[Portolan]:
     assert up.stop() == 0, up.said
 
 
+@pytest.mark.level(2)
 def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bundle: Path, tmp_path: Path) -> None:
     header, *lines = bundles.lines_of(bundle.read_bytes())
     with ThreadPoolExecutor() as several:

@@ -37,6 +37,7 @@ def start(portolan: Portolan) -> Iterator[list[Up]]:
         each.stop(signal.SIGKILL)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_behind_and_the_next_start_finds_the_data(
     portolan: Portolan, start: list[Up], number: signal.Signals

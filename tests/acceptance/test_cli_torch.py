@@ -51,6 +51,7 @@ def newer() -> Path:
     return python
 
 
+@pytest.mark.level(2)
 def test_functions_of_pytorch_are_charted_on_the_cpu(portolan: Portolan) -> None:
     functions = "torch.lt torch.diag torch.cuda.synchronize"
     shown = portolan.ask("submit", "--functions", functions, "--targets", "torch/cpu", "--runs", "1", "--wait")
@@ -68,6 +69,7 @@ def test_functions_of_pytorch_are_charted_on_the_cpu(portolan: Portolan) -> None
     assert "1 function is about a device that this target is not, and in no rate: torch.cuda.synchronize." in shown
 
 
+@pytest.mark.level(2)
 def test_two_releases_are_two_columns_of_one_matrix(portolan: Portolan, newer: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(SECRET)

@@ -362,6 +362,7 @@ def test_its_own_tests_pass() -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.level(2)
 def test_it_passes_the_conformance_kit_with_every_check_run(place: Path) -> None:
     """A shell starts it again whenever it ends, so that the kit can restart it."""
     pid, secret, port = place / "pid", place / "secret", free_port()

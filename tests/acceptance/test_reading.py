@@ -124,6 +124,7 @@ def reader(portolan: Portolan, tmp_path: Path) -> Reader:
     return Reader(tmp_path, variables(portolan, tmp_path))
 
 
+@pytest.mark.level(2)
 def test_every_block_of_the_page_runs_as_it_stands_and_gives_what_is_shown(reader: Reader) -> None:
     done = blocks(PAGE)
     assert {block.language for block in done} == {"", "sql", "python"}
@@ -158,6 +159,7 @@ def test_a_file_has_the_columns_of_the_view_but_internal_ones_and_the_command_th
     assert list(json.loads((reader.folder / "one.json").read_text())[0]) == promised
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("parquet", [None, "../../one.parquet"], ids=["database", "parquet"])
 def test_the_notebook_draws_what_the_report_of_the_campaign_counts(reader: Reader, parquet: str | None) -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)

@@ -60,6 +60,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_no_other(wheel: Path) ->
     assert {f"{package}/py.typed" for package in PACKAGES if package != "migrations"} <= held
 
 
+@pytest.mark.level(2)
 def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: Path, place: Path) -> None:
     """The framework's environment is the checkout's: its key is made of the same lock."""
     ready = call(installed / "portolan-runner", "setup", "jax", within=place)
@@ -76,6 +77,7 @@ def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed: P
     assert (place / "data").is_dir()
 
 
+@pytest.mark.level(2)
 def test_a_framework_sees_nothing_of_the_coordinators_packages(installed: Path, place: Path) -> None:
     """They lie beside the wheel; one of them on the path would hide the framework's own, and make another target."""
     fingerprints = []

@@ -64,6 +64,7 @@ FIGURES = {"figures": 100}
 """Where all of them are drawn, one page of every figure is enough."""
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_keeps_nobody_out_and_complains_of_nothing(visit: Watched, house: House, name: str) -> None:
     visit.open(PAGES[name](house))

@@ -116,6 +116,7 @@ def test_the_digest_of_the_image_is_in_the_fingerprint(composed: Composed) -> No
     assert runner["fingerprint"]["image"] == composed.variables["PORTOLAN_IMAGE_HAZARDS"]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("hazard", ["eat_memory", "fill_disk", "fork_many", "hang_ignoring_signals"])
 def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard: str) -> None:
     before = composed.inspected("hazards")
@@ -139,6 +140,7 @@ def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard:
     assert not after["State"]["OOMKilled"]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("how", ["restart", "kill"])
 @pytest.mark.parametrize("service", ["postgres", "coordinator", "hazards"])
 def test_the_restart_of_a_container_in_mid_campaign_loses_nothing(composed: Composed, service: str, how: str) -> None:

@@ -123,6 +123,7 @@ WRONG: dict[str, dict[str, Any]] = {
 """Some of what ``test_messages.py`` has in full."""
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 async def test_on_a_stream_it_costs_no_other_target_anything(client: httpx.AsyncClient, wrong: dict[str, Any]) -> None:
     async with toy.served(Device("cpu", "cpu", lambda case: timed(1.0))) as good:
@@ -184,6 +185,7 @@ IN_A_BUNDLE: dict[str, tuple[int, Callable[[dict[str, Any]], Any], str]] = {
 }
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(("place", "change", "field"), IN_A_BUNDLE.values(), ids=IN_A_BUNDLE)
 async def test_in_a_bundle_it_is_refused_with_line_and_field(
     client: httpx.AsyncClient, bundle: bytes, place: int, change: Callable[[dict[str, Any]], Any], field: str
@@ -224,6 +226,7 @@ async def test_what_a_bundle_may_hold_at_most_is_imported_and_shown(client: http
     await read_everything(client, campaign, "hazards")
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("number", ["'NaN'", "'Infinity'", "-1", "1e300", "5e-324"])
 @pytest.mark.parametrize("column", ["init_ms", "cold_ms", "steady_ms"])
 async def test_the_database_itself_refuses_it(

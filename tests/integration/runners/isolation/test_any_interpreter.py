@@ -96,6 +96,7 @@ def starting(folder: Path, statement: str) -> Path:
     return script(folder / "python", f'export PYTHONPATH="{folder}:$PYTHONPATH"', f'exec {sys.executable} "$@"')
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("noise", ["Welcome", "[]", "{}", '{"type": "nonsense"}', '{"type": "forked"}', "{"])
 @pytest.mark.parametrize("where", ["starts", "imports"])
 def test_an_interpreter_that_prints_into_its_answer_is_refused_in_one_line(
@@ -108,6 +109,7 @@ def test_an_interpreter_that_prints_into_its_answer_is_refused_in_one_line(
     assert "what it writes into the channel to its runner cannot be read (" in complaint(python)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
@@ -133,6 +135,7 @@ def test_a_program_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None
     assert "cannot be run" in complaint(tmp_path / "noise")
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("statement", "words"),
     [

@@ -1,0 +1,141 @@
+"""``python -m tests.parts``: all parts of the tests from one queue, longest first, so that no core idles.
+
+``--cost`` shows what the last run cost, ``--write-sizes`` keeps how many tests it had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+import psutil
+
+from tests import levels
+from tests.parts import cost, sizes
+from tests.parts.plan import Part, parts, startable
+from tests.parts.run import ROOT, Run
+from tests.parts.sizes import Size
+
+FOLDER = ROOT / "build" / "tests"
+LAST_RUN = FOLDER / "last-run.json"
+LOOKS_EVERY_S = 0.2
+SAYS_EVERY_S = 30.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _arguments(arguments)
+    if asked.cost:
+        return _show_last(cost.table)
+    if asked.write_sizes:
+        return _show_last(_write_sizes)
+    cores = len(os.sched_getaffinity(0))
+    every = parts(cores)
+    chosen = [part for part in every if not asked.parts or part.name in asked.parts]
+    os.environ[levels.SEED_VARIABLE] = levels.seed()
+    print(levels.pytest_report_header(), flush=True)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    signal.signal(signal.SIGTERM, _interrupt)
+    began, idle_began = time.monotonic(), _idle_s()
+    runs = _run_all(chosen, slots=cores + 1)
+    record = cost.record(
+        runs, level=levels.LEVEL, cores=cores, wall_s=time.monotonic() - began, idle_s=_idle_s() - idle_began
+    )
+    LAST_RUN.write_text(json.dumps(record))
+    print(cost.headline(record))
+    return 1 if any(_failed(run) for run in runs) else 0
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.parts", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=[part.name for part in parts(1)], default=[])
+    parser.add_argument("--cost", action="store_true", help="show what the last run cost")
+    parser.add_argument("--write-sizes", action="store_true", help="keep the numbers of tests of the last run")
+    return parser.parse_args(arguments)
+
+
+def _run_all(chosen: Sequence[Part], slots: int) -> list[Run]:
+    """Run the parts until all have ended; a part that fails keeps none of the others from running."""
+    waiting, running, ended = list(chosen), list[Run](), list[Run]()
+    says_at = time.monotonic() + SAYS_EVERY_S
+    began = time.monotonic()
+    seconds = cost.expected_seconds()
+    try:
+        while waiting or running:
+            for part in startable(waiting, [run.part for run in running], slots, seconds):
+                waiting.remove(part)
+                running.append(Run(part, FOLDER / part.name))
+            for run in [run for run in running if run.ended()]:
+                running.remove(run)
+                ended.append(run)
+                _say_end(run)
+            if time.monotonic() > says_at:
+                says_at += SAYS_EVERY_S
+                under_way = ", ".join(f"{run.part.name} {run.percent}" for run in running)
+                rest = f"; waiting: {', '.join(part.name for part in waiting)}" if waiting else ""
+                print(f"{time.monotonic() - began:5.0f} s  {under_way}{rest}", flush=True)
+            time.sleep(LOOKS_EVERY_S)
+    finally:
+        for run in running:
+            run.stop()
+    return ended
+
+
+def _failed(run: Run) -> bool:
+    return run.exit_code != 0 or _size_complaint(run) is not None
+
+
+def _say_end(run: Run) -> None:
+    """One line for a part that is well; everything it said for another."""
+    if run.exit_code != 0:
+        print(run.text, flush=True)
+    print(f"{run.part.name}: {run.summary}; {run.cpu_s:.0f} s of CPU", flush=True)
+    if run.exit_code == 0 and (complaint := _size_complaint(run)):
+        print(f"{run.part.name}: {complaint}", flush=True)
+
+
+def _size_complaint(run: Run) -> str | None:
+    counted = run.census()
+    suites = any(path.startswith("runners/") and "/suites/" in path for path in levels.touched())
+    expected = sizes.read_sizes().get(levels.LEVEL, {}).get(run.part.name)
+    return sizes.complaint(expected, Size(counted.tests, counted.members), grown_by_change=suites)
+
+
+def _show_last(show: object) -> int:
+    if not LAST_RUN.is_file():
+        print("no run is kept in build/tests: run make test first", file=sys.stderr)
+        return 2
+    assert callable(show)
+    print(show(json.loads(LAST_RUN.read_text())))
+    return 0
+
+
+def _write_sizes(record: cost.Record) -> str:
+    kept = {level: dict(of_level) for level, of_level in sizes.read_sizes().items()}
+    of_level = kept.setdefault(record["level"], {})
+    for name, part in record["parts"].items():
+        of_level[name] = Size(part["tests"], part["members"])
+    sizes.PATH.write_text(sizes.written_sizes(kept))
+    return f"wrote {sizes.PATH.relative_to(ROOT)}: look at its difference"
+
+
+def _idle_s() -> float:
+    times = psutil.cpu_times()
+    return float(times.idle + getattr(times, "iowait", 0.0))
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,60 @@
+"""Which parts the tests have, and in which order they run on so many cores. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+MATRIX = "tests/faults/matrix/test_fault_matrix.py"
+COORDINATOR_FOLDERS = ("tests/acceptance", "tests/faults", "tests/integration", "tests/unit")
+FRAMEWORKS = ("jax", "tensorflow", "torch")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tests that run in one environment, as one command of pytest."""
+
+    name: str
+    arguments: tuple[str, ...]
+    """The arguments of pytest."""
+    environment: tuple[str, ...] = ()
+    """The arguments of ``portolan-runner setup`` for its environment; without any, it is the coordinator's."""
+    workers: int = 1
+    """How many processes run its tests; each takes a slot. A part without mostly waits for an engine."""
+    first: bool = False
+    """It promises when things end, so only parts that wait run beside it, at the beginning."""
+
+
+def parts(cores: int) -> tuple[Part, ...]:
+    """All parts, for so many cores."""
+    spread = ("--numprocesses", str(cores), "--dist", "loadfile", "--no-loadscope-reorder")
+    return (
+        Part("containers", ("tests/containers",), workers=0),
+        Part("faults", (MATRIX,), first=True),
+        Part("coordinator", (*spread, "--ignore", MATRIX, *COORDINATOR_FOLDERS), workers=cores),
+        Part("browser", ("tests/browser",)),
+        *(framework_part(name, (name,)) for name in FRAMEWORKS),
+        framework_part("toy", ("torch", "--with", "./examples/accelerator")),
+    )
+
+
+def framework_part(name: str, environment: tuple[str, ...]) -> Part:
+    folder = f"tests/frameworks/{name}"
+    return Part(name, ("-c", f"{folder}/pytest.ini", folder), environment)
+
+
+def startable(
+    waiting: Sequence[Part], running: Collection[Part], slots: int, seconds: Mapping[str, float]
+) -> list[Part]:
+    """The parts to start now: longest first, as many as have slots; one that comes first has the cores to itself."""
+    starts: list[Part] = []
+    held_up = any(part.first for part in running)
+    free = slots - sum(part.workers for part in running)
+    for part in sorted(waiting, key=lambda part: (not part.first, -seconds.get(part.name, 0.0))):
+        if not part.workers:
+            starts.append(part)
+        elif not held_up and part.workers <= free:
+            starts.append(part)
+            free -= part.workers
+            held_up = part.first
+    return starts

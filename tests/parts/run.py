@@ -1,0 +1,98 @@
+"""Runs one part as processes of its own, and keeps what it said, had and cost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.parts import census
+from tests.parts.census import Census
+from tests.parts.plan import Part
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+RUNS_WITHOUT_TESTS = 5
+"""pytest's exit code where nothing was collected."""
+_PERCENT = re.compile(r"\[ *(\d+)%\]")
+_SUMMARY = re.compile(r"^=* ?((?:\d+ \w+,? ?)+in [\d.]+s.*?) ?=*$", re.MULTILINE)
+
+
+@dataclass
+class Run:
+    """A part that runs, or has run."""
+
+    part: Part
+    folder: Path
+    """Its log and its census."""
+    began: float = field(default_factory=time.monotonic)
+    exit_code: int | None = None
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True)
+        with self.log.open("wb") as log:
+            # A session of its own, so that a Ctrl-C reaches the parts through us alone, and whole families can be ended.
+            self.process = subprocess.Popen(
+                ["bash", "-c", command(self.part)],
+                cwd=ROOT,
+                env={**os.environ, census.FOLDER_VARIABLE: str(self.folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log.txt"
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    @property
+    def percent(self) -> str:
+        matches = _PERCENT.findall(self.text)
+        return f"{matches[-1]} %" if matches else "starting"
+
+    @property
+    def summary(self) -> str:
+        """pytest's last line."""
+        matches = _SUMMARY.findall(self.text)
+        return str(matches[-1]) if matches else f"ended with exit code {self.exit_code}"
+
+    def census(self) -> Census:
+        return census.read(self.folder)
+
+    def ended(self) -> bool:
+        """Whether it has ended; what it cost is known from then on, with all processes that it waited for."""
+        pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if not pid:
+            return False
+        self.exit_code = self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.wall_s = time.monotonic() - self.began
+        self.cpu_s = usage.ru_utime + usage.ru_stime
+        return True
+
+    def stop(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGINT)
+        self.process.wait()
+
+
+def command(part: Part) -> str:
+    """The shell's command of a part: its environment is made first, if it needs one of its own."""
+    pytest = [*("-m", "pytest", "-p", "tests.parts.census"), *part.arguments]
+    if not part.environment:
+        return shlex.join(["exec", str(BIN / "python"), *pytest])
+    setup = shlex.join([str(BIN / "portolan-runner"), "setup", *part.environment])
+    return f'environment="$({setup})" && PYTHONPATH={shlex.quote(str(ROOT))} exec "$environment/bin/python" {shlex.join(pytest)}'

@@ -1,0 +1,62 @@
+"""The expected number of tests of each part, as ``sizes.toml`` has it, and whether a run had as many.
+
+A part that silently collects nothing, or a draw that shrinks, would otherwise pass.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PATH = Path(__file__).with_name("sizes.toml")
+HEAD = """\
+# How many tests each part has at each level, and how many members of lists they check one by one. A run with another
+# number fails. `make test-sizes` writes what the last run had; the difference belongs into the change that made it.
+"""
+
+
+@dataclass(frozen=True)
+class Size:
+    tests: int
+    members: int
+
+    def written(self) -> str:
+        return f"{{ tests = {self.tests}, members = {self.members} }}"
+
+
+Sizes = Mapping[int, Mapping[str, Size]]
+"""By level and part."""
+
+
+def read_sizes() -> Sizes:
+    content = tomllib.loads(PATH.read_text()) if PATH.is_file() else {}
+    return {
+        int(level.removeprefix("level-")): {part: Size(**size) for part, size in parts.items()}
+        for level, parts in content.items()
+    }
+
+
+def written_sizes(sizes: Sizes) -> str:
+    tables = [
+        "\n".join([f"[level-{level}]", *(f"{part} = {size.written()}" for part, size in sorted(parts.items()))])
+        for level, parts in sorted(sizes.items())
+    ]
+    return HEAD + "\n" + "\n\n".join(tables) + "\n"
+
+
+def complaint(expected: Size | None, actual: Size, *, grown_by_change: bool) -> str | None:
+    """The difference to what is written down; None if there is none.
+
+    A change that touches suites has more in its draws, which is no difference.
+    """
+    if expected is None:
+        return "no size is written down for it: run make test-sizes after this run"
+    missing = actual.tests < expected.tests or actual.members < expected.members
+    if actual == expected or (grown_by_change and not missing):
+        return None
+    return (
+        f"it had {actual.tests} tests and {actual.members} members of lists, and {expected.tests} and "
+        f"{expected.members} are written down: find what is missing, or run make test-sizes if the change made it so"
+    )
