@@ -12,14 +12,15 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 
 import psutil
 
 from tests import levels
-from tests.parts import cost, sizes
+from tests.parts import cost, durations, sizes
 from tests.parts.plan import Part, parts, startable
+from tests.parts.record import Record
 from tests.parts.run import ROOT, Run
 from tests.parts.sizes import Size
 
@@ -36,8 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.write_sizes:
         return _show_last(_write_sizes)
     cores = len(os.sched_getaffinity(0))
-    every = parts(cores)
-    chosen = [part for part in every if not asked.parts or part.name in asked.parts]
+    chosen = [part for part in parts(cores) if not asked.parts or part.name in asked.parts]
     os.environ[levels.SEED_VARIABLE] = levels.seed()
     print(levels.pytest_report_header(), flush=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
@@ -54,10 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.parts", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", choices=[part.name for part in parts(1)], default=[])
+    names = [part.name for part in parts(1)]
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of these alone: {', '.join(names)}")
     parser.add_argument("--cost", action="store_true", help="show what the last run cost")
     parser.add_argument("--write-sizes", action="store_true", help="keep the numbers of tests of the last run")
-    return parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    if unknown := set(asked.parts) - set(names):
+        parser.error(f"{', '.join(sorted(unknown))}: no part has this name; the parts are {', '.join(names)}")
+    return asked
 
 
 def _run_all(chosen: Sequence[Part], slots: int) -> list[Run]:
@@ -65,7 +69,7 @@ def _run_all(chosen: Sequence[Part], slots: int) -> list[Run]:
     waiting, running, ended = list(chosen), list[Run](), list[Run]()
     says_at = time.monotonic() + SAYS_EVERY_S
     began = time.monotonic()
-    seconds = cost.expected_seconds()
+    seconds = durations.read().parts
     try:
         while waiting or running:
             for part in startable(waiting, [run.part for run in running], slots, seconds):
@@ -107,22 +111,23 @@ def _size_complaint(run: Run) -> str | None:
     return sizes.complaint(expected, Size(counted.tests, counted.members), grown_by_change=suites)
 
 
-def _show_last(show: object) -> int:
+def _show_last(show: Callable[[Record], str]) -> int:
     if not LAST_RUN.is_file():
         print("no run is kept in build/tests: run make test first", file=sys.stderr)
         return 2
-    assert callable(show)
     print(show(json.loads(LAST_RUN.read_text())))
     return 0
 
 
-def _write_sizes(record: cost.Record) -> str:
+def _write_sizes(record: Record) -> str:
     kept = {level: dict(of_level) for level, of_level in sizes.read_sizes().items()}
     of_level = kept.setdefault(record["level"], {})
     for name, part in record["parts"].items():
         of_level[name] = Size(part["tests"], part["members"])
     sizes.PATH.write_text(sizes.written_sizes(kept))
-    return f"wrote {sizes.PATH.relative_to(ROOT)}: look at its difference"
+    if record["level"] == 1:
+        durations.PATH.write_text(durations.written(record))
+    return f"wrote {sizes.PATH.relative_to(ROOT)} and {durations.PATH.relative_to(ROOT)}: look at their difference"
 
 
 def _idle_s() -> float:

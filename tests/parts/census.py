@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests import each
+from tests.parts import durations
 
 FOLDER_VARIABLE = "PORTOLAN_TEST_CENSUS"
 """The folder for the counts; without it, nothing is written."""
@@ -66,6 +67,12 @@ def read(folder: Path) -> Census:
 
 
 _census = Census()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files come first; the order within a file, and of those that are not long, stays."""
+    seconds = durations.read().files
+    items.sort(key=lambda item: -seconds.get(os.path.relpath(item.path), 0.0))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

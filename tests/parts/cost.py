@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TypedDict
+from collections.abc import Sequence
 
+from tests.parts.record import PartRecord, Record
 from tests.parts.run import Run
 
-SECONDS = Path(__file__).with_name("seconds.toml")
-"""How long parts and their long files take, for the order in which they start."""
 SHOWN_FILES = 25
-
-
-class PartRecord(TypedDict):
-    tests: int
-    members: int
-    wall_s: float
-    cpu_s: float
-    files: dict[str, tuple[int, float, float]]
-    """By file: tests, wall seconds, CPU seconds."""
-
-
-class Record(TypedDict):
-    """One run, as JSON."""
-
-    level: int
-    cores: int
-    wall_s: float
-    idle_s: float
-    """Seconds of all cores together in which nothing ran on the machine."""
-    parts: dict[str, PartRecord]
-
-
-def expected_seconds() -> Mapping[str, float]:
-    return dict(tomllib.loads(SECONDS.read_text())["parts"]) if SECONDS.is_file() else {}
 
 
 def record(runs: Sequence[Run], *, level: int, cores: int, wall_s: float, idle_s: float) -> Record:

@@ -40,7 +40,7 @@ class Run:
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True)
         with self.log.open("wb") as log:
-            # A session of its own, so that a Ctrl-C reaches the parts through us alone, and whole families can be ended.
+            # A session of its own: a Ctrl-C reaches it through us alone, and its whole family can be ended.
             self.process = subprocess.Popen(
                 ["bash", "-c", command(self.part)],
                 cwd=ROOT,
@@ -95,4 +95,5 @@ def command(part: Part) -> str:
     if not part.environment:
         return shlex.join(["exec", str(BIN / "python"), *pytest])
     setup = shlex.join([str(BIN / "portolan-runner"), "setup", *part.environment])
-    return f'environment="$({setup})" && PYTHONPATH={shlex.quote(str(ROOT))} exec "$environment/bin/python" {shlex.join(pytest)}'
+    python = f'PYTHONPATH={shlex.quote(str(ROOT))} exec "$environment/bin/python"'
+    return f'environment="$({setup})" && {python} {shlex.join(pytest)}'

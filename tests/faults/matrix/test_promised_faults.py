@@ -6,13 +6,13 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
+from tests.each import check_each
 from tests.faults.matrix.kinds import KINDS
 
 TESTS = Path(__file__).parents[2]
 PAGE = (TESTS.parent / "docs" / "explanation" / "promises.md").read_text()
-TEST_IDS = sorted(set(re.findall(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`", PAGE)))
+TEST_ID = re.compile(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`")
+TEST_IDS = sorted(set(re.findall(TEST_ID, PAGE)))
 FAULTS = set(re.findall(r"(?<!\*)\*([^*|`]+)\*(?!\*)", PAGE))
 
 
@@ -20,11 +20,34 @@ def test_the_page_names_tests() -> None:
     assert len(TEST_IDS) > len(PAGE.splitlines()) / 8
 
 
-@pytest.mark.parametrize(("file", "name"), TEST_IDS)
-def test_a_test_that_the_page_names_exists(file: str, name: str) -> None:
+def test_a_test_that_the_page_names_exists() -> None:
+    check_each(TEST_IDS, lambda test: function_of(*test), name="::".join)
+
+
+def test_every_promise_has_a_test_that_every_change_runs() -> None:
+    section = PAGE.split("\n## The promises\n")[1].split("\n## ")[0]
+    promises = [line for line in section.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert len(promises) >= 13
+    check_each(promises, check_some_test_is_of_level_1, name=lambda promise: promise.split("|")[2].strip())
+
+
+def check_some_test_is_of_level_1(promise: str) -> None:
+    assert any(is_of_level_1(*test) for test in re.findall(TEST_ID, promise))
+
+
+def is_of_level_1(file: str, name: str) -> bool:
+    """Neither the test nor its file needs a level, and a draw keeps it: it keeps one of each function's parameters."""
     module = ast.parse((TESTS / file).read_text())
-    functions = (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    assert name in {function.name for function in functions}
+    of_file = [ast.unparse(node) for node in module.body if isinstance(node, ast.Assign)]
+    marks = [ast.unparse(mark) for mark in function_of(file, name).decorator_list]
+    is_drawn = any(".drawn(" in mark for mark in marks) and not any(".parametrize(" in mark for mark in marks)
+    return not is_drawn and not any(".level(" in text for text in (*marks, *of_file))
+
+
+def function_of(file: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    module = ast.parse((TESTS / file).read_text())
+    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return next(function for function in functions if function.name == name)
 
 
 def test_files_that_the_page_names_without_a_test_exist() -> None:
@@ -32,6 +55,5 @@ def test_files_that_the_page_names_without_a_test_exist() -> None:
         assert (TESTS / file).is_file(), file
 
 
-@pytest.mark.parametrize("fault", [kind.name for kind in KINDS])
-def test_a_fault_of_the_matrix_is_on_the_page(fault: str) -> None:
-    assert fault in FAULTS
+def test_every_fault_of_the_matrix_is_on_the_page() -> None:
+    assert sorted({kind.name for kind in KINDS} - FAULTS) == []

@@ -15,12 +15,15 @@ import pytest
 
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
+from tests.levels import LEVEL
 from tests.runner_process import ROOT, RunnerProcess
 
 HERE = Path(__file__).parent
 SECRET = "a-secret-of-the-tests"
 KEY = "an-enrolment-key-of-the-tests-only"
 """``coordinator.toml`` has a token that was made with it."""
+EXAMPLES = {1: ("--max-examples", "6"), 2: ()}
+"""How many requests of each operation are tried, by level; at level 2 as many as ``*.toml`` says."""
 RUN_LIMIT_S = 900.0
 """For a machine that does much else; alone, both runs together take two minutes."""
 
@@ -30,7 +33,7 @@ def check(document: str, configuration: str, *options: str, cwd: Path) -> None:
     done = subprocess.run(
         [
             *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(HERE / configuration)),
-            *("run", document, *options),
+            *("run", document, *options, *EXAMPLES[LEVEL]),
         ],
         env={**os.environ, "PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.faults.openapi.hooks"},
         cwd=cwd,

@@ -16,6 +16,7 @@ import typer.main
 from coordinator.cli import app
 from protocol.enums import Cause, Ending, Placement, Verdict
 from runners.cli.commands import _parser
+from tests.each import check_each
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [
@@ -41,8 +42,11 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_every_relative_link_and_image_leads_somewhere(page: Path) -> None:
+def test_every_relative_link_and_image_leads_somewhere() -> None:
+    check_each(PAGES, check_every_relative_link_and_image_leads_somewhere, name=_name)
+
+
+def check_every_relative_link_and_image_leads_somewhere(page: Path) -> None:
     prose = _BLOCK.sub("", page.read_text())
     broken = []
     for link in _LINK.findall(prose) + _IMAGE.findall(prose):
@@ -117,8 +121,11 @@ def _runner() -> dict[str, set[str]]:
 COMMANDS = {**_portolan(), **_runner()}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_every_command_and_option_exists(page: Path) -> None:
+def test_every_command_and_option_exists() -> None:
+    check_each(PAGES, check_every_command_and_option_exists, name=_name)
+
+
+def check_every_command_and_option_exists(page: Path) -> None:
     wrong = []
     for words in _calls(page):
         command = words[0]
@@ -154,8 +161,11 @@ def test_every_word_of_the_vocabularies_is_explained(vocabulary: Any) -> None:
     assert [word for word in vocabulary if f"| {word} |" not in text] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_every_file_that_is_named_exists(page: Path) -> None:
+def test_every_file_that_is_named_exists() -> None:
+    check_each(PAGES, check_every_file_that_is_named_exists, name=_name)
+
+
+def check_every_file_that_is_named_exists(page: Path) -> None:
     """Paths in code within a sentence, if they begin with a folder of ours."""
     folders = ("protocol/", "coordinator/", "runners/", "tests/", "migrations/", "bench/", "docs/")
     named = [each for each in _INLINE.findall(_BLOCK.sub("", page.read_text())) if each.startswith(folders)]
@@ -164,8 +174,15 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "decisions"], ids=_name)
-def test_a_decision_is_short_and_has_its_three_parts(page: Path) -> None:
+def test_a_decision_is_short_and_has_its_three_parts() -> None:
+    check_each(
+        [page for page in PAGES if page.parent.name == "decisions"],
+        check_a_decision_is_short_and_has_its_three_parts,
+        name=_name,
+    )
+
+
+def check_a_decision_is_short_and_has_its_three_parts(page: Path) -> None:
     lines = page.read_text().splitlines()
     assert [line for line in lines if line.startswith("## ")] == ["## Context", "## Decision", "## Consequences"]
     assert len(lines) <= 25

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.each import check_each
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = [path for folder in ("protocol", "coordinator", "runners") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -32,8 +32,11 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
                     yield statement.lineno, text.strip().partition("\n")[0]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_loop_variable_says_what_it_holds_and_a_docstring_what_it_is_of(path: Path) -> None:
+def test_a_loop_variable_says_what_it_holds_and_a_docstring_what_it_is_of() -> None:
+    check_each(SOURCES, check_names_and_docstrings, name=lambda path: str(path.relative_to(ROOT)))
+
+
+def check_names_and_docstrings(path: Path) -> None:
     tree = ast.parse(path.read_text())
     unnamed = [f"{name.lineno}: {name.id}" for name in bound_in_loops(tree) if name.id in ("each", "thing", "stuff")]
     riddles = [f"{line}: {text}" for line, text in docstrings(tree) if RIDDLE.match(text)]

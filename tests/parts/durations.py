@@ -1,0 +1,45 @@
+"""How long parts and their long files take, as ``durations.toml`` has it: what takes longest begins first.
+
+The other way round, one process goes on for minutes when all others have ended.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.parts.record import Record
+
+PATH = Path(__file__).with_name("durations.toml")
+LONG_S = 4.0
+"""Shorter files come last, in the order of their names."""
+HEAD = "# Seconds that the parts and their longest files took when `make test-sizes` last wrote them.\n"
+
+
+@dataclass(frozen=True)
+class Durations:
+    """In seconds, by part and by file."""
+
+    parts: Mapping[str, float] = field(default_factory=dict)
+    files: Mapping[str, float] = field(default_factory=dict)
+
+
+def read() -> Durations:
+    return Durations(**tomllib.loads(PATH.read_text())) if PATH.is_file() else Durations()
+
+
+def written(record: Record) -> str:
+    parts = {name: part["wall_s"] for name, part in record["parts"].items()}
+    files = {
+        file: wall_s
+        for part in record["parts"].values()
+        for file, (_, wall_s, _) in part["files"].items()
+        if wall_s >= LONG_S
+    }
+    return HEAD + "".join(f"\n[{table}]\n{_rows(rows)}" for table, rows in (("parts", parts), ("files", files)))
+
+
+def _rows(rows: Mapping[str, float]) -> str:
+    return "".join(f'"{name}" = {seconds:.0f}\n' for name, seconds in sorted(rows.items(), key=lambda row: -row[1]))
