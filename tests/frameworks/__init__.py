@@ -1,0 +1,1 @@
+"""The frameworks' own suites and devices, tested in each framework's environment; ``common`` is what they share."""
