@@ -93,11 +93,11 @@ test-browser:
 # A framework's own tests run where it is installed, the others beside the coordinator.
 $(FRAMEWORKS:%=test-%): test-%:
 	environment="$$($(BIN)/portolan-runner setup $*)" && \
-	PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c tests/$*/pytest.ini tests/$*
+	PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c tests/frameworks/$*/pytest.ini tests/frameworks/$*
 
 test-toy:
 	toy="$$($(BIN)/portolan-runner setup torch --with ./examples/accelerator)" && \
-	PYTHONPATH="$(CURDIR)" "$$toy/bin/python" -m pytest -c tests/toy/pytest.ini tests/toy
+	PYTHONPATH="$(CURDIR)" "$$toy/bin/python" -m pytest -c tests/frameworks/toy/pytest.ini tests/frameworks/toy
 
 test-containers:
 	$(BIN)/python -m pytest tests/containers

@@ -28,7 +28,7 @@ LIMIT_S = 120.0
 
 
 def environment(**variables: str) -> dict[str, str]:
-    paths = [str(ROOT), str(ROOT / "tests" / "frameworks")]
+    paths = [str(ROOT), str(ROOT / "tests" / "hazards")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables}
 
 

@@ -1,7 +1,7 @@
 """The mutation score: of the slightly wrong functions that a framework's cases are given, how many they notice.
 
 What makes a function wrong, and what counts as noticed, stands with the tests
-(``tests/framework/operators.py``); here cases are drawn and shares are told.
+(``tests/frameworks/common/operators.py``); here cases are drawn and shares are told.
 """
 
 from __future__ import annotations
@@ -61,5 +61,5 @@ def score(framework: str) -> Figure:
 
 def _trials(framework: str) -> Any:
     """The trials of a framework's own tests, whose folder is no package."""
-    sys.path.insert(0, str(PROJECT / "tests" / framework))
-    return importlib.import_module("tests.framework.score").trials(framework)
+    sys.path.insert(0, str(PROJECT / "tests" / "frameworks" / framework))
+    return importlib.import_module("tests.frameworks.common.score").trials(framework)

@@ -50,7 +50,7 @@ def vendor(tmp_path: Path) -> Path:
 
 
 def serve(vendor: Path) -> RunnerProcess:
-    paths = (ROOT, ROOT / "tests" / "frameworks", vendor)
+    paths = (ROOT, ROOT / "tests" / "hazards", vendor)
     return RunnerProcess(
         command=[sys.executable, "-m", "runners", "serve", "vendor", "cpu", "--port", "0"],
         PYTHONPATH=os.pathsep.join(map(str, paths)),

@@ -34,7 +34,7 @@ def docker() -> list[str]:
 def images(docker: list[str]) -> None:
     """The coordinator, a runner without a framework, and on it the hazards: small, and soon built."""
     subprocess.run([sys.executable, "scripts/images.py", "coordinator", "runner"], cwd=ROOT, check=True)
-    build = ["build", "--quiet", "--tag", HAZARDS, "--file", "tests/containers/hazards.Dockerfile", "tests/frameworks"]
+    build = ["build", "--quiet", "--tag", HAZARDS, "--file", "tests/containers/hazards.Dockerfile", "tests/hazards"]
     subprocess.run([*docker, *build], cwd=ROOT, check=True)
     inspect = [*docker, "image", "inspect", "--format", "{{.Id}}", HAZARDS]
     os.environ["PORTOLAN_IMAGE_HAZARDS"] = subprocess.run(

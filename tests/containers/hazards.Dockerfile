@@ -1,4 +1,4 @@
-# A framework of one's own in an image of its own, the documented way; its build context is tests/frameworks.
+# A framework of one's own in an image of its own, the documented way; its build context is tests/hazards.
 FROM portolan/runner:latest
 USER root
 RUN pip --python /opt/venv/bin/python install --no-cache-dir "numpy==2.4.6"

@@ -57,7 +57,7 @@ def hazards(docker: list[str]) -> str:
     if subprocess.run([*docker, "image", "inspect", HAZARDS], capture_output=True, check=False).returncode:
         for command in (
             [*docker, "buildx", "bake", "-f", "docker/bake.hcl", "runner"],
-            [*docker, "build", "-t", HAZARDS, "-f", "tests/containers/hazards.Dockerfile", "tests/frameworks"],
+            [*docker, "build", "-t", HAZARDS, "-f", "tests/containers/hazards.Dockerfile", "tests/hazards"],
         ):
             subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return HAZARDS

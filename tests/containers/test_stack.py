@@ -34,7 +34,7 @@ def swarm(docker: list[str]) -> Iterator[Swarm]:
         pytest.skip(f"{PROGRAM} names no program that makes a swarm of several engines here")
     # Not before: without a swarm they are not needed.
     subprocess.run([sys.executable, "scripts/images.py", "coordinator", "runner", "jax-cpu"], cwd=ROOT, check=True)
-    hazards = ["--tag", IMAGES[2], "--file", "tests/containers/hazards.Dockerfile", "tests/frameworks"]
+    hazards = ["--tag", IMAGES[2], "--file", "tests/containers/hazards.Dockerfile", "tests/hazards"]
     subprocess.run([*docker, "build", "--quiet", *hazards], cwd=ROOT, check=True)
     with Swarm(IMAGES) as swarm:
         yield swarm

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "defects.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "defects.md"
 _SECTION = re.compile(r"^## (.+?)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _DEFECT = re.compile(r"^### (.+?)$.*?```python\n(.*?)```\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 

@@ -22,8 +22,8 @@ from runners.suite.freezing.admission import (
     RANDOM,
 )
 from runners.suite.frozen import PACK, Pack
-from tests.framework import library
-from tests.framework.running import run
+from tests.frameworks.common import library
+from tests.frameworks.common.running import run
 
 SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
 SUITE = "docs"

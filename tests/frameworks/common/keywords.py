@@ -20,7 +20,7 @@ import pytest
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.framework import Framework
-from tests.framework.running import cases, run
+from tests.frameworks.common.running import cases, run
 
 Signatures = Callable[[Any], Sequence[inspect.Signature]]
 """The signatures of a function, one for each of its overloads; none where nothing tells."""

@@ -24,11 +24,11 @@ from runners.suite.freezing.kinds import LEAST_QUICK
 from runners.suite.freezing.parts import LISTED
 from runners.suite.freezing.samples import NO_ARRAY
 from runners.suite.frozen import PACK, QUICK, Pack
-from tests.framework.mutants import Arrays, Wrapper, Wrong, clobbered
-from tests.framework.noticing import mutants
-from tests.framework.running import run
+from tests.frameworks.common.mutants import Arrays, Wrapper, Wrong, clobbered
+from tests.frameworks.common.noticing import mutants
+from tests.frameworks.common.running import run
 
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[3]
 MOST_BYTES = 2_000_000
 KINDS = {"empty", "0-dim", "broadcast", "strided", "plain"}
 

@@ -11,7 +11,7 @@ import pytest
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from tests.framework.mutants import (
+from tests.frameworks.common.mutants import (
     Arrays,
     Mutant,
     Wrapper,
@@ -23,7 +23,7 @@ from tests.framework.mutants import (
     untouched,
     zeros,
 )
-from tests.framework.running import run
+from tests.frameworks.common.running import run
 
 MOST_POSITIONS = 40
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from runners.suite.device import Device
-from tests.framework.mutants import STEP, UNCHANGED, Arrays, Mutant, Wrapper, _at
+from tests.frameworks.common.mutants import STEP, UNCHANGED, Arrays, Mutant, Wrapper, _at
 
 
 class Dialect(Protocol):

@@ -10,15 +10,15 @@ from protocol.enums import TimingPolicy
 from protocol.outcomes import Outcome
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
-from tests.framework.running import run
+from tests.frameworks.common.running import run
 
 # Their assertions stand in plain modules, and are to be explained like those of a test.
 pytest.register_assert_rewrite(
-    "tests.framework.keywords",
-    "tests.framework.library",
-    "tests.framework.nans",
-    "tests.framework.noticing",
-    "tests.framework.right",
+    "tests.frameworks.common.keywords",
+    "tests.frameworks.common.library",
+    "tests.frameworks.common.nans",
+    "tests.frameworks.common.noticing",
+    "tests.frameworks.common.right",
 )
 
 

@@ -12,9 +12,9 @@ from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.framework import Framework
-from tests.framework.running import cases, run
+from tests.frameworks.common.running import cases, run
 
-STUDY = Path(__file__).resolve().parents[2] / "coordinator" / "reference" / "data" / "functions.csv"
+STUDY = Path(__file__).resolve().parents[3] / "coordinator" / "reference" / "data" / "functions.csv"
 
 
 def assert_right(

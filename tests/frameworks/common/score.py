@@ -14,10 +14,10 @@ from typing import Any, cast
 from protocol.enums import TimingPolicy, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from tests.framework.mutants import Mutant, Wrong
-from tests.framework.noticing import mutants, with_its_reference_kept
-from tests.framework.operators import Ignoring, operators, right_once
-from tests.framework.running import cases, run
+from tests.frameworks.common.mutants import Mutant, Wrong
+from tests.frameworks.common.noticing import mutants, with_its_reference_kept
+from tests.frameworks.common.operators import Ignoring, operators, right_once
+from tests.frameworks.common.running import cases, run
 
 
 @dataclass(frozen=True)

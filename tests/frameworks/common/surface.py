@@ -11,7 +11,7 @@ from typing import Any
 
 from runners import frameworks
 
-LAUNCHER = Path(__file__).resolve().parents[2] / "runners" / "launch.py"
+LAUNCHER = Path(__file__).resolve().parents[3] / "runners" / "launch.py"
 INTERRUPTED_AFTER_S = 600.0
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src.api import VJP
 
-from tests.framework.mutants import STEP, UNCHANGED
+from tests.frameworks.common.mutants import STEP, UNCHANGED
 
 ANOTHER_DTYPE: Mapping[str, str] = {
     "float64": "float32",

@@ -11,7 +11,7 @@ from runners.suite.device import Device
 
 os.environ.update(FRAMEWORK.devices["cpu"].variables)
 
-pytest_plugins = ["tests.framework.plugin"]
+pytest_plugins = ["tests.frameworks.common.plugin"]
 
 
 @pytest.fixture(scope="session")

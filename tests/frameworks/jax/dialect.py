@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.framework.mutants import UNCHANGED
+from tests.frameworks.common.mutants import UNCHANGED
 
 
 class JaxDialect:

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.suite.cases import Context, Function, Prepare, just_call
-from tests.framework.running import run
-from tests.jax.second import started
+from tests.frameworks.common.running import run
+from tests.frameworks.jax.second import started
 
 
 def jitted(context: Context, x: Any, y: Any) -> Callable[[], Any]:

@@ -23,8 +23,8 @@ from jax.experimental.compute_on import compute_on
 
 from protocol.enums import TimingPolicy
 from runners.suite.cases import Context, Function
-from tests.framework.running import run
-from tests.jax.second import started
+from tests.frameworks.common.running import run
+from tests.frameworks.jax.second import started
 
 Call = Callable[[Any], Any]
 

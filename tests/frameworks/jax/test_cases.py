@@ -10,8 +10,8 @@ from protocol.enums import Verdict
 from runners.jax import FRAMEWORK
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
-from tests.framework.running import cases, each, run
+from tests.frameworks.common.right import assert_charts_the_study, assert_known, assert_right, assert_unique
+from tests.frameworks.common.running import cases, each, run
 
 GONE: dict[str, str] = {
     "jax._src.core.get_aval": "jax.typeof",

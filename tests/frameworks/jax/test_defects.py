@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.framework.defects import Defect, assert_there, each_of
+from tests.frameworks.common.defects import Defect, assert_there, each_of
 
 
 @each_of("JAX")

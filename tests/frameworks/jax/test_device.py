@@ -13,7 +13,7 @@ from protocol.enums import DeviceClass
 from runners.jax import FRAMEWORK
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
-from tests.framework import promises
+from tests.frameworks.common import promises
 
 
 @pytest.mark.parametrize("dtype", promises.DTYPES)

@@ -17,7 +17,7 @@ from runners.isolation.observations import Evidence, Observation
 from runners.suite import divergence
 from runners.suite.cases import Case, Context, Function, Prepare, just_call
 from runners.suite.device import Device
-from tests.jax.accelerator import Accelerator, wrong_tanh
+from tests.frameworks.jax.accelerator import Accelerator, wrong_tanh
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from runners.jax import FRAMEWORK
 from runners.suite.cases import Function
 from runners.suite.checks import Expected
 from runners.suite.device import Device
-from tests.framework import docs, library
+from tests.frameworks.common import docs, library
 
 DRAWN = 30
 CHANGED = 20

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from runners.jax import FRAMEWORK
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from tests.framework.keywords import Reading, assert_given, assert_words_known, of_functions
-from tests.framework.nans import assert_fed
-from tests.framework.right import assert_known
+from tests.frameworks.common.keywords import Reading, assert_given, assert_words_known, of_functions
+from tests.frameworks.common.nans import assert_fed
+from tests.frameworks.common.right import assert_known
 
 READING = Reading()
 WITHOUT_VALUE: dict[str, str] = {

@@ -7,15 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
-from arrays import ARRAYS
-from wrappers import wrapper_of
 
 from runners.jax import FRAMEWORK
 from runners.jax.frozen import resolved
 from runners.suite.cases import Function
 from runners.suite.device import Device
 from runners.suite.frozen import PACK, Named, Pack
-from tests.framework import library
+from tests.frameworks.common import library
+from tests.frameworks.jax.arrays import ARRAYS
+from tests.frameworks.jax.wrappers import wrapper_of
 
 SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
 DRAWN = 12

@@ -19,7 +19,7 @@ from runners.jax import FRAMEWORK
 from runners.suite import conformance
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
-from tests.framework.running import Alone
+from tests.frameworks.common.running import Alone
 
 PLATFORMS = ("tpu", "cuda")
 

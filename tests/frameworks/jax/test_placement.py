@@ -25,7 +25,7 @@ from runners.suite.cases import Context, Function
 from runners.suite.device import Device
 
 OutcomeOf = Callable[..., Outcome]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 DESCRIBE = """
 import sys
@@ -75,7 +75,7 @@ def test_a_list_of_platforms_would_fall_back_silently_and_is_refused_too() -> No
 @pytest.fixture(scope="module")
 def elsewhere() -> dict[str, Any]:
     """What a process with two devices saw (``elsewhere.py``)."""
-    command = [sys.executable, "-m", "tests.jax.elsewhere"]
+    command = [sys.executable, "-m", "tests.frameworks.jax.elsewhere"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-4000:]
     return dict(json.loads(done.stdout.splitlines()[-1]))

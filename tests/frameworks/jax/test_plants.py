@@ -12,16 +12,16 @@ import pytest
 
 from protocol.enums import Placement, Verdict
 from protocol.outcomes import Outcome
-from tests.jax.plants import HONEST, PLANTS
+from tests.frameworks.jax.plants import HONEST, PLANTS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OutcomeByName = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def outcomes() -> OutcomeByName:
     """The outcome of every call, made on the second of two devices (``plants.py``)."""
-    command = [sys.executable, "-m", "tests.jax.plants"]
+    command = [sys.executable, "-m", "tests.frameworks.jax.plants"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-4000:]
     return dict(json.loads(done.stdout.splitlines()[-1]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.framework.surface import initialised_after, walked
+from tests.frameworks.common.surface import initialised_after, walked
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from runners.isolation import timing
 from runners.suite.device import Device
-from tests.framework.clocks import assert_told, hold
+from tests.frameworks.common.clocks import assert_told, hold
 
 
 @pytest.fixture

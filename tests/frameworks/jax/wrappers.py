@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from tests.framework.mutants import Mutant, swapped
+from tests.frameworks.common.mutants import Mutant, swapped
 
 
 def wrapper_of(function: Any) -> Callable[[Any, Mutant], Any] | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tests.framework.mutants import STEP, UNCHANGED
+from tests.frameworks.common.mutants import STEP, UNCHANGED
 
 ANOTHER_DTYPE: Mapping[str, str] = {
     "float32": "float64",

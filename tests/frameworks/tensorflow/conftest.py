@@ -11,7 +11,7 @@ from runners.tensorflow import FRAMEWORK
 
 os.environ.update(FRAMEWORK.devices["xla"].variables)
 
-pytest_plugins = ["tests.framework.plugin"]
+pytest_plugins = ["tests.frameworks.common.plugin"]
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +30,6 @@ def xla(cpu: Device) -> Device:
 @pytest.fixture(scope="session")
 def accelerator(cpu: Device) -> Device:
     """The first CPU as if it were no host: what TensorFlow calls back on it, or reads from it, leaves the device."""
-    from accelerator import Accelerator  # not before the variables above are set
+    from tests.frameworks.tensorflow.accelerator import Accelerator  # not before the variables above are set
 
     return Accelerator()

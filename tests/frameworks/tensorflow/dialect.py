@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
 
-from tests.framework.mutants import UNCHANGED
+from tests.frameworks.common.mutants import UNCHANGED
 
 
 class TensorFlowDialect:

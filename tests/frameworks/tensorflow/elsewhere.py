@@ -24,7 +24,7 @@ from runners.tensorflow.placement.sessions import fetched, unsoftened
 from runners.tensorflow.placement.watch import Watch
 from runners.tensorflow.suites.paper import graphing
 from runners.tensorflow.suites.paper.calls import traced
-from tests.framework.running import run
+from tests.frameworks.common.running import run
 
 
 class SecondCpu(Cpu):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
-from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
-from tests.framework.running import cases, each
-from tests.tensorflow.processor import BY_ONEDNN_ALONE, WITH_ONEDNN
+from tests.frameworks.common.right import assert_charts_the_study, assert_known, assert_right, assert_unique
+from tests.frameworks.common.running import cases, each
+from tests.frameworks.tensorflow.processor import BY_ONEDNN_ALONE, WITH_ONEDNN
 
 GONE: dict[str, str] = {
     "tf.contrib.framework.nest.map_structure_up_to": "tf.__internal__.nest.map_structure_up_to",

@@ -12,7 +12,7 @@ from protocol.enums import DeviceClass
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from runners.tensorflow import FRAMEWORK
-from tests.framework import promises
+from tests.frameworks.common import promises
 
 
 @pytest.fixture(params=["cpu", "xla"])

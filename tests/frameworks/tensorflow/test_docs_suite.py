@@ -11,8 +11,8 @@ from runners.suite.cases import Function
 from runners.suite.checks import Expected
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
-from tests.framework import docs, library
-from tests.framework.running import run
+from tests.frameworks.common import docs, library
+from tests.frameworks.common.running import run
 
 DRAWN = 40
 CHANGED = 20

@@ -9,10 +9,10 @@ import tensorflow as tf
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
-from tests.framework.keywords import Reading, assert_given, assert_words_known, of_functions
-from tests.framework.nans import assert_fed
-from tests.framework.right import assert_known
-from tests.tensorflow.processor import BY_ONEDNN_ALONE
+from tests.frameworks.common.keywords import Reading, assert_given, assert_words_known, of_functions
+from tests.frameworks.common.nans import assert_fed
+from tests.frameworks.common.right import assert_known
+from tests.frameworks.tensorflow.processor import BY_ONEDNN_ALONE
 
 
 def methods(owner: type) -> Sequence[str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from arrays import ARRAYS
-from wrappers import wrapper_of
-
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.suites import library
-from tests.framework.library import wrong_outcomes
-from tests.framework.running import each, run
+from tests.frameworks.common.library import wrong_outcomes
+from tests.frameworks.common.running import each, run
+from tests.frameworks.tensorflow.arrays import ARRAYS
+from tests.frameworks.tensorflow.wrappers import wrapper_of
 
 FROZEN = {function.name for function in library.FUNCTIONS}
 CASES = [case for case in FRAMEWORK.load_suites()["library"].cases if "by-hand" in case.tags]

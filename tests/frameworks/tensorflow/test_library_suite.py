@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arrays import ARRAYS
-from wrappers import wrapper_of
 
 from runners.errors import UnfreezableError
 from runners.suite.cases import Function
@@ -19,7 +17,9 @@ from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.frozen import FrozenCall
 from runners.tensorflow.suites.library import FUNCTIONS as FROZEN
 from runners.tensorflow.suites.library import other_names
-from tests.framework import library
+from tests.frameworks.common import library
+from tests.frameworks.tensorflow.arrays import ARRAYS
+from tests.frameworks.tensorflow.wrappers import wrapper_of
 
 SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
 DRAWN = 40

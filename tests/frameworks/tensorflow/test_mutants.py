@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from arrays import ARRAYS
-from wrappers import wrapper_of
-
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
-from tests.framework.noticing import assert_clobbering_noticed, assert_noticed, assert_right_once_noticed
-from tests.framework.right import assert_known
-from tests.framework.running import cases, drawn, each
+from tests.frameworks.common.noticing import assert_clobbering_noticed, assert_noticed, assert_right_once_noticed
+from tests.frameworks.common.right import assert_known
+from tests.frameworks.common.running import cases, drawn, each
+from tests.frameworks.tensorflow.arrays import ARRAYS
+from tests.frameworks.tensorflow.wrappers import wrapper_of
 
 WITHOUT_MUTANTS: dict[str, str] = {
     "tf.data.Dataset.shard/nothing-left": "its right result holds nothing",

@@ -21,13 +21,13 @@ from runners.suite.device import Device, DeviceUnavailableError
 from runners.tensorflow import FRAMEWORK
 
 OutcomeOf = Callable[..., Outcome]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
 def elsewhere() -> dict[str, Outcome]:
     """What a process with more than one device saw (``elsewhere.py``)."""
-    command = [sys.executable, "-m", "tests.tensorflow.elsewhere"]
+    command = [sys.executable, "-m", "tests.frameworks.tensorflow.elsewhere"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-4000:]
     return {name: Outcome.model_validate(told) for name, told in json.loads(done.stdout.splitlines()[-1]).items()}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from plants import HONEST, NEVER_THERE, PLANTS
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.framework import ops
 
@@ -16,6 +15,7 @@ from protocol.enums import Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.suite.cases import Function, Prepare
 from runners.suite.device import Device, Proof
+from tests.frameworks.tensorflow.plants import HONEST, NEVER_THERE, PLANTS
 
 OutcomeOf = Callable[..., Outcome]
 

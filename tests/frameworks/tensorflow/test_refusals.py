@@ -14,7 +14,7 @@ from protocol.outcomes import Outcome
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
-from tests.framework.running import cases, each
+from tests.frameworks.common.running import cases, each
 
 REFUSALS: tuple[Callable[[], Exception], ...] = (
     lambda: ValueError("refused"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.framework.score import trials
+from tests.frameworks.common.score import trials
 
 ON_VALUES = {"a value off", "a value of another dtype", "last element off", "wrong stride", "negatives lost"}
 

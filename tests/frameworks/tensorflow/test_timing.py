@@ -12,7 +12,7 @@ from tensorflow.python.autograph.impl import api
 
 from runners.isolation import timing
 from runners.suite.device import Device
-from tests.framework.clocks import assert_told, hold
+from tests.frameworks.common.clocks import assert_told, hold
 
 
 def test_a_call_is_as_long_as_its_work(cpu: Device) -> None:

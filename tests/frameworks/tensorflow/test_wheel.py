@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow
 
-from tests.framework.promises import assert_the_wheel, assert_told_without_import
+from tests.frameworks.common.promises import assert_the_wheel, assert_told_without_import
 
 
 def test_tensorflow_is_the_wheel() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tests.framework.mutants import Mutant
+from tests.frameworks.common.mutants import Mutant
 
 Wrapper = Callable[[Any, Mutant], Any]
 v1 = tf.compat.v1

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tests.framework.mutants import STEP, UNCHANGED
+from tests.frameworks.common.mutants import STEP, UNCHANGED
 
 ANOTHER_DTYPE: Mapping[str, str] = {
     "float64": "float32",

@@ -13,7 +13,7 @@ from runners.torch import FRAMEWORK
 
 os.environ.update(FRAMEWORK.devices["xla"].variables)
 
-pytest_plugins = ["tests.framework.plugin"]
+pytest_plugins = ["tests.frameworks.common.plugin"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tests.framework.mutants import UNCHANGED
+from tests.frameworks.common.mutants import UNCHANGED
 
 
 class _GradientOff(torch.autograd.Function):

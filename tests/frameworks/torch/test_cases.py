@@ -5,8 +5,8 @@ from __future__ import annotations
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
-from tests.framework.right import assert_charts_the_study, assert_known, assert_right, assert_unique
-from tests.framework.running import cases, each
+from tests.frameworks.common.right import assert_charts_the_study, assert_known, assert_right, assert_unique
+from tests.frameworks.common.running import cases, each
 
 NEEDS_CUDA = {
     "torch.cuda": "CUDA alone has it",

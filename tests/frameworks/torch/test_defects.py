@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runners.suite.device import Device
-from tests.framework.defects import Defect, assert_there, each_of
+from tests.frameworks.common.defects import Defect, assert_there, each_of
 
 
 @each_of("torch on XLA")

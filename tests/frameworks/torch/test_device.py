@@ -15,9 +15,9 @@ from runners.suite.checks import Leaf
 from runners.suite.device import Device, DeviceUnavailableError
 from runners.suite.rounding import rounded, to_bfloat16
 from runners.torch import FRAMEWORK
-from tests.framework import promises
-from tests.framework.promises import ROOT
-from tests.framework.running import cases, run
+from tests.frameworks.common import promises
+from tests.frameworks.common.promises import ROOT
+from tests.frameworks.common.running import cases, run
 
 BITS = st.integers(min_value=0, max_value=2**32 - 1)
 

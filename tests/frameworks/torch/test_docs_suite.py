@@ -18,8 +18,8 @@ from runners.suite.freezing.parts import drawn_apart
 from runners.suite.frozen import Pack
 from runners.torch import FRAMEWORK
 from runners.torch.examples import TorchDialect
-from tests.framework import docs, library
-from tests.framework.running import run
+from tests.frameworks.common import docs, library
+from tests.frameworks.common.running import run
 
 DRAWN = 60
 CHANGED = 40

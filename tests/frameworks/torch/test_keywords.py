@@ -11,9 +11,9 @@ import torch
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
-from tests.framework.keywords import Reading, assert_given, assert_words_known, of_functions, of_python
-from tests.framework.nans import assert_fed
-from tests.framework.right import assert_known
+from tests.frameworks.common.keywords import Reading, assert_given, assert_words_known, of_functions, of_python
+from tests.frameworks.common.nans import assert_fed
+from tests.frameworks.common.right import assert_known
 
 
 def signatures(function: Any) -> list[inspect.Signature]:

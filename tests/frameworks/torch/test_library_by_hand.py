@@ -15,7 +15,7 @@ from runners.suite.device import Device
 from runners.torch import FRAMEWORK
 from runners.torch.suites import library
 from runners.torch.suites.library import by_hand, training
-from tests.framework.running import each, run
+from tests.frameworks.common.running import each, run
 
 FUNCTIONS = [*by_hand.FUNCTIONS, *training.FUNCTIONS]
 CASES = [case for function in FUNCTIONS for case in function.cases]

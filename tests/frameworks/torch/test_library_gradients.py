@@ -15,7 +15,7 @@ from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK, ways
 from runners.torch.freezing import differences
-from tests.framework.running import run
+from tests.frameworks.common.running import run
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from runners.suite.device import Device
 from runners.torch import FRAMEWORK
 from runners.torch.freezing.references import looked_up
 from runners.torch.frozen import strided
-from tests.framework import library
-from tests.framework.running import run
+from tests.frameworks.common import library
+from tests.frameworks.common.running import run
 
 DRAWN = 12
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import cast
 
-from arrays import ARRAYS
-from wrappers import wrapper_of
-
 from protocol.enums import Ending
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
-from tests.framework.mutants import Wrong, loaded, of_another_dtype
-from tests.framework.noticing import assert_clobbering_noticed, assert_noticed, assert_right_once_noticed
-from tests.framework.right import assert_known
-from tests.framework.running import cases, drawn, each, run
+from tests.frameworks.common.mutants import Wrong, loaded, of_another_dtype
+from tests.frameworks.common.noticing import assert_clobbering_noticed, assert_noticed, assert_right_once_noticed
+from tests.frameworks.common.right import assert_known
+from tests.frameworks.common.running import cases, drawn, each, run
+from tests.frameworks.torch.arrays import ARRAYS
+from tests.frameworks.torch.wrappers import wrapper_of
 
 WITHOUT_MUTANTS = {
     "torch.Tensor.size/scalar-has-none": "its right result is a tuple of nothing",

@@ -12,7 +12,7 @@ from protocol.enums import Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.suite.cases import Function
 from runners.suite.device import Device
-from tests.torch.plants import FACTORIES, FALLBACKS, HONEST, Plant, doubling
+from tests.frameworks.torch.plants import FACTORIES, FALLBACKS, HONEST, Plant, doubling
 
 OutcomeOf = Callable[..., Outcome]
 

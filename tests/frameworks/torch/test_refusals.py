@@ -13,7 +13,7 @@ import pytest
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
-from tests.framework.running import cases, run
+from tests.frameworks.common.running import cases, run
 
 BEHAVIOURS = [case for case in cases(FRAMEWORK) if case.kind == "behaviour"]
 

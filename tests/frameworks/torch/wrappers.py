@@ -16,7 +16,7 @@ from torch.distributions import Distribution
 from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import Dataset
 
-from tests.framework.mutants import Mutant
+from tests.frameworks.common.mutants import Mutant
 
 Wrapper = Callable[[Any, Mutant], Any]
 

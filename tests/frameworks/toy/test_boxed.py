@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.framework import promises
+from tests.frameworks.common import promises
 
 SOURCE = Path(__file__).with_name("boxed.cpp")
 TORCH = Path(torch.__file__).parent
@@ -20,7 +20,7 @@ import torch
 from protocol.enums import TimingPolicy
 from runners import frameworks
 from runners.suite.cases import Function
-from tests.framework.running import run
+from tests.frameworks.common.running import run
 
 toy = frameworks.load_device(frameworks.load("torch"), "toy")
 toy.prime()

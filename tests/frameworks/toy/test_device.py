@@ -9,7 +9,7 @@ import torch
 from protocol.enums import DeviceClass
 from runners import frameworks
 from runners.suite.device import Device
-from tests.framework import promises
+from tests.frameworks.common import promises
 
 STORED = [dtype for dtype in promises.DTYPES if dtype != "bfloat16"]
 

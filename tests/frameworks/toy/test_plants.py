@@ -9,7 +9,7 @@ import pytest
 from protocol.enums import Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.suite.device import Device
-from tests.torch.plants import FACTORIES, FALLBACKS, HONEST, Plant, doubling
+from tests.frameworks.torch.plants import FACTORIES, FALLBACKS, HONEST, Plant, doubling
 
 OutcomeOf = Callable[..., Outcome]
 

@@ -1,6 +1,6 @@
 """Hazards: a framework whose functions go wrong in every way that a real one can.
 
-Found through the entry point in ``hazards-0.dist-info`` when ``tests/frameworks`` is on
+Found through the entry point in ``hazards-0.dist-info`` when ``tests/hazards`` is on
 PYTHONPATH, as a third party's framework would be.
 """
 
