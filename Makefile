@@ -11,15 +11,14 @@ CONTAINERS := jax/cpu tensorflow/cpu tensorflow/xla torch/cpu torch/xla
 comma := ,
 SERVICES = $(subst /,-,$(subst $(comma), ,$(TARGETS)))
 
-OTHER_TESTS := test-browser $(FRAMEWORKS:%=test-%) test-toy
-
-MATRIX := tests/faults/matrix/test_fault_matrix.py
+# tests/parts/plan.py says what they are.
+PARTS := coordinator browser containers faults $(FRAMEWORKS) toy
 
 BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/lock.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker lock test test-processes test-coordinator $(OTHER_TESTS) test-containers test-faults lint bench screenshots clean
+.PHONY: help setup demo images demo-docker lock frameworks test test-whole $(PARTS:%=test-%) test-cost test-sizes lint bench screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,8 +26,11 @@ help:
 	@echo 'make demo [TARGETS=torch/cpu]  set up, start, chart this machine, show the matrix'
 	@echo 'make images [IMAGES=jax-cpu]   build the images of the containers (docker/bake.hcl)'
 	@echo 'make demo-docker [TARGETS=…]   the same chart from containers: PostgreSQL, coordinator, runners'
-	@echo 'make test                      all set-up and all tests'
+	@echo 'make test                      all set-up and the tests of level 1: every claim, long lists by a draw'
+	@echo 'make test-whole                the tests of level 2: every member of every list'
 	@echo 'make test-torch                one part of them: coordinator, browser, jax, tensorflow, torch, toy, containers, faults'
+	@echo 'make test-cost                 what the last run of them cost, by part and file'
+	@echo 'make test-sizes                keep how many tests the last run had, and how long they took'
 	@echo 'make lint                      ruff, mypy and the directions of imports'
 	@echo 'make lock [UPGRADE=1]          pin the packages of every environment, with their hashes'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
@@ -61,46 +63,21 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The tests of containers mostly wait, so they run beside the others, and are shown when they have ended.
-test: lint
-	set -e; for framework in $(FRAMEWORKS); do $(BIN)/portolan-runner setup "$$framework"; done
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-processes test-containers
-	@$(MAKE) --no-print-directory test-faults
+# All parts from one queue; `make test-whole` is for a release, `make test` for a change (tests/levels.py).
+test: frameworks
+	@$(BIN)/python -m tests.parts
 
-# The coordinator's are shown as they run; the others go two at a time, each shown when it has ended. What fails keeps
-# none of the rest from being run.
-test-processes:
-	@failed=0; \
-	$(MAKE) --no-print-directory --jobs 1 --output-sync=none test-coordinator || failed=1; \
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target --keep-going $(OTHER_TESTS) || failed=1; \
-	exit $$failed
+test-whole: frameworks
+	@PORTOLAN_TEST_LEVEL=2 $(BIN)/python -m tests.parts
 
-test-coordinator $(OTHER_TESTS) test-containers test-faults: $(STAMP)
+frameworks: $(STAMP)
+	@for framework in $(FRAMEWORKS); do $(BIN)/portolan-runner setup "$$framework" || exit; done
 
-# The files that take minutes come first, and those that take none fill up what is left: the other way round, one process
-# goes on for minutes when the others have ended.
-test-coordinator:
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --ignore $(MATRIX) \
-		tests/acceptance tests/faults tests/integration tests/unit
+$(PARTS:%=test-%): test-%: $(STAMP)
+	@$(BIN)/python -m tests.parts $*
 
-# It promises when campaigns end, so nothing else is at work beside it.
-test-faults:
-	$(BIN)/python -m pytest $(MATRIX)
-
-test-browser:
-	$(BIN)/python -m pytest tests/browser
-
-# A framework's own tests run where it is installed, the others beside the coordinator.
-$(FRAMEWORKS:%=test-%): test-%:
-	environment="$$($(BIN)/portolan-runner setup $*)" && \
-	PYTHONPATH="$(CURDIR)" "$$environment/bin/python" -m pytest -c tests/frameworks/$*/pytest.ini tests/frameworks/$*
-
-test-toy:
-	toy="$$($(BIN)/portolan-runner setup torch --with ./examples/accelerator)" && \
-	PYTHONPATH="$(CURDIR)" "$$toy/bin/python" -m pytest -c tests/frameworks/toy/pytest.ini tests/frameworks/toy
-
-test-containers:
-	$(BIN)/python -m pytest tests/containers
+test-cost test-sizes: test-%: $(STAMP)
+	@$(BIN)/python -m tests.parts --$*
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(BENCH)

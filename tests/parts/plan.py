@@ -15,8 +15,10 @@ class Part:
     """Tests that run in one environment, as one command of pytest."""
 
     name: str
-    arguments: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
     """The arguments of pytest."""
+    program: tuple[str, ...] = ()
+    """A command in place of pytest; it has no tests that are counted."""
     environment: tuple[str, ...] = ()
     """The arguments of ``portolan-runner setup`` for its environment; without any, it is the coordinator's."""
     workers: int = 1
@@ -29,6 +31,7 @@ def parts(cores: int) -> tuple[Part, ...]:
     """All parts, for so many cores."""
     spread = ("--numprocesses", str(cores), "--dist", "loadfile", "--no-loadscope-reorder")
     return (
+        Part("lint", program=("make", "--no-print-directory", "lint")),
         Part("containers", ("tests/containers",), workers=0),
         Part("faults", (MATRIX,), first=True),
         Part("coordinator", (*spread, "--ignore", MATRIX, *COORDINATOR_FOLDERS), workers=cores),
@@ -40,7 +43,7 @@ def parts(cores: int) -> tuple[Part, ...]:
 
 def framework_part(name: str, environment: tuple[str, ...]) -> Part:
     folder = f"tests/frameworks/{name}"
-    return Part(name, ("-c", f"{folder}/pytest.ini", folder), environment)
+    return Part(name, ("-c", f"{folder}/pytest.ini", folder), environment=environment)
 
 
 def startable(

@@ -91,6 +91,8 @@ class Run:
 
 def command(part: Part) -> str:
     """The shell's command of a part: its environment is made first, if it needs one of its own."""
+    if part.program:
+        return shlex.join(["exec", *part.program])
     pytest = [*("-m", "pytest", "-p", "tests.parts.census"), *part.arguments]
     if not part.environment:
         return shlex.join(["exec", str(BIN / "python"), *pytest])
