@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.levels import LEVEL
+
 REQUIRED = "PORTOLAN_REQUIRE_ENGINE"
 ROOT = Path(__file__).resolve().parents[2]
 HAZARDS = "portolan/runner-hazards:test"
+DEFAULT_IMAGES = {
+    1: ("coordinator", "runner", "jax-cpu"),
+    2: ("coordinator", "runner", "jax-cpu", "tensorflow-cpu", "torch-cpu", "torch-xla"),
+}[LEVEL]
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +50,5 @@ def images(docker: list[str]) -> None:
 
 @pytest.fixture(scope="session")
 def default_images(docker: list[str]) -> None:
-    """All that compose.yaml starts unless a profile is chosen."""
-    wanted = ["coordinator", "runner", "jax-cpu", "tensorflow-cpu", "torch-cpu", "torch-xla"]
-    subprocess.run([sys.executable, "scripts/images.py", *wanted], cwd=ROOT, check=True)
+    """All that compose.yaml starts unless a profile is chosen; at level 1, those of one framework."""
+    subprocess.run([sys.executable, "scripts/images.py", *DEFAULT_IMAGES], cwd=ROOT, check=True)

@@ -16,6 +16,8 @@ RUNNERS = {
     "torch-cpu": "torch@2.13.0/cpu",
     "torch-xla": "torch@2.9.0/xla",
 }
+pytestmark = pytest.mark.level(2)
+
 SAMPLES = {"jax": "jax.numpy.compress", "tensorflow": "tf.math.reduce_mean", "torch": "torch.nn.Linear"}
 
 

@@ -30,6 +30,8 @@ _HEALTH = (
 )
 
 
+pytestmark = pytest.mark.drawn(3)
+
 Build = Callable[[str, str], str]
 
 

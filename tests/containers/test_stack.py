@@ -76,12 +76,14 @@ def test_every_service_has_its_place_in_the_stack_and_gives_privileges_up(docker
         assert each["deploy"].get("placement", {}).get("constraints") == placed, name
 
 
+@pytest.mark.level(2)
 def test_services_run_where_their_label_is_and_the_others_wait(stack: Stack) -> None:
     services = ("postgres", "coordinator", *RUNNERS)
     assert [stack.place(each).engine for each in services] == [1, 2, 3, 3]
     assert stack.places("torch-cpu") == []
 
 
+@pytest.mark.level(2)
 def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
     """The kernel is asked, in each container, and the ways out are tried: the coordinator has them, no runner has."""
     database = stack.place("postgres")
@@ -107,11 +109,13 @@ def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
             assert asked == "[192.0.2.1]"
 
 
+@pytest.mark.level(2)
 def test_a_case_reaches_enrolment_and_no_rest(stack: Stack) -> None:
     runner = stack.place("hazards")
     assert said(*runner.docker, "exec", runner.container, "python", "-c", ASK).split() == ENROLMENT_ALONE
 
 
+@pytest.mark.level(2)
 def test_the_runners_of_one_engine_share_the_timing_lock(stack: Stack) -> None:
     """By a volume of each engine: machines do not time each other."""
     for each in RUNNERS:
@@ -123,6 +127,7 @@ def test_the_runners_of_one_engine_share_the_timing_lock(stack: Stack) -> None:
         assert volume == f"{stack.name}_timing local"
 
 
+@pytest.mark.level(2)
 def test_no_port_is_open_on_any_engine(stack: Stack) -> None:
     for engine in range(1, ENGINES + 1):
         for port in (8642, 8790, 5432):
@@ -130,6 +135,7 @@ def test_no_port_is_open_on_any_engine(stack: Stack) -> None:
                 socket.create_connection((stack.swarm.address(engine), port), 5.0)
 
 
+@pytest.mark.level(2)
 def test_an_engine_that_dies_in_mid_campaign_loses_nothing(stack: Stack) -> None:
     """Its runners come back on another engine, under the same names and at other addresses."""
     stack.swarm.label(2, *RUNNERS)
@@ -142,6 +148,7 @@ def test_an_engine_that_dies_in_mid_campaign_loses_nothing(stack: Stack) -> None
     _nothing_is_lost(stack, campaigns)
 
 
+@pytest.mark.level(2)
 def test_the_engine_of_the_coordinator_dies_with_its_runners_and_nothing_is_lost(stack: Stack) -> None:
     """All that is left is the database; everything else comes back beside it."""
     stack.swarm.label(1, "coordinator", *RUNNERS)
