@@ -51,8 +51,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         pools = make_pools(settings.database_url, settings.statement_timeout_s)
-        supervisor = Supervisor()
-        dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor)
+        supervisor = Supervisor(settings.times)
+        dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor, settings.times)
         renderer = Renderer(settings.figures)
         bounds = settings.bounds
         follower = Follower(pools.requests, bounds.streams)
@@ -64,6 +64,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             renderer,
             supervisor,
             bounds,
+            settings.times,
             Slots("exports", bounds.exports, bounds.exports_waiting),
             Slots("exports", bounds.exports + bounds.exports_waiting),
             follower,

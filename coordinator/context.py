@@ -17,6 +17,7 @@ from structlog.contextvars import bind_contextvars
 
 from coordinator.bounds import Bounds
 from coordinator.supervision import Supervisor
+from coordinator.times import Times
 
 Announcement = Literal["jobs", "cancel", "runners"]
 
@@ -58,6 +59,7 @@ class Shared:
     renderer: ChartRenderer
     supervisor: Supervisor
     bounds: Bounds
+    times: Times
     exports: Room
     """For making a file, a table or a figure of a whole campaign."""
     downloads: Room

@@ -17,15 +17,10 @@ from coordinator.errors import (
     RunnerUnreachableError,
 )
 
-ANSWER_S = 10.0
-"""A runner that is silent for longer than this before or in a plain answer is unreachable."""
-WHOLE_ANSWER_S = 30.0
-"""So is one whose plain answer has not ended by then, however it trickles."""
 
-
-def unreachable(url: str, error: Exception, answer_s: float = ANSWER_S) -> RunnerUnreachableError:
+def unreachable(url: str, error: Exception, answer_s: float) -> RunnerUnreachableError:
     slow = isinstance(error, httpx.TimeoutException)
-    reason = f"did not answer within {answer_s:.0f} s" if slow else f"does not answer ({reason_of(error)})"
+    reason = f"did not answer within {answer_s:g} s" if slow else f"does not answer ({reason_of(error)})"
     return RunnerUnreachableError(f"the runner at {url} {reason}: is it running, and the URL right?")
 
 

@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from coordinator.bounds import LIMITS, Bounds
 from coordinator.errors import DatabaseError, SettingError
 from coordinator.runner_addresses import RunnerNetworks
+from coordinator.times import TIMES, Times
 from protocol.enrolment_tokens import KEY
 from protocol.redaction import SHORTEST, secret_values
 
@@ -58,6 +59,7 @@ class Variables(BaseSettings):
     hosts: str = Field(default="", validation_alias="PORTOLAN_HOSTS")
     log_format: str | None = Field(default=None, validation_alias="PORTOLAN_LOG_FORMAT")
     limits: str = Field(default="", validation_alias=LIMITS)
+    times: str = Field(default="", validation_alias=TIMES)
     rest_address: str | None = Field(default=None, validation_alias="PORTOLAN_REST_ADDRESS")
     runner_networks: str = Field(default="loopback", validation_alias=RUNNER_NETWORKS)
     cache: Path | None = Field(default=None, validation_alias=AliasChoices("PORTOLAN_CACHE", "XDG_CACHE_HOME"))
@@ -96,6 +98,8 @@ class Settings:
     """The folder of drawn figures; they can be drawn again."""
     bounds: Bounds = field(default_factory=lambda: Bounds.parse(Variables().limits))
     """How much the coordinator does for others at a time."""
+    times: Times = field(default_factory=lambda: Times.parse(Variables().times))
+    """How long it waits for runners, for its ownership of them and for its tasks."""
 
     @property
     def secrets(self) -> frozenset[str]:

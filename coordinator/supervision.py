@@ -14,17 +14,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from coordinator import metrics
-from coordinator.backoff import Backoff
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.logs import get_logger
+from coordinator.times import DEFAULT_TIMES, Times
 
 log = get_logger(__name__)
 
-PAUSE = Backoff(first_s=0.5, longest_s=30.0)
-PAUSE_AWAY = Backoff(first_s=0.5, longest_s=2.0)
-"""After an outage of the database work is to go on soon, and trying costs little."""
-SETTLED_S = 5.0
-"""A task that has run for so long since its last start is up."""
 CANCEL_AGAIN_S = 3.0
 END_WITHIN_S = 10.0
 
@@ -75,7 +70,8 @@ class _Record:
 class Supervisor:
     """``start`` a task by its name; ``down`` lists the tasks that do not do their work."""
 
-    def __init__(self) -> None:
+    def __init__(self, times: Times = DEFAULT_TIMES) -> None:
+        self._times = times
         self._records: dict[str, _Record] = {}
 
     def pulse(self, name: str) -> Pulse:
@@ -107,7 +103,7 @@ class Supervisor:
     def ended(self, name: str, error: BaseException | None) -> float:
         """Log and count the end of a task that should not have ended; returns the pause before its next start."""
         record, now = self._record(name, name), time.monotonic()
-        if now - record.started_at > SETTLED_S:
+        if now - record.started_at > self._times.settled_s:
             record.failures, record.down_since = 0, None
         record.failures += 1
         record.running = False
@@ -115,7 +111,7 @@ class Supervisor:
         record.down_since = now if record.down_since is None else record.down_since
         record.pulse.rest()
         away = isinstance(error, DATABASE_AWAY)
-        pause_s = (PAUSE_AWAY if away else PAUSE).pause_s(record.failures)
+        pause_s = (self._times.restart_away if away else self._times.restart).pause_s(record.failures)
         metrics.task_restarts.labels(record.kind).inc()
         fields = {"task": name, "again_in_s": round(pause_s, 1), "reason": record.reason}
         if away:
@@ -134,7 +130,7 @@ class Supervisor:
         now = time.monotonic()
         found = []
         for name, record in self._records.items():
-            settled = record.running and now - record.started_at > SETTLED_S
+            settled = record.running and now - record.started_at > self._times.settled_s
             if record.down_since is not None and not settled:
                 found.append(DownTask(name, _moment(record.down_since), f"it ended: {record.reason}"))
             elif (since := record.pulse.overdue_since) is not None:
@@ -152,14 +148,13 @@ def is_cancelled() -> bool:
 
 
 async def end(
-    *tasks: asyncio.Task[None], within_s: float = END_WITHIN_S, again_s: float | None = None
+    *tasks: asyncio.Task[None], within_s: float = END_WITHIN_S, again_s: float = CANCEL_AGAIN_S
 ) -> set[asyncio.Task[None]]:
     """Cancel tasks and wait for their ends; returns those that have not ended in time.
 
     A cancellation can be lost: what fails at the same moment may take its place. So it is repeated
     after ``again_s``, which is longer than anything that the tasks do on their way out.
     """
-    again_s = CANCEL_AGAIN_S if again_s is None else again_s
     running, give_up_at = {task for task in tasks if not task.done()}, time.monotonic() + within_s
     while running and (left_s := give_up_at - time.monotonic()) > 0:
         for task in running:

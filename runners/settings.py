@@ -12,7 +12,14 @@ from pathlib import Path
 # Not pydantic-settings: a runner's image holds pydantic for its messages, and would need the other for this alone.
 from pydantic import BaseModel, ConfigDict, Field
 
+from protocol.events import HEARTBEAT_S
+from runners.errors import UsageError
+
 SECRET = "PORTOLAN_RUNNER_SECRET"
+HEARTBEAT = "PORTOLAN_HEARTBEAT_S"
+SHORTEST_HEARTBEAT_S = 0.05
+LONGEST_HEARTBEAT_S = 10.0
+"""The contract allows no longer one."""
 
 
 class Variables(BaseModel):
@@ -22,6 +29,8 @@ class Variables(BaseModel):
 
     # An empty secret is refused: another would be made instead, which nobody knows.
     secret: str | None = Field(default=None, validation_alias=SECRET)
+    # Not checked yet: a command that serves nothing is not to fail for it.
+    heartbeat_s: str = Field(default="", validation_alias=HEARTBEAT)
     image: str = Field(default="", validation_alias="PORTOLAN_IMAGE")
     cache: str = Field(default="", validation_alias="PORTOLAN_CACHE")
     system_cache: str = Field(default="", validation_alias="XDG_CACHE_HOME")
@@ -30,6 +39,19 @@ class Variables(BaseModel):
 def variables() -> Variables:
     """The variables as they are set now. Their meaning is in docs/reference/settings.md."""
     return Variables.model_validate(inherited())
+
+
+def heartbeat_s() -> float:
+    """The pause between heartbeats. Raises ``UsageError``."""
+    text = variables().heartbeat_s
+    try:
+        seconds = float(text or HEARTBEAT_S)
+    except ValueError:
+        seconds = 0.0
+    if not SHORTEST_HEARTBEAT_S <= seconds <= LONGEST_HEARTBEAT_S:
+        bounds = f"{SHORTEST_HEARTBEAT_S:g} to {LONGEST_HEARTBEAT_S:g}"
+        raise UsageError(f"{HEARTBEAT} is {text[:100]!r}: give seconds from {bounds}")
+    return seconds
 
 
 def inherited() -> dict[str, str]:

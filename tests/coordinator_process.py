@@ -12,9 +12,11 @@ from typing import Any
 import httpx
 
 from coordinator.cli.server import KEPT_IDLE_S, STOPPING_S
+from coordinator.times import DEFAULT_TIMES, Times
 from tests.admin import AS_ADMIN, admin_token_file
 from tests.database_roles import application
 from tests.runner_process import LIMIT_S, ROOT, until
+from tests.short_times import variables_of
 
 STARTS_WITHIN_S = 180.0
 ENDS_WITHIN_S = 300.0
@@ -30,12 +32,12 @@ def free_port() -> int:
 class CoordinatorProcess:
     """``create_app`` under uvicorn as ``portolan serve`` has it, on one port for all its lives.
 
-    Over ``dsn``, but in the application's role.
+    Over ``dsn``, but in the application's role. It waits as long as the product does unless ``times`` says otherwise.
     """
 
-    def __init__(self, dsn: str, **variables: str) -> None:
+    def __init__(self, dsn: str, *, times: Times = DEFAULT_TIMES, **variables: str) -> None:
         self.dsn = dsn
-        self.variables = variables
+        self.variables = {**variables_of(times), **variables}
         self.port = free_port()
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", headers=AS_ADMIN, timeout=120.0)
         self.start()

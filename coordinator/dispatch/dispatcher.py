@@ -17,21 +17,17 @@ from coordinator import metrics
 from coordinator.database.notifications import listening
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.database.pools import Pools
-from coordinator.dispatch.outcome_writer import RETRY, OutcomeWriter
-from coordinator.dispatch.queue import CHANNEL, LEASE_S
+from coordinator.dispatch.outcome_writer import OutcomeWriter
+from coordinator.dispatch.queue import CHANNEL
 from coordinator.dispatch.reaper import sweep
 from coordinator.dispatch.session import RunnerSession
 from coordinator.logs import get_logger
 from coordinator.registry import ownership
 from coordinator.supervision import Supervisor, end
+from coordinator.times import DEFAULT_TIMES, Times
 
 log = get_logger(__name__)
 
-SLOW_POLL_S = 2.0
-"""Work is announced by NOTIFY; this only catches what an announcement missed."""
-RENEW_EVERY_S = 5.0
-TURN_WITHIN_S = float(ownership.OWNERSHIP_S)
-"""A loop that has not succeeded for so long has lost its runners: any other coordinator may own them."""
 ALLOCATIONS_PER_COLLECTION = 20_000
 """Events, rows and messages come by the thousand and are gone at once; Python's 700 is for others."""
 
@@ -44,12 +40,15 @@ Session = tuple[RunnerSession, asyncio.Task[None]]
 class Dispatcher:
     """``run`` serves until cancelled. ``announce`` tells every coordinator that something changed."""
 
-    def __init__(self, pools: Pools, dsn: str, identity: str, supervisor: Supervisor) -> None:
+    def __init__(
+        self, pools: Pools, dsn: str, identity: str, supervisor: Supervisor, times: Times = DEFAULT_TIMES
+    ) -> None:
+        self._times = times
         self._pools = pools
         self._dsn = dsn
         self._identity = identity
         self._supervisor = supervisor
-        self._writer = OutcomeWriter(pools.writer, self._on_completed, supervisor.pulse("outcome writer"))
+        self._writer = OutcomeWriter(pools.writer, self._on_completed, supervisor.pulse("outcome writer"), times)
         self._sessions: dict[int, Session] = {}
         self._lingering: dict[int, asyncio.Task[None]] = {}
         """Tasks of sessions that were dropped and have not ended: two sessions would read one stream."""
@@ -71,8 +70,13 @@ class Dispatcher:
             # Sessions end before the outcome writer, so that no report comes after its last batch.
             await end(*others)
             await end(*(task for _, task in self._sessions.values()), *self._lingering.values())
-            await end(writer, again_s=2 * RETRY.longest_s)
+            await end(writer, again_s=2 * self._times.longest_store_retry_s)
             await self._safely(self._disown)
+
+    @property
+    def _turn_within_s(self) -> float:
+        """A loop that has not succeeded for so long has lost its runners: any other coordinator may own them."""
+        return self._times.ownership_s
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:
         """Tell every coordinator: there is work, a campaign was cancelled, or the fleet changed.
@@ -111,12 +115,12 @@ class Dispatcher:
     async def _follow_registry(self) -> None:
         """Adjust the sessions whenever the fleet changes, and every few seconds."""
         pulse = self._supervisor.pulse("dispatcher")
-        pulse.due_within(TURN_WITHIN_S)
+        pulse.due_within(self._turn_within_s)
         while True:
             if await self._safely(self._adjust_sessions):
-                pulse.due_within(TURN_WITHIN_S)
+                pulse.due_within(self._turn_within_s)
             try:
-                async with asyncio.timeout(SLOW_POLL_S):
+                async with asyncio.timeout(self._times.poll_s):
                     await self._changed.wait()
             except TimeoutError:
                 self._wake_all()
@@ -135,9 +139,9 @@ class Dispatcher:
             if runner_id in self._sessions or runner_id in self._lingering:
                 continue
             async with self._pools.ownership.begin() as connection:
-                owned = await ownership.own(connection, runner_id, self._identity)
+                owned = await ownership.own(connection, runner_id, self._identity, self._times)
             if owned is not None:
-                session = RunnerSession(owned, self._pools.sessions, self._writer)
+                session = RunnerSession(owned, self._pools.sessions, self._writer, self._times)
                 self._sessions[runner_id] = (session, asyncio.create_task(self._serve(runner_id, session)))
         self._supervisor.retain(SESSION, {_name(runner_id) for runner_id in self._sessions})
 
@@ -163,18 +167,18 @@ class Dispatcher:
     async def _renew(self) -> None:
         """Renew ownership and leases every few seconds, and sweep for abandoned leases and finished campaigns."""
         pulse = self._supervisor.pulse("renewer")
-        pulse.due_within(TURN_WITHIN_S)
+        pulse.due_within(self._turn_within_s)
         while True:
-            await asyncio.sleep(RENEW_EVERY_S)
+            await asyncio.sleep(self._times.renew_s)
             if await self._safely(self._renew_once):
-                pulse.due_within(TURN_WITHIN_S)
+                pulse.due_within(self._turn_within_s)
             await self._safely(self._sweep)
 
     async def _renew_once(self) -> None:
         if not self._sessions:
             return
         async with self._pools.ownership.begin() as connection:
-            ours = await ownership.renew(connection, list(self._sessions), self._identity, LEASE_S)
+            ours = await ownership.renew(connection, list(self._sessions), self._identity, self._times)
         for runner_id in [runner_id for runner_id in self._sessions if runner_id not in ours]:
             log.warning("the runner is served by another coordinator now", runner=runner_id)
             await self._drop(runner_id)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-GRACE_S = 10.0
-"""Past its deadline by this much, a job that the runner has not ended is stopped by the coordinator."""
-LOCK_WAIT_S = 3600.0
-"""The wait for the timing lock is on no deadline, up to this: four others on the host may hold it for 900 s each."""
+from coordinator.times import Times
 
 
 class Key(NamedTuple):
@@ -64,7 +61,7 @@ class Flight:
     elapsed_s: float = 0.0
     """For how long it has run, by the runner's latest heartbeat."""
     waited_s: float = 0.0
-    """For how long it has waited for the timing lock, by the same; on no deadline, up to ``LOCK_WAIT_S``."""
+    """For how long it has waited for the timing lock, by the same; on no deadline, up to ``Times.lock_wait_s``."""
     stopped: float | None = None
     """When the runner was sent a DELETE because the deadline had passed."""
     revoked: bool = False
@@ -74,15 +71,15 @@ class Flight:
     def absent_s(self, now: float) -> float:
         return 0.0 if self.absent_since is None else now - self.absent_since
 
-    def ran_s(self, now: float) -> float:
+    def ran_s(self, now: float, times: Times) -> float:
         """For how long it has run on the coordinator's clock, the wait for the timing lock taken off."""
         since = now if self.started_at is None else self.started_at
-        return now - since - min(self.waited_s, LOCK_WAIT_S)
+        return now - since - min(self.waited_s, times.lock_wait_s)
 
-    def is_overdue(self, now: float) -> bool:
+    def is_overdue(self, now: float, times: Times) -> bool:
         """Either clock decides. The runner's own can only shorten what the coordinator's allows."""
-        longest_s = self.lease.timeout_s + GRACE_S
-        return self.phase == "started" and max(self.ran_s(now), self.elapsed_s) > longest_s
+        longest_s = self.lease.timeout_s + times.grace_s
+        return self.phase == "started" and max(self.ran_s(now, times), self.elapsed_s) > longest_s
 
 
 def resume_flight(lease: Lease, now: float, before: Flight | None = None) -> Flight:

@@ -16,7 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from structlog.contextvars import bound_contextvars
 
 from coordinator import metrics
-from coordinator.backoff import Backoff
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, is_unstorable, reason_of
 from coordinator.database.values import to_json
 from coordinator.dispatch import finishes, queue
@@ -26,20 +25,15 @@ from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import UNSTORABLE, unstorable
 from coordinator.logs import get_logger
 from coordinator.supervision import Pulse
+from coordinator.times import DEFAULT_TIMES, Times
 from protocol.enums import Ending
 from protocol.outcomes import Outcome
 
 log = get_logger(__name__)
 
 BATCH = 400
-APART_S = 0.100
-"""Batches begin so far apart unless one is due. A batch costs nearly the same however many reports it has, and cases of
-half a millisecond report all the time."""
 BACKLOG = 4 * BATCH
 """Events waiting to be stored; past it, streams are not read on."""
-RETRY = Backoff(first_s=0.05, longest_s=5.0)
-STUCK_AFTER_S = 30.0
-"""A batch is stored in milliseconds; one that takes this long is a fault that ``GET /readyz`` shows."""
 
 
 class Report(NamedTuple):
@@ -63,9 +57,14 @@ class OutcomeWriter:
     """
 
     def __init__(
-        self, engine: AsyncEngine, completed: Callable[[Sequence[int]], None], pulse: Pulse | None = None
+        self,
+        engine: AsyncEngine,
+        completed: Callable[[Sequence[int]], None],
+        pulse: Pulse | None = None,
+        times: Times = DEFAULT_TIMES,
     ) -> None:
         self._engine = engine
+        self._times = times
         self._pulse = pulse or Pulse()
         self._completed = completed
         self._connection: AsyncConnection | None = None
@@ -86,7 +85,7 @@ class OutcomeWriter:
         """Take these on; returns when there is room for more.
 
         What a stream repeats after a break, because it was not stored by then, is taken on once. Reports that can
-        wait are stored with those that follow within ``APART_S`` of the batch before.
+        wait are stored with those that follow within ``Times.store_apart_s`` of the batch before.
         """
         self._reports.extend([report for report in reports if self._is_new(report.cursor)])
         self._hurried |= bool(reports) and not can_wait
@@ -119,12 +118,12 @@ class OutcomeWriter:
         try:
             while True:
                 await self._gather()
-                self._pulse.due_within(STUCK_AFTER_S)
+                self._pulse.due_within(self._times.stuck_s)
                 await self._store_next(BATCH)
                 self._pulse.rest()
         except asyncio.CancelledError:
             if self._reports:
-                await asyncio.wait_for(self._store_next(len(self._reports)), RETRY.longest_s)
+                await asyncio.wait_for(self._store_next(len(self._reports)), self._times.longest_store_retry_s)
             raise
         finally:
             await self._disconnect()
@@ -147,7 +146,7 @@ class OutcomeWriter:
             await self._arrived.wait()
         loop = asyncio.get_running_loop()
         with suppress(TimeoutError):
-            async with asyncio.timeout_at(self._began_at + APART_S):
+            async with asyncio.timeout_at(self._began_at + self._times.store_apart_s):
                 await self._due.wait()
         self._began_at = loop.time()
 
@@ -177,7 +176,7 @@ class OutcomeWriter:
                     await self._store_apart(batch, error)
                     return
                 failures += 1
-                wait_s = RETRY.pause_s(failures)
+                wait_s = self._times.store_retry.pause_s(failures)
                 warn = log.debug if is_conflict(error) else log.warning
                 warn("storing reports failed", reports=len(batch), again_in_s=round(wait_s, 2), reason=reason_of(error))
                 await asyncio.sleep(wait_s)

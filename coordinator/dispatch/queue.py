@@ -17,9 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from coordinator.campaigns.plan import MAX_RUNS
 from coordinator.dispatch.instructions import FELL_SILENT
 from coordinator.dispatch.leases import Key
+from coordinator.times import DEFAULT_TIMES, Times
 
-LEASE_S = 120
-"""The time that a lease holds without being renewed by the runner's owner."""
 CHANNEL = "portolan"
 """The channel of NOTIFY by which coordinators announce changes to each other."""
 
@@ -62,7 +61,7 @@ WITH open AS MATERIALIZED (
      WHERE ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[])) AND c.state = 'running'
 ), leased AS (
     UPDATE jobs SET state = 'leased', attempt = attempt + 1, runner_id = :runner, token = :token,
-           lease_until = now() + interval '{LEASE_S} seconds'
+           lease_until = now() + make_interval(secs => :lease_s)
      WHERE id = ANY(ARRAY(
            SELECT id FROM jobs
             WHERE state = 'queued' AND target_id = :target
@@ -116,7 +115,7 @@ SELECT id, attempt, token, lost, refused FROM back
 _WELCOME_BACK = text(f"""
 WITH back AS (
     UPDATE jobs j SET state = CASE WHEN a.started_at IS NULL THEN 'leased' ELSE 'running' END,
-           runner_id = a.runner_id, token = a.token, lease_until = now() + interval '{LEASE_S} seconds'
+           runner_id = a.runner_id, token = a.token, lease_until = now() + make_interval(secs => :lease_s)
       FROM attempts a
      WHERE a.runner_id = :runner AND a.boot_id = :boot AND a."end" = 'lost' AND a.reason IN ('silent', '{FELL_SILENT}')
        AND j.id = a.job_id AND j.attempt = a.attempt AND j.state = 'queued'
@@ -200,9 +199,12 @@ async def claim(
     target_id: int,
     suites: Sequence[int],
     limit: int,
+    times: Times = DEFAULT_TIMES,
 ) -> list[HeldJob]:
     of_runner = {"runner": runner_id, "boot": boot_id, "token": token, "target": target_id}
-    rows = await connection.execute(_CLAIM, {**of_runner, "suites": list(suites), "limit": limit})
+    rows = await connection.execute(
+        _CLAIM, {**of_runner, "suites": list(suites), "limit": limit, "lease_s": times.lease_s}
+    )
     return [HeldJob(Key(job, attempt, token), *columns) for job, attempt, *columns in rows]
 
 
@@ -211,9 +213,9 @@ async def held(connection: AsyncConnection, runner_id: int) -> list[HeldJob]:
     return [HeldJob(Key(job, attempt, token), *columns) for job, attempt, token, *columns in rows]
 
 
-async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
+async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str, times: Times = DEFAULT_TIMES) -> None:
     """Give a runner back the jobs that it lost by its silence, unless another runner has had them since."""
-    await connection.execute(_WELCOME_BACK, {"runner": runner_id, "boot": boot_id})
+    await connection.execute(_WELCOME_BACK, {"runner": runner_id, "boot": boot_id, "lease_s": times.lease_s})
 
 
 async def give_back(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from coordinator.backoff import Backoff
 from coordinator.dispatch.events import (
     AdoptedEvent,
     ClaimedEvent,
@@ -39,7 +38,8 @@ from coordinator.dispatch.instructions import (
     Stop,
     TimeOut,
 )
-from coordinator.dispatch.leases import GRACE_S, Flight, Key, Lease, resume_flight
+from coordinator.dispatch.leases import Flight, Key, Lease, resume_flight
+from coordinator.times import Times
 
 MAX_AHEAD = 512
 """Jobs in flight per runner at most; refilled at half. Only a runner that does hundreds a second
@@ -53,24 +53,8 @@ FAST_REFILL_S = 1.0
 """A refill that was used up sooner than this doubles what is kept ahead,"""
 SLOW_REFILL_S = 10.0
 """and one that lasted longer halves it, so that the tail of a campaign is not hoarded."""
-SILENCE_S = 30.0
-"""Without a word for this long, a runner is silent: its attempts are lost."""
-START_S = 180.0
-"""A runner that holds jobs and none that runs begins one within this: 120 s to prime its device, and some
-for making a process. Longer, and it has forgotten them."""
-ABSENT_S = 12.0
-"""For this long heartbeats have named a job neither as running nor as waiting: the runner no longer has it.
-Two heartbeats at the least lie in it, and one that left before the job came cannot do it alone."""
-FULL_PAUSE_S = 5.0
-"""Before a runner is asked again that is full of somebody else's jobs, which are being stopped."""
 UNREADABLE_LIMIT = 8
 FRUITLESS_LIMIT = 5
-QUARANTINE = Backoff(first_s=10.0, longest_s=3600.0)
-
-
-def quarantine_s(strikes: int) -> float:
-    """The length of a quarantine, after so many strikes in a row."""
-    return QUARANTINE.pause_s(strikes)
 
 
 @dataclass
@@ -79,6 +63,7 @@ class RunnerState:
 
     queue_limit: int
     strikes: int = 0
+    times: Times = field(default_factory=Times)
     online: bool = False
     ahead: int = 8
     _flights: dict[Key, Flight] = field(default_factory=dict)
@@ -193,7 +178,8 @@ class RunnerState:
             out.append(GiveBack(waiting, "the runner restarted"))
         if self.strikes > 1:
             self.online = False
-            out.append(Quarantine(quarantine_s(self.strikes - 1), "it restarted again while a job ran"))
+            pause_s = self.times.quarantine.pause_s(self.strikes - 1)
+            out.append(Quarantine(pause_s, "it restarted again while a job ran"))
         return out
 
     def _claimed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
@@ -244,8 +230,8 @@ class RunnerState:
             return []
         self.ahead = MIN_AHEAD
         self._full_since = now if self._full_since is None else self._full_since
-        if now - self._full_since <= START_S:
-            self._paused_until = now + FULL_PAUSE_S
+        if now - self._full_since <= self.times.start_s:
+            self._paused_until = now + self.times.full_pause_s
             return [GiveBack(keys, "the runner's queue was full of other jobs")]
         self._full_since = None
         back = GiveBack(keys, "the runner's queue stayed full, without a job of ours", refused=True)
@@ -303,7 +289,7 @@ class RunnerState:
                 flight.absent_since = None
             elif flight.absent_since is None:
                 flight.absent_since = now
-        gone = [key for key, flight in self._flights.items() if flight.absent_s(now) > ABSENT_S]
+        gone = [key for key, flight in self._flights.items() if flight.absent_s(now) > self.times.absent_s]
         started = tuple(key for key in gone if self._flights[key].phase == "started")
         waiting = tuple(key for key in gone if key not in started)
         for key in gone:
@@ -337,20 +323,21 @@ class RunnerState:
         return [Stop(key) for key in held]
 
     def _tick(self, now: float) -> list[Instruction]:
-        if self._flights and now - self._last_heard > SILENCE_S:
+        if self._flights and now - self._last_heard > self.times.silence_s:
             return self._silent()
-        if self._flights and not self.started and self._progress_at is not None and now - self._progress_at > START_S:
+        waits_s = 0.0 if self._progress_at is None else now - self._progress_at
+        if self._flights and not self.started and waits_s > self.times.start_s:
             return self._stalled(now)
         out: list[Instruction] = []
         for key, flight in list(self._flights.items()):
-            if not flight.is_overdue(now):
+            if not flight.is_overdue(now, self.times):
                 continue
             if flight.stopped is None:
                 flight.stopped = now
                 out.append(Stop(key))
-            elif flight.stopped + GRACE_S < now and flight.stopped < self._last_heard:
+            elif flight.stopped + self.times.grace_s < now and flight.stopped < self._last_heard:
                 del self._flights[key]
-                out.append(TimeOut(key, max(flight.ran_s(now), flight.elapsed_s)))
+                out.append(TimeOut(key, max(flight.ran_s(now, self.times), flight.elapsed_s)))
                 out.append(self._strike("it did not end a job past its deadline"))
         return [*out, *self._refill(now)]
 
@@ -359,12 +346,12 @@ class RunnerState:
         head, *others = self._flights
         self._flights.clear()
         self._progress_at = now
-        why = f"the runner did not begin it within {START_S:.0f} s"
+        why = f"the runner did not begin it within {self.times.start_s:g} s"
         out: list[Instruction] = [Stop(key) for key in (head, *others)]
         out.append(GiveBack((head,), why, refused=True))
         if others:
             out.append(GiveBack(tuple(others), why))
-        return [*out, self._strike(f"it took jobs and began none within {START_S:.0f} s")]
+        return [*out, self._strike(f"it took jobs and began none within {self.times.start_s:g} s")]
 
     def _silent(self) -> list[Instruction]:
         started = tuple(key for key, flight in self._flights.items() if flight.phase == "started")
@@ -375,12 +362,12 @@ class RunnerState:
             out.append(Lose(started, "silent"))
         if waiting:
             out.append(GiveBack(waiting, FELL_SILENT))
-        return [*out, self._strike(f"it was silent for {SILENCE_S:.0f} s")]
+        return [*out, self._strike(f"it was silent for {self.times.silence_s:g} s")]
 
     def _strike(self, reason: str) -> Quarantine:
         self.online = False
         self.strikes += 1
-        return Quarantine(quarantine_s(self.strikes), reason)
+        return Quarantine(self.times.quarantine.pause_s(self.strikes), reason)
 
     def _refill(self, now: float) -> list[Instruction]:
         ahead = min(self.ahead, self.queue_limit)

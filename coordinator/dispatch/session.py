@@ -20,7 +20,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.contextvars import bind_contextvars
 
 from coordinator import metrics
-from coordinator.backoff import Backoff
 from coordinator.dispatch import lost_attempts, queue
 from coordinator.dispatch.concurrency import run_until_one_fails
 from coordinator.dispatch.events import (
@@ -41,7 +40,7 @@ from coordinator.dispatch.leases import Key, Lease
 from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.dispatch.records import record_without_report
-from coordinator.dispatch.runner_state_machine import SILENCE_S, RunnerState, quarantine_s
+from coordinator.dispatch.runner_state_machine import RunnerState
 from coordinator.dispatch.stream_reader import StreamReader
 from coordinator.errors import (
     EventsAheadError,
@@ -58,6 +57,7 @@ from coordinator.registry import ownership
 from coordinator.registry.client import RunnerClient
 from coordinator.registry.ownership import OwnedRunner
 from coordinator.registry.service import refresh
+from coordinator.times import DEFAULT_TIMES, Times
 from protocol.enums import Cause, Ending, Verdict
 from protocol.jobs import JobBatch
 
@@ -77,16 +77,15 @@ FRUITLESS = (
 """The runner answers, but no session comes of it: a runner that goes on so is quarantined."""
 FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
 """Instructions that need no runner; the others are void when the stream breaks."""
-TICK_S = 1.0
-STRAYS_EVERY_S = 15.0
 ACKNOWLEDGE_EVERY = 2_000
 """So many stored events are acknowledged at once; fewer when the stream is quiet."""
 TOKEN_BYTES = 8
-RETRY = Backoff(first_s=0.1, longest_s=2.0)
 
 
 class RunnerSession:
-    def __init__(self, owned: OwnedRunner, engine: AsyncEngine, writer: OutcomeWriter) -> None:
+    def __init__(
+        self, owned: OwnedRunner, engine: AsyncEngine, writer: OutcomeWriter, times: Times = DEFAULT_TIMES
+    ) -> None:
         self.runner = owned
         self.address = (owned.url, owned.secret)
         """The runner's URL and secret; one that enrols again with others gets a session of its own."""
@@ -94,7 +93,8 @@ class RunnerSession:
         # For a statement that is a transaction by itself: two round trips less.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writer = writer
-        self._state = RunnerState(owned.queue_limit, strikes=owned.strikes)
+        self._times = times
+        self._state = RunnerState(owned.queue_limit, strikes=owned.strikes, times=times)
         self._jobs: dict[Key, HeldJob] = {}
         """The jobs of leases that are about to be posted."""
         self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
@@ -119,7 +119,7 @@ class RunnerSession:
         """Serve the runner until it is quarantined; cancel to stop."""
         bind_contextvars(runner=self.runner.id, url=self.runner.url, boot=self.runner.boot_id)
         self._adopt(AdoptedEvent(time.monotonic(), self._leases(await self._held())))
-        async with RunnerClient(*self.address) as client:
+        async with RunnerClient(*self.address, times=self._times) as client:
             with suppress(_EndOfSessionError):
                 await run_until_one_fails(self._serve(client), self._tick())
 
@@ -159,11 +159,11 @@ class RunnerSession:
             self._feed(DisconnectedEvent(time.monotonic(), reason, fruitless))
             # Flush pending Lose and GiveBack instructions before the session ends, so that the jobs are requeued.
             await self._flush_pending(client)
-            if not self._state.in_flight and time.monotonic() - unreachable_since > SILENCE_S:
+            if not self._state.in_flight and time.monotonic() - unreachable_since > self._times.silence_s:
                 strikes = self._state.strikes + 1
-                await self._quarantine(quarantine_s(strikes), strikes, reason)
+                await self._quarantine(self._times.quarantine.pause_s(strikes), strikes, reason)
             failures += 1
-            await asyncio.sleep(RETRY.pause_s(failures))
+            await asyncio.sleep(self._times.reconnect.pause_s(failures))
 
     async def _connect(self, client: RunnerClient) -> None:
         """Probe the runner, and compare its boot with the leases that the database holds for it."""
@@ -174,7 +174,7 @@ class RunnerSession:
             bind_contextvars(boot=info.boot_id)
             log.info("the runner restarted")
         async with self._engine.begin() as connection:
-            await queue.welcome_back(connection, self.runner.id, info.boot_id)
+            await queue.welcome_back(connection, self.runner.id, info.boot_id, self._times)
             owned = await ownership.read(connection, self.runner.id)
             self.runner = replace(self.runner, cursor=owned.cursor, suites=owned.suites)
             await ownership.set_state(connection, self.runner.id, "online", None)
@@ -223,7 +223,7 @@ class RunnerSession:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(self._times.tick_s)
             self._feed(TickEvent(time.monotonic()))
 
     def _feed(self, event: Event) -> None:
@@ -244,7 +244,7 @@ class RunnerSession:
     async def _follow_instructions(self, client: RunnerClient) -> None:
         while True:
             try:
-                async with asyncio.timeout(TICK_S):
+                async with asyncio.timeout(self._times.tick_s):
                     instruction = await self._instructions.get()
             except TimeoutError:
                 await self._acknowledge(client)
@@ -303,7 +303,7 @@ class RunnerSession:
         """Find leases of claims that were committed after their connection was given up."""
         unknown: set[Key] = set()
         while True:
-            await asyncio.sleep(STRAYS_EVERY_S)
+            await asyncio.sleep(self._times.sweep_s)
             held = {job.key: job for job in await self._held()}
             # A finished job is held until its outcome is stored, so a stray is one that is unknown twice in a row.
             now_unknown = held.keys() - self._state.in_flight
@@ -323,6 +323,7 @@ class RunnerSession:
                 target_id=self.runner.target_id,
                 suites=list(self.runner.suites),
                 limit=limit,
+                times=self._times,
             )
         self._feed(ClaimedEvent(time.monotonic(), self._leases(jobs)))
 

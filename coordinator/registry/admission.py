@@ -21,6 +21,7 @@ from coordinator.registry import store
 from coordinator.registry.client import probe
 from coordinator.registry.models import RunnerRegistration
 from coordinator.settings import runner_networks
+from coordinator.times import DEFAULT_TIMES, Times
 
 ESSENTIAL = frozenset(clause.id for clause in CLAUSES if clause.essential)
 
@@ -43,12 +44,14 @@ def judge(report: Report) -> Admission:
     return Admission.faulty if failed else Admission.sound
 
 
-async def find_registered(engine: AsyncEngine, registration: RunnerRegistration) -> int | None:
+async def find_registered(
+    engine: AsyncEngine, registration: RunnerRegistration, times: Times = DEFAULT_TIMES
+) -> int | None:
     """Probe the runner; its id if it is registered already, at whatever address.
 
     Raises a ``RunnerError`` if it does not answer, refuses the secret or is no runner.
     """
-    info, _ = await probe(registration.url, registration.secret)
+    info, _ = await probe(registration.url, registration.secret, times)
     async with engine.connect() as connection:
         return await store.find_runner(connection, registration.url, info.boot_id)
 

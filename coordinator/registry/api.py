@@ -31,7 +31,7 @@ router = RestRouter(prefix="/runners", tags=["runners"])
 )
 async def register(registration: RunnerRegistration, context: Context) -> Runner:
     """Probe the runner and put it on the chart. Registering its URL again updates it."""
-    runner = await service.register(context.engine, registration)
+    runner = await service.register(context.engine, registration, context.times)
     await context.announce("runners")
     return runner
 
@@ -74,7 +74,7 @@ async def enrol(
     if token.is_for(body.name):
         # Of the replicas that share a token, the one that asks.
         request.state.caller = Caller(body.name, None, "runner")
-    entry = await enrolment.enrol(context.engine, body, token)
+    entry = await enrolment.enrol(context.engine, body, token, context.times)
     if entry.created:
         response.status_code = status.HTTP_201_CREATED
     # Nobody is to use the new secret before the runner has it.

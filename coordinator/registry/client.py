@@ -22,8 +22,6 @@ from coordinator.errors import (
 )
 from coordinator.runner_addresses import RunnerNetworks
 from coordinator.runner_answers import (
-    ANSWER_S,
-    WHOLE_ANSWER_S,
     AnswerNumbers,
     excerpt,
     raise_for_status,
@@ -31,6 +29,7 @@ from coordinator.runner_answers import (
 )
 from coordinator.runner_transport import ENDLESS, MAX_BODY, RunnerTransport
 from coordinator.settings import runner_networks
+from coordinator.times import DEFAULT_TIMES, Times
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
 from protocol.events import Acknowledgement
@@ -39,12 +38,9 @@ from protocol.lines import EndlessLineError, LineReader
 from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 
-STREAM_SILENCE_S = 25.0
-"""A stream without even a heartbeat for this long is dead (heartbeats come within 10 s)."""
 MAX_ANSWER = 4 * 1024 * 1024
 """No honest answer but a catalogue is larger."""
-PROBE_S = 30.0
-"""A runner that has not said by then what it is and what it offers is unreachable."""
+CONNECT_S = 5.0
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -55,18 +51,21 @@ class RunnerClient:
     Without networks, runners are where the settings of this process allow them.
     """
 
-    def __init__(self, url: str, secret: str, networks: RunnerNetworks | None = None) -> None:
+    def __init__(
+        self, url: str, secret: str, networks: RunnerNetworks | None = None, *, times: Times = DEFAULT_TIMES
+    ) -> None:
         self.url = url
+        self._times = times
         try:
             self._http = httpx.AsyncClient(
                 base_url=url,
                 headers={b"Authorization": b"Bearer " + secret.encode()} if secret else {},
-                timeout=httpx.Timeout(ANSWER_S, connect=5.0),
-                transport=RunnerTransport(networks or runner_networks(), answer_s=WHOLE_ANSWER_S),
+                timeout=httpx.Timeout(times.answer_s, connect=CONNECT_S),
+                transport=RunnerTransport(networks or runner_networks(), answer_s=times.whole_answer_s),
                 trust_env=False,
             )
         except httpx.InvalidURL as error:
-            raise unreachable(self.url, error) from error
+            raise unreachable(self.url, error, self._times.answer_s) from error
 
     async def __aenter__(self) -> RunnerClient:
         return self
@@ -106,7 +105,7 @@ class RunnerClient:
 
         Ends when the runner ends the stream; raises a ``RunnerError`` when it breaks.
         """
-        timeout = httpx.Timeout(ANSWER_S, connect=5.0, read=STREAM_SILENCE_S)
+        timeout = httpx.Timeout(self._times.answer_s, connect=CONNECT_S, read=self._times.stream_silence_s)
         parameters = {"boot_id": boot_id, "after": str(after)}
         try:
             async with self._http.stream(
@@ -126,7 +125,7 @@ class RunnerClient:
         except EndlessLineError as error:
             raise RunnerIncompatibleError(f"the runner at {self.url} sent an event without end") from error
         except httpx.HTTPError as error:
-            raise unreachable(self.url, error) from error
+            raise unreachable(self.url, error, self._times.answer_s) from error
 
     async def _read(self, method: str, path: str, content: str | None = None, most: int = MAX_ANSWER) -> bytes:
         headers = {"Content-Type": "application/json"} if content is not None else {}
@@ -134,7 +133,7 @@ class RunnerClient:
             async with self._http.stream(method, path, content=content, headers=headers) as response:
                 answer = await self._read_body(response, most)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise unreachable(self.url, error) from error
+            raise unreachable(self.url, error, self._times.answer_s) from error
         raise_for_status(answer, self.url)
         return answer.content
 
@@ -157,11 +156,11 @@ class RunnerClient:
             ) from error
 
 
-async def probe(url: str, secret: str) -> tuple[RunnerInfo, Catalogue]:
+async def probe(url: str, secret: str, times: Times = DEFAULT_TIMES) -> tuple[RunnerInfo, Catalogue]:
     """Read what a runner says of itself and what it offers. Raises a ``RunnerError``."""
-    async with RunnerClient(url, secret) as client:
+    async with RunnerClient(url, secret, times=times) as client:
         try:
-            async with asyncio.timeout(PROBE_S):
+            async with asyncio.timeout(times.probe_s):
                 return await client.info(), await client.catalogue()
         except TimeoutError as error:
-            raise unreachable(url, httpx.ReadTimeout("too slow"), PROBE_S) from error
+            raise unreachable(url, httpx.ReadTimeout("too slow"), times.probe_s) from error

@@ -28,7 +28,7 @@ from coordinator.registry import store
 from coordinator.registry.client import RunnerClient, probe
 from coordinator.registry.service import put
 from coordinator.registry.store import Registration
-from coordinator.runner_answers import ANSWER_S
+from coordinator.times import DEFAULT_TIMES, Times
 from protocol.catalogue import Catalogue
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
@@ -110,7 +110,7 @@ def require_target(token: EnrolmentToken, info: RunnerInfo) -> None:
         )
 
 
-async def enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken) -> Entry:
+async def enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, times: Times = DEFAULT_TIMES) -> Entry:
     """Probe the runner and store it under its name, with a new secret of its own.
 
     Raises a ``RunnerError`` if it cannot be probed or its suite is another one than is stored, and
@@ -118,18 +118,19 @@ async def enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken) 
     """
     require_name(token, request.name)
     try:
-        return await _enrol(engine, request, token)
+        return await _enrol(engine, request, token, times)
     except RunnerIncompatibleError as error:
         # Not for a retry, as the others are: it will be no other runner tomorrow.
         raise RequestError(str(error)) from error
 
 
-async def _enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken) -> Entry:
+async def _enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, times: Times) -> Entry:
     known = await _look_up(engine, request)
     for _ in range(TRIES):
-        info, catalogue = await probe(request.url, request.secret)
+        info, catalogue = await probe(request.url, request.secret, times)
         require_target(token, info)
-        answering = {registration: await _boot_at(registration) for registration in find_doubtful(request, known)}
+        doubtful = find_doubtful(request, known)
+        answering = {registration: await _boot_at(registration, times) for registration in doubtful}
         takeover = decide_takeover(request, info.boot_id, known, answering)
         entry = await _store(engine, request, info, catalogue, known, takeover)
         if entry is not None:
@@ -149,11 +150,12 @@ async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registr
         return await store.find_registrations(connection, request.name, request.url)
 
 
-async def _boot_at(registration: Registration) -> str | None:
+async def _boot_at(registration: Registration, times: Times) -> str | None:
     """The boot that answers to the secret that only this registration's runner knows."""
     try:
-        async with RunnerClient(registration.url, registration.secret) as client, asyncio.timeout(ANSWER_S):
-            return (await client.info()).boot_id
+        async with RunnerClient(registration.url, registration.secret, times=times) as client:
+            async with asyncio.timeout(times.answer_s):
+                return (await client.info()).boot_id
     except (RunnerError, TimeoutError):
         return None
 

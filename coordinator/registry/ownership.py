@@ -9,9 +9,7 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.tables import runner_suites, runners, suites, targets
-
-OWNERSHIP_S = 30
-"""An owner that has not renewed for this long has lost its runners."""
+from coordinator.times import DEFAULT_TIMES, Times
 
 Address = tuple[str, str]
 """A runner's URL, and the secret that opens it."""
@@ -38,16 +36,18 @@ class OwnedRunner:
 _COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limit", "strikes")
 
 
-async def own(connection: AsyncConnection, runner_id: int, identity: str) -> OwnedRunner | None:
+async def own(
+    connection: AsyncConnection, runner_id: int, identity: str, times: Times = DEFAULT_TIMES
+) -> OwnedRunner | None:
     """Become the runner's owner, or renew it; None while another coordinator owns it."""
     owned = await connection.execute(
-        text(f"""
-        UPDATE runners SET owner = :me, owner_until = now() + interval '{OWNERSHIP_S} seconds'
+        text("""
+        UPDATE runners SET owner = :me, owner_until = now() + make_interval(secs => :ownership_s)
          WHERE id = :id AND state <> 'removed' AND (owner IS NULL OR owner = :me OR owner_until < now())
            AND (quarantined_until IS NULL OR quarantined_until < now())
         RETURNING id
         """),
-        {"me": identity, "id": runner_id},
+        {"me": identity, "id": runner_id, "ownership_s": times.ownership_s},
     )
     if owned.scalar_one_or_none() is None:
         return None
@@ -70,14 +70,16 @@ async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
     return OwnedRunner(**row._mapping, suites={suite.id: (suite.name, suite.revision) for suite in offered})
 
 
-async def renew(connection: AsyncConnection, runner_ids: Sequence[int], identity: str, lease_s: int) -> set[int]:
+async def renew(
+    connection: AsyncConnection, runner_ids: Sequence[int], identity: str, times: Times = DEFAULT_TIMES
+) -> set[int]:
     """Renew ownership of these runners and the leases they hold; returns those still ours."""
     rows = await connection.execute(
-        text(f"""
-        UPDATE runners SET owner_until = now() + interval '{OWNERSHIP_S} seconds', last_seen = now()
+        text("""
+        UPDATE runners SET owner_until = now() + make_interval(secs => :ownership_s), last_seen = now()
          WHERE id = ANY(CAST(:ids AS int[])) AND owner = :me AND state <> 'removed' RETURNING id
         """),
-        {"ids": list(runner_ids), "me": identity},
+        {"ids": list(runner_ids), "me": identity, "ownership_s": times.ownership_s},
     )
     ours = {row.id for row in rows}
     # Only what has used up half of its lease, and no job that the outcome writer holds: a renewal that
@@ -90,7 +92,7 @@ async def renew(connection: AsyncConnection, runner_ids: Sequence[int], identity
                 WHERE runner_id = ANY(CAST(:ids AS int[])) AND lease_until < now() + make_interval(secs => :lease / 2)
                   FOR UPDATE SKIP LOCKED))
         """),
-        {"ids": sorted(ours), "lease": lease_s},
+        {"ids": sorted(ours), "lease": times.lease_s},
     )
     return ours
 

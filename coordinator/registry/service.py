@@ -14,17 +14,18 @@ from coordinator.registry.client import probe
 from coordinator.registry.models import JobInFlight, RecentOutcome, Runner, RunnerRegistration, Work
 from coordinator.registry.ownership import OwnedRunner
 from coordinator.registry.suites import store_suites
+from coordinator.times import DEFAULT_TIMES, Times
 from protocol.catalogue import Catalogue
 from protocol.runner import RunnerInfo
 
 
-async def register(engine: AsyncEngine, registration: RunnerRegistration) -> Runner:
+async def register(engine: AsyncEngine, registration: RunnerRegistration, times: Times = DEFAULT_TIMES) -> Runner:
     """Probe the runner and put it on the chart; registering the same URL again updates it.
 
     Raises a ``RunnerError`` if it does not answer, refuses the secret, is no runner or serves other
     cases than are stored under the revision; then nothing is stored.
     """
-    info, catalogue = await probe(registration.url, registration.secret)
+    info, catalogue = await probe(registration.url, registration.secret, times)
     return await get(engine, await enter(engine, registration, info, catalogue))
 
 

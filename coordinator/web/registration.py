@@ -60,7 +60,7 @@ class RunningCheck:
         if self.admission is Admission.unusable or (self.admission is Admission.faulty and not self.anyway):
             return self
         try:
-            self.runner = await service.register(self.context.engine, self.registration)
+            self.runner = await service.register(self.context.engine, self.registration, self.context.times)
             await self.context.announce("runners")
         except RunnerError as error:
             self.error = str(error)
@@ -83,7 +83,7 @@ async def send(
     """A mistake that shows at once stands beside its field; the rest is a page that goes on while the check does."""
     try:
         registration = RunnerRegistration(url=url.strip(), secret=secret.strip())
-        known = await admission.find_registered(context.engine, registration)
+        known = await admission.find_registered(context.engine, registration, context.times)
         if known is not None:
             return await _update(context, registration, known)
         findings = aiter(admission.check(registration))
@@ -105,7 +105,7 @@ async def _update(context: Shared, registration: RunnerRegistration, known: int)
     runner = await service.get(context.engine, known)
     where = "elsewhere"
     if runner.url == registration.url:
-        await service.register(context.engine, registration)
+        await service.register(context.engine, registration, context.times)
         await context.announce("runners")
         where = "again"
     return RedirectResponse(f"/runners/{known}?registered={where}", status.HTTP_303_SEE_OTHER)

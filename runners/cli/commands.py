@@ -33,7 +33,7 @@ from runners.http.service import ServeOptions, index, serve
 from runners.isolation import memory
 from runners.isolation.fork_server import Interpreter
 from runners.isolation.secrecy import hide_own_variables
-from runners.settings import SECRET, variables
+from runners.settings import SECRET, heartbeat_s, variables
 
 MAX_SLOTS = 64
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
@@ -233,6 +233,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         secret=secret,
         memory_limit=options.memory_limit,
         slots=options.slots,
+        heartbeat_s=heartbeat_s(),
         ready_file=options.ready_file,
         enrolment=enrolment,
     )

@@ -75,6 +75,7 @@ class Service:
         log: EventLog,
         executor: Executor,
         secret: str,
+        heartbeat_s: float = HEARTBEAT_S,
     ) -> None:
         if not secret:
             raise ValueError("the secret is empty; give one, or none to have one made")
@@ -84,6 +85,7 @@ class Service:
         self.log = log
         self.executor = executor
         self.access = Access(secret)
+        self.heartbeat_s = heartbeat_s
         self.attempts = Attempts(info.queue_limit)
 
     def post(self, batch: JobBatch) -> list[Receipt]:
@@ -133,7 +135,7 @@ class Service:
                 yield lines
                 # All that waits leaves at once; what follows it gathers, so that short cases leave in few writes.
                 await asyncio.sleep(GATHERED_S if after == self.log.last else 0)
-            elif not await self.log.wait_for_event(after, HEARTBEAT_S) and not self.log.closed:
+            elif not await self.log.wait_for_event(after, self.heartbeat_s) and not self.log.closed:
                 waiting = self.executor.queued + self.executor.starting
                 yield self.log.heartbeat(after, waiting, self.executor.running())
 

@@ -25,6 +25,7 @@ from pydantic import ValidationError
 
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import Catalogue
+from protocol.events import HEARTBEAT_S
 from protocol.model import first_fault
 from protocol.redaction import redacted
 from protocol.runner import RunnerInfo
@@ -60,6 +61,7 @@ class ServeOptions:
     memory_limit: int | None = None
     slots: int = 1
     """The untimed cases that run at once, at most; an accelerator has one."""
+    heartbeat_s: float = HEARTBEAT_S
     ready_file: Path | None = None
     enrolment: EnrolmentOptions | None = None
     """The coordinator to enrol with; null: somebody registers the runner."""
@@ -137,7 +139,7 @@ async def serve(options: ServeOptions) -> int:
         except FrameworkBrokenError as error:
             raise UnservableError(str(error)) from error
         supervisor.redaction.hide(secret)
-        service = Service(info, catalogue, suites, log, supervisor, secret)
+        service = Service(info, catalogue, suites, log, supervisor, secret, options.heartbeat_s)
         app = build(service)
         broken = asyncio.create_task(supervisor.broken.wait())
         async with Listener(app, listening):

@@ -1,4 +1,4 @@
-"""A coordinator, a runner of the hazards, and their database: all real, all to be broken."""
+"""A coordinator with short times, a runner of the hazards, and their database: all real, all to be broken."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.event_loop import EventLoop
 from tests.runner_process import RunnerProcess
 from tests.scripted_runner import Case, Script, ScriptedRunner
+from tests.short_times import HEARTBEAT, HEARTBEAT_S, SHORT_TIMES
 
 SECRET = "a secret of the tests"
 SUITE = "scripted"
@@ -21,7 +22,9 @@ def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str
     """A runner with cases ``scripted.f0/0`` and so on, which pass at once, in a thread of its own."""
     events = EventLoop()
     suite = [Case(f"{SUITE}.f{number}/0", f"{SUITE}.f{number}") for number in range(cases)]
-    runner = ScriptedRunner("scripted", SUITE, suite, run=events.run, script=script, device=device, heartbeat_s=0.3)
+    runner = ScriptedRunner(
+        "scripted", SUITE, suite, run=events.run, script=script, device=device, heartbeat_s=HEARTBEAT_S
+    )
     runner.start()
     try:
         yield runner
@@ -33,7 +36,7 @@ def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str
 
 @pytest.fixture
 def coordinator(database: str) -> Iterator[CoordinatorProcess]:
-    coordinator = CoordinatorProcess(database)
+    coordinator = CoordinatorProcess(database, times=SHORT_TIMES)
     yield coordinator
     coordinator.stop()
 
@@ -45,7 +48,7 @@ def start_runner() -> Iterator[Callable[..., RunnerProcess]]:
     started: list[RunnerProcess] = []
 
     def start(*options: str) -> RunnerProcess:
-        runner = RunnerProcess("--port", str(port), *options, PORTOLAN_RUNNER_SECRET=SECRET)
+        runner = RunnerProcess("--port", str(port), *options, PORTOLAN_RUNNER_SECRET=SECRET, **HEARTBEAT)
         started.append(runner)
         return runner
 

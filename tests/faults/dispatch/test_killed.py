@@ -16,6 +16,7 @@ from coordinator.migration import upgrade
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
 from tests.runner_process import RunnerProcess, until
+from tests.short_times import SHORT_TIMES
 
 RUNS = 24
 """Naps of 0.2 s: longer than a busy machine takes to send a signal."""
@@ -129,7 +130,7 @@ def test_database_stopped_and_started(place: Path, start_runner: Callable[..., R
     postgres = EmbeddedPostgres(place / "postgres")
     dsn = postgres.start()
     asyncio.run(upgrade(dsn))
-    coordinator = CoordinatorProcess(dsn)
+    coordinator = CoordinatorProcess(dsn, times=SHORT_TIMES)
     try:
         runner = start_runner()
         assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
@@ -145,7 +146,7 @@ def test_database_stopped_and_started(place: Path, start_runner: Callable[..., R
 
 
 def test_two_coordinators_share_one_database(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:
-    other = CoordinatorProcess(coordinator.dsn)
+    other = CoordinatorProcess(coordinator.dsn, times=SHORT_TIMES)
     try:
         campaign = other.submit("hazards.nap", "hazards.add", runs=RUNS)
         other.wait_done(campaign, 3)
@@ -217,7 +218,7 @@ def test_a_runner_that_falls_silent_loses_its_attempts_and_gets_them_back(
     try:
         until(lambda: listed(coordinator)["state"] == "quarantined", "the silent runner is quarantined")
         told = listed(coordinator)
-        assert "silent for 30 s" in told["reason"]
+        assert f"silent for {SHORT_TIMES.silence_s:g} s" in told["reason"]
         assert told["in_flight"] == 0, "what it held is back in the queue"
     finally:
         runner.process.send_signal(signal.SIGCONT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import asyncpg
@@ -12,28 +13,22 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
-from coordinator.backoff import Backoff
-from coordinator.dispatch import leases, runner_state_machine, session
 from coordinator.settings import Settings
 from protocol.jobs import JobStatus
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.scripted_runner import Job, Script, ScriptedRunner
+from tests.short_times import SHORT_TIMES
 
 ENDS_WITHIN_S = 120.0
+TIMES = replace(SHORT_TIMES, start_s=2.0, absent_s=2.0, sweep_s=0.5)
+"""Some of these runners never begin a job, and it is for the coordinator to lose patience with them."""
 
 
 @pytest.fixture
-async def api(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
-    """The coordinator in this process, so that its patience can be short."""
-    monkeypatch.setattr(runner_state_machine, "START_S", 2.0)
-    monkeypatch.setattr(leases, "GRACE_S", 1.0)
-    monkeypatch.setattr(runner_state_machine, "GRACE_S", 1.0)
-    monkeypatch.setattr(runner_state_machine, "ABSENT_S", 2.0)
-    monkeypatch.setattr(runner_state_machine, "SILENCE_S", 3.0)
-    monkeypatch.setattr(runner_state_machine, "FULL_PAUSE_S", 0.5)
-    monkeypatch.setattr(runner_state_machine, "QUARANTINE", Backoff(1.0, 3600.0))
-    app = create_app(Settings(database, admin_token=ADMIN_TOKEN))
+async def api(database: str) -> AsyncIterator[httpx.AsyncClient]:
+    """The coordinator, in this process."""
+    app = create_app(Settings(database, admin_token=ADMIN_TOKEN, times=TIMES))
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(
@@ -106,7 +101,7 @@ async def test_a_job_whose_elapsed_time_stands_still_is_a_timeout(api: httpx.Asy
         await until_done(api, campaign, 4)
         (hung,) = [row for row in (await outcomes_of(api, campaign)) if row["verdict"] == "failed"]
         assert (hung["case"], hung["cause"]) == (f"{SUITE}.f3/0", "timeout")
-        assert hung["duration_s"] < 2 + 2 * 1 + 3, "timeout, grace, grace, and a little"
+        assert hung["duration_s"] < 2 + 2 * TIMES.grace_s + 3, "timeout, grace, grace, and a little"
 
 
 async def outcomes_of(api: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:
@@ -134,7 +129,7 @@ async def test_a_deadline_holds_however_often_the_stream_breaks(api: httpx.Async
 async def test_a_runner_that_is_silent_in_each_case_and_then_reports_is_believed(api: httpx.AsyncClient) -> None:
     """Longer than silence is waited for: its attempts are lost, and what it reports afterwards counts all the same."""
     script, loop = Script(), asyncio.get_running_loop()
-    silence_s = runner_state_machine.SILENCE_S + 1.5
+    silence_s = TIMES.silence_s + 1.5
 
     def falls_silent(job: Job) -> bool:
         script.silent = True
@@ -166,11 +161,8 @@ async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> 
         assert outcomes[f"{SUITE}.f3/0"]["attempt"] == 2
 
 
-async def test_a_lease_that_nobody_knows_of_is_found(
-    api: httpx.AsyncClient, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lease_that_nobody_knows_of_is_found(api: httpx.AsyncClient, database: str) -> None:
     """A claim that was committed after its connection had been given up: the database alone has it."""
-    monkeypatch.setattr(session, "STRAYS_EVERY_S", 0.5)
     held_back: list[Job] = []
 
     def waits(job: Job) -> bool:

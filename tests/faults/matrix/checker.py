@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from coordinator.dispatch.leases import GRACE_S
-from coordinator.dispatch.runner_state_machine import SILENCE_S
+from coordinator.times import Times
 
 Row = Mapping[str, Any]
+
+TIMES = Times()
 
 ENDS_WITHIN_S = 120.0
 """After the last fault was mended."""
@@ -23,7 +24,7 @@ MOST_LOST = 3
 MOST_ATTEMPTS = 60
 SLACK_S = 5.0
 """Between the moment of an event and the moment at which it is stored, on a busy machine."""
-RECOVERY_S = 2 * GRACE_S + SILENCE_S
+RECOVERY_S = 2 * TIMES.grace_s + TIMES.silence_s
 """What a job may take past its time limit until it is known that its runner does not end it."""
 COORDINATORS_RULES = frozenset(
     {
@@ -206,9 +207,9 @@ def none_past_its_time(seen: Observation) -> Iterator[str]:
         began, ended = attempt.get("started_at"), attempt.get("ended_at")
         stored_s = (ended - began).total_seconds() if began and ended else 0.0
         held_up_s = _held_up_s(seen.windows, began.timestamp(), ended.timestamp()) if began and ended else 0.0
-        if outcome["ending"] != "timed_out" and took_s > limit_s + GRACE_S:
+        if outcome["ending"] != "timed_out" and took_s > limit_s + TIMES.grace_s:
             yield f"{said} took {took_s:.1f} s of {limit_s:g} s"
-        elif took_s > limit_s + 2 * GRACE_S + SLACK_S + held_up_s:
+        elif took_s > limit_s + 2 * TIMES.grace_s + SLACK_S + held_up_s:
             yield f"{said} took {took_s:.1f} s of {limit_s:g} s, and nothing held its end up for so long"
         if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s:
             yield f"{said} was stored {stored_s:.0f} s after its start, held up for {held_up_s:.0f} s"
@@ -304,9 +305,9 @@ def wire_id(job_id: int | None, attempt: Row) -> str:
 def _held_up_s(windows: Sequence[Window], began: float, ended: float) -> float:
     """Seconds of this time in which a fault held everybody up, or had just done so."""
     clipped = sorted(
-        (max(window.began, began), min(window.ended + SILENCE_S, ended))
+        (max(window.began, began), min(window.ended + TIMES.silence_s, ended))
         for window in windows
-        if window.excuses and window.began < ended and window.ended + SILENCE_S > began
+        if window.excuses and window.began < ended and window.ended + TIMES.silence_s > began
     )
     total, reached = 0.0, began
     for begin, end in clipped:

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 import pytest
 
 from coordinator.errors import RunnerAddressError, RunnerError, RunnerIncompatibleError, RunnerUnreachableError
-from coordinator.registry import client as registry_client
 from coordinator.registry.client import RunnerClient, probe
 from coordinator.runner_addresses import RunnerNetworks
+from coordinator.times import DEFAULT_TIMES, Times
 from tests.faults.registration.hostile_server import Pieces, answering, head
 
 BLANKS = b" " * (1 << 20)
@@ -36,10 +36,10 @@ INFO = json.dumps(
 ).encode()
 
 
-async def failure(pieces: Pieces, *, pause_s: float = 0.0) -> RunnerError:
+async def failure(pieces: Pieces, *, pause_s: float = 0.0, times: Times = DEFAULT_TIMES) -> RunnerError:
     async with answering(pieces, pause_s=pause_s) as url, asyncio.timeout(ENDS_WITHIN_S * 8):
         with pytest.raises(RunnerError) as raised:
-            await probe(url, "secret")
+            await probe(url, "secret", times)
     return raised.value
 
 
@@ -116,25 +116,24 @@ def headers_without_end() -> Iterable[bytes]:
     ],
     ids=["the head", "the body", "chunks", "headers", "go on"],
 )
-async def test_a_byte_at_a_time_ends_at_the_total(pieces: Pieces, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_byte_at_a_time_ends_at_the_total(pieces: Pieces) -> None:
     """However lively it seems: no read of it waits long."""
-    monkeypatch.setattr(registry_client, "PROBE_S", 1.0)
     began = time.monotonic()
-    error = await failure(pieces, pause_s=0.05)
+    error = await failure(pieces, pause_s=0.05, times=Times(probe_s=1.0))
     assert isinstance(error, RunnerUnreachableError)
     assert "did not answer within 1 s" in str(error)
     assert time.monotonic() - began < ENDS_WITHIN_S
 
 
-async def test_every_call_has_a_total_and_the_stream_of_events_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry_client, "WHOLE_ANSWER_S", 1.0)
+async def test_every_call_has_a_total_and_the_stream_of_events_has_none() -> None:
+    times = Times(whole_answer_s=1.0)
     async with answering(lambda: itertools.chain([head()], itertools.repeat(b" ")), pause_s=0.05) as url:
-        client = RunnerClient(url, "secret")
+        client = RunnerClient(url, "secret", times=times)
         with pytest.raises(RunnerUnreachableError):
             await asyncio.wait_for(client.acknowledge("boot", 1), ENDS_WITHIN_S)
         await client.__aexit__()
     beats = [head(), *[b'{"type": "heartbeat"}\n'] * 50]
-    async with answering(lambda: beats, pause_s=0.05) as url, RunnerClient(url, "secret") as client:
+    async with answering(lambda: beats, pause_s=0.05) as url, RunnerClient(url, "secret", times=times) as client:
         lines = [line async for some in client.event_lines("boot", 0) for line in some]
     assert len(lines) == 50
 

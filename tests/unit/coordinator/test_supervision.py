@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
-import pytest
 from prometheus_client import generate_latest
 from structlog.testing import capture_logs
 
-from coordinator import metrics, supervision
-from coordinator.backoff import Backoff
+from coordinator import metrics
 from coordinator.errors import DatabaseAwayError
 from coordinator.supervision import Supervisor, end
+from coordinator.times import Times
 
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervision, "PAUSE", Backoff(0.001, 30.0))
-    monkeypatch.setattr(supervision, "PAUSE_AWAY", Backoff(0.001, 2.0))
-    monkeypatch.setattr(supervision, "CANCEL_AGAIN_S", 0.01)
+AT_ONCE = Times(restart_s=0.001)
 
 
 async def test_what_ends_is_logged_counted_and_started_again() -> None:
-    supervisor, starts, runs = Supervisor(), 0, asyncio.Event()
+    supervisor, starts, runs = Supervisor(AT_ONCE), 0, asyncio.Event()
 
     async def work() -> None:
         nonlocal starts
@@ -56,9 +51,8 @@ async def test_what_ends_is_logged_counted_and_started_again() -> None:
     assert task.cancelled()
 
 
-async def test_it_is_up_when_it_has_run_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervision, "SETTLED_S", 0.0)
-    supervisor, starts, runs = Supervisor(), 0, asyncio.Event()
+async def test_it_is_up_when_it_has_run_for_a_while() -> None:
+    supervisor, starts, runs = Supervisor(replace(AT_ONCE, settled_s=0.0)), 0, asyncio.Event()
 
     async def work() -> None:
         nonlocal starts
@@ -110,7 +104,7 @@ async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
 
     task = asyncio.create_task(work())
     await asyncio.sleep(0)
-    assert not await end(task)
+    assert not await end(task, again_s=0.01)
     assert (lost, task.cancelled()) == (2, True)
 
 
@@ -128,4 +122,4 @@ async def test_a_task_that_does_not_end_is_waited_for_no_longer() -> None:
     await asyncio.sleep(0)
     assert await end(task, within_s=0.05) == {task}
     let_go = True
-    assert not await end(task)
+    assert not await end(task, again_s=0.01)

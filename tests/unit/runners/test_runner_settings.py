@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.settings import Variables, cache
+from protocol.events import HEARTBEAT_S
+from runners.errors import UsageError
+from runners.settings import HEARTBEAT, Variables, cache, heartbeat_s
 
 ROOT = Path(__file__).parents[3]
 
@@ -57,3 +59,23 @@ def test_the_cache_is_ours_else_the_systems_else_below_the_home(
         else:
             monkeypatch.setenv(name, value)
     assert cache() == Path(folder).expanduser()
+
+
+@pytest.mark.parametrize(("text", "seconds"), [(None, HEARTBEAT_S), ("", HEARTBEAT_S), ("0.3", 0.3), ("10", 10.0)])
+def test_the_pause_between_heartbeats_is_the_variables_else_ours(
+    monkeypatch: pytest.MonkeyPatch, text: str | None, seconds: float
+) -> None:
+    if text is None:
+        monkeypatch.delenv(HEARTBEAT, raising=False)
+    else:
+        monkeypatch.setenv(HEARTBEAT, text)
+    assert heartbeat_s() == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "10.1", "often"])
+def test_a_pause_between_heartbeats_that_the_contract_does_not_allow(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv(HEARTBEAT, text)
+    with pytest.raises(UsageError, match=r"PORTOLAN_HEARTBEAT_S is .*: give seconds from 0\.05 to 10"):
+        heartbeat_s()

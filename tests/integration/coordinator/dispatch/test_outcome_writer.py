@@ -14,6 +14,7 @@ from coordinator.dispatch.leases import Key
 from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
+from coordinator.times import Times
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome, Timing
 from tests.integration.coordinator.dispatch.conftest import Place
@@ -138,12 +139,11 @@ async def until_stored(place: Place, n: int) -> None:
 
 
 @asynccontextmanager
-async def while_one_waits(place: Place, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[OutcomeWriter, Report]]:
+async def while_one_waits(place: Place) -> AsyncIterator[tuple[OutcomeWriter, Report]]:
     """A writer that has stored one report and has a second, which can wait for minutes; and a third, to be written."""
-    monkeypatch.setattr(outcome_writer, "APART_S", 120.0)
     await place.campaign(cases=3)
     first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
-    async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
+    async with running(OutcomeWriter(place.engine, lambda campaigns: None, times=Times(store_apart_s=120.0))) as writer:
         await writer.write([first], can_wait=True)
         await until_stored(place, 1)
         await writer.write([second], can_wait=True)
@@ -151,9 +151,9 @@ async def while_one_waits(place: Place, monkeypatch: pytest.MonkeyPatch) -> Asyn
 
 
 async def test_reports_that_can_wait_are_stored_with_those_that_follow_and_the_first_waits_for_none(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Place,
 ) -> None:
-    async with while_one_waits(place, monkeypatch) as (writer, third):
+    async with while_one_waits(place) as (writer, third):
         async with place.engine.connect() as connection:
             for _ in range(20):
                 assert (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == 1
@@ -163,7 +163,7 @@ async def test_reports_that_can_wait_are_stored_with_those_that_follow_and_the_f
 
 async def test_a_full_batch_waits_for_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcome_writer, "BATCH", 2)
-    async with while_one_waits(place, monkeypatch) as (writer, third):
+    async with while_one_waits(place) as (writer, third):
         await writer.write([third], can_wait=True)
         await until_stored(place, 3)
 

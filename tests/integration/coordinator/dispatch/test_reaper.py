@@ -73,7 +73,7 @@ async def test_a_renewal_waits_for_no_finish(place: Place) -> None:
     async with place.engine.connect() as finishing:
         await finishing.execute(text("SELECT id FROM jobs WHERE state = 'leased' ORDER BY id LIMIT 2 FOR UPDATE"))
         async with asyncio.timeout(60), place.engine.begin() as connection:
-            assert await ownership.renew(connection, [place.runner_id], "me", 120) == {place.runner_id}
+            assert await ownership.renew(connection, [place.runner_id], "me") == {place.runner_id}
         await finishing.rollback()
     assert await do(place, "SELECT count(*) AS n FROM jobs WHERE lease_until > now()") == [(3,)]
 
@@ -83,5 +83,5 @@ async def test_a_fresh_lease_is_not_written_again(place: Place) -> None:
     await place.claim(5)
     before = await do(place, "SELECT id, xmin::text FROM jobs ORDER BY id")
     async with place.engine.begin() as connection:
-        await ownership.renew(connection, [place.runner_id], "me", 120)
+        await ownership.renew(connection, [place.runner_id], "me")
     assert await do(place, "SELECT id, xmin::text FROM jobs ORDER BY id") == before

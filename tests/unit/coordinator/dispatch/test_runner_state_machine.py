@@ -34,9 +34,11 @@ from coordinator.dispatch.instructions import (
     Stop,
     TimeOut,
 )
-from coordinator.dispatch.leases import GRACE_S, LOCK_WAIT_S, Key, Lease
-from coordinator.dispatch.runner_state_machine import RunnerState, quarantine_s
+from coordinator.dispatch.leases import Key, Lease
+from coordinator.dispatch.runner_state_machine import RunnerState
+from coordinator.times import Times
 
+TIMES = Times()
 STRANGER = Key(0, 1, "of another database")
 
 
@@ -88,7 +90,7 @@ class Fleet(RuleBasedStateMachine):
                 assert elapsed > self.held[key].timeout_s
                 del self.held[key]
             case Quarantine(seconds, _):
-                assert limits.QUARANTINE.first_s <= seconds <= limits.QUARANTINE.longest_s
+                assert TIMES.quarantine_s <= seconds <= TIMES.longest_quarantine_s
                 self.quarantined = True
                 self.runner.clear()
 
@@ -270,9 +272,9 @@ def test_a_runner_that_restarts_again_and_again_is_quarantined_longer_each_time(
 
 def test_a_job_past_its_deadline_is_stopped_and_then_timed_out() -> None:
     machine = connected(Lease(Key(1, 1), 5.0, started=True))
-    assert Stop(Key(1, 1)) in machine.handle(TickEvent(5.0 + GRACE_S + 0.1))
+    assert Stop(Key(1, 1)) in machine.handle(TickEvent(5.0 + TIMES.grace_s + 0.1))
     machine.handle(HeartbeatEvent(16.0, ()))
-    out = machine.handle(TickEvent(5.0 + 2 * GRACE_S + 0.3))
+    out = machine.handle(TickEvent(5.0 + 2 * TIMES.grace_s + 0.3))
     assert isinstance(out[0], TimeOut)
     assert isinstance(out[-1], Quarantine)
 
@@ -282,12 +284,12 @@ def test_waiting_for_the_timing_lock_is_not_charged() -> None:
     machine.handle(HeartbeatEvent(14.0, ((Key(1, 1), 1.0, 13.0),)))
     assert machine.handle(TickEvent(16.0)) == []
     machine.handle(HeartbeatEvent(20.0, ((Key(1, 1), 7.0, 13.0),)))
-    assert machine.handle(TickEvent(5.0 + 13.0 + GRACE_S + 0.1)) == [Stop(Key(1, 1))]
+    assert machine.handle(TickEvent(5.0 + 13.0 + TIMES.grace_s + 0.1)) == [Stop(Key(1, 1))]
 
 
 def test_a_silent_runner_loses_its_attempts_and_is_quarantined() -> None:
     machine = connected(Lease(Key(1, 1), 900.0, started=True), Lease(Key(2, 1), 900.0))
-    out = machine.handle(TickEvent(limits.SILENCE_S + 1))
+    out = machine.handle(TickEvent(TIMES.silence_s + 1))
     assert out == [
         Lose((Key(1, 1),), "silent"),
         GiveBack((Key(2, 1),), FELL_SILENT),
@@ -296,7 +298,7 @@ def test_a_silent_runner_loses_its_attempts_and_is_quarantined() -> None:
 
 
 def test_quarantine_doubles_up_to_an_hour() -> None:
-    assert [quarantine_s(times) for times in (1, 2, 3, 20)] == [10.0, 20.0, 40.0, 3600.0]
+    assert [TIMES.quarantine.pause_s(strikes) for strikes in (1, 2, 3, 20)] == [10.0, 20.0, 40.0, 3600.0]
 
 
 ONE, TWO = Lease(Key(1, 1, "t"), 5.0), Lease(Key(2, 1, "t"), 5.0)
@@ -317,10 +319,10 @@ def taken(*leases: Lease) -> RunnerState:
 
 def test_a_runner_that_took_jobs_and_begins_none_loses_them_and_the_first_is_counted() -> None:
     machine = taken(ONE, TWO)
-    for second in range(1, int(limits.START_S)):
+    for second in range(1, int(TIMES.start_s)):
         machine.handle(HeartbeatEvent(float(second), (), queued=2))
         assert machine.handle(TickEvent(float(second))) == []
-    out = machine.handle(TickEvent(limits.START_S + 1))
+    out = machine.handle(TickEvent(TIMES.start_s + 1))
     backs = [(i.keys, i.refused) for i in out if isinstance(i, GiveBack)]
     assert backs == [((ONE.key,), True), ((TWO.key,), False)]
     assert quarantines(out) == ["it took jobs and began none within 180 s"]
@@ -329,7 +331,7 @@ def test_a_runner_that_took_jobs_and_begins_none_loses_them_and_the_first_is_cou
 def test_a_stall_is_seen_however_often_the_stream_breaks() -> None:
     machine = taken(ONE)
     stalled: list[str] = []
-    for second in range(1, int(limits.START_S) + 3):
+    for second in range(1, int(TIMES.start_s) + 3):
         machine.handle(DisconnectedEvent(float(second), "closed"))
         machine.handle(ConnectedEvent(float(second), True, (ONE,)))
         stalled += quarantines(machine.handle(TickEvent(float(second))))
@@ -343,14 +345,14 @@ def test_a_deadline_is_not_renewed_by_a_new_stream() -> None:
         machine.handle(DisconnectedEvent(float(second), "closed"))
         machine.handle(ConnectedEvent(float(second), True, (RUNNING,)))
         stops += [float(second) for i in machine.handle(TickEvent(float(second))) if isinstance(i, Stop)]
-    assert stops == [RUNNING.timeout_s + GRACE_S + 1]
+    assert stops == [RUNNING.timeout_s + TIMES.grace_s + 1]
 
 
 def test_a_coordinator_that_comes_back_reckons_from_when_the_job_began() -> None:
     old = Lease(Key(1, 1, "t"), 60.0, started=True, ran_s=50.0)
     machine = connected(old)
-    assert machine.handle(TickEvent(10.0 + GRACE_S - 0.1)) == []
-    assert machine.handle(TickEvent(10.0 + GRACE_S + 0.1)) == [Stop(old.key)]
+    assert machine.handle(TickEvent(10.0 + TIMES.grace_s - 0.1)) == []
+    assert machine.handle(TickEvent(10.0 + TIMES.grace_s + 0.1)) == [Stop(old.key)]
 
 
 def test_elapsed_time_that_stands_still_ends_a_job_all_the_same() -> None:
@@ -361,13 +363,13 @@ def test_elapsed_time_that_stands_still_ends_a_job_all_the_same() -> None:
         out += machine.handle(TickEvent(float(second)))
     assert [type(i) for i in out] == [Stop, TimeOut, Quarantine]
     assert isinstance(out[1], TimeOut)
-    assert out[1].elapsed_s <= RUNNING.timeout_s + 2 * GRACE_S + 2
+    assert out[1].elapsed_s <= RUNNING.timeout_s + 2 * TIMES.grace_s + 2
 
 
 def test_nobody_waits_for_the_timing_lock_for_ever() -> None:
     machine = connected(RUNNING)
     out: list[Instruction] = []
-    for second in range(1, int(LOCK_WAIT_S) + 60, 5):
+    for second in range(1, int(TIMES.lock_wait_s) + 60, 5):
         machine.handle(HeartbeatEvent(float(second), ((RUNNING.key, 0.0, float(second)),)))
         out += machine.handle(TickEvent(float(second)))
     assert [type(i) for i in out] == [Stop, TimeOut, Quarantine]
@@ -386,7 +388,7 @@ def test_a_job_that_heartbeats_no_longer_name_is_no_longer_there() -> None:
     machine.handle(StartedEvent(1.0, ONE.key))
     assert machine.handle(HeartbeatEvent(2.0, (), queued=0)) == []
     assert machine.handle(HeartbeatEvent(2.1, (), queued=0)) == [], "it may have left before the jobs came"
-    out = machine.handle(HeartbeatEvent(2.1 + limits.ABSENT_S, (), queued=0))
+    out = machine.handle(HeartbeatEvent(2.1 + TIMES.absent_s, (), queued=0))
     assert out[:2] == [
         Lose((ONE.key,), "no longer there"),
         GiveBack((TWO.key,), "the runner took it and no longer has it", refused=True),
@@ -417,7 +419,7 @@ def test_a_refusal_is_counted_and_quarantines() -> None:
 def test_a_queue_full_of_other_jobs_is_waited_for_and_not_for_ever() -> None:
     machine, posts = RunnerState(256), 0
     todo = machine.handle(ConnectedEvent(0.0, True, ()))
-    for second in range(1, 2 * int(limits.START_S)):
+    for second in range(1, 2 * int(TIMES.start_s)):
         while any(isinstance(instruction, Claim) for instruction in todo) and not quarantines(todo):
             posts += 1
             todo = machine.handle(ClaimedEvent(float(second), (ONE,)))
@@ -425,8 +427,8 @@ def test_a_queue_full_of_other_jobs_is_waited_for_and_not_for_ever() -> None:
         if quarantines(todo):
             break
         todo = machine.handle(WakeEvent(float(second)))
-    assert limits.START_S < second < limits.START_S + 10
-    assert posts <= 2 * second / limits.FULL_PAUSE_S + 2, "it is not asked without pause"
+    assert TIMES.start_s < second < TIMES.start_s + 10
+    assert posts <= 2 * second / TIMES.full_pause_s + 2, "it is not asked without pause"
     assert GiveBack((ONE.key,), "the runner's queue stayed full, without a job of ours", refused=True) in todo
     assert quarantines(todo) == ["its queue stays full, and it holds no job of ours"]
 
@@ -468,6 +470,6 @@ def test_a_lease_that_nobody_knew_of_is_posted_and_one_that_ran_is_watched() -> 
     assert machine.handle(StrayLeasesEvent(2.0, (ONE, running))) == [], "what is known is no stray"
     machine.handle(PostedEvent(2.0, (ONE.key,)))
     machine.handle(HeartbeatEvent(3.0, (), queued=1))
-    assert machine.handle(HeartbeatEvent(3.1 + limits.ABSENT_S, (), queued=1)) == [
+    assert machine.handle(HeartbeatEvent(3.1 + TIMES.absent_s, (), queued=1)) == [
         Lose((running.key,), "no longer there")
     ]

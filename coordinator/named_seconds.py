@@ -1,0 +1,37 @@
+"""Seconds that a setting gives by name (``silence_s=3, sweep_s=1.5``) for the fields of a dataclass of times. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, TypeVar
+
+from coordinator.errors import SettingError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+SHORTEST_S = 0.001
+LONGEST_S = 86_400.0
+
+TimesT = TypeVar("TimesT", bound="DataclassInstance")
+
+
+def parse_named_seconds(kind: type[TimesT], text: str, setting: str) -> TimesT:
+    """Return the times of this kind, with those changed that the text names. Raises ``SettingError``."""
+    names = [field.name for field in fields(kind)]
+    changed: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if name not in names:
+            raise SettingError(f"{setting}: there is no time '{name[:100]}'; there are: {', '.join(names)}")
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0.0
+        # A NaN is in no range.
+        if not SHORTEST_S <= seconds <= LONGEST_S:
+            raise SettingError(
+                f"{setting}: {name} is {value[:100]!r}: give seconds from {SHORTEST_S:g} to {LONGEST_S:,.0f}"
+            )
+        changed[name] = seconds
+    return kind(**changed)

@@ -1,0 +1,56 @@
+"""The times that a coordinator waits: each default as the docs have it, and changed by name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from coordinator.errors import SettingError
+from coordinator.settings import Settings
+from coordinator.times import TIMES, Times
+from tests.short_times import SHORT_TIMES, variables_of
+
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
+
+
+def test_every_time_stands_in_the_docs_with_its_default_and_no_other_does() -> None:
+    section = DOCS.read_text().partition("\n## Times\n")[2].partition("\n## ")[0]
+    documented: dict[str, float] = {}
+    for names, defaults in re.findall(r"^\| (`[^|]+`) \| ([^|]+) \|", section, re.MULTILINE):
+        seconds = [float(default.replace(",", "")) for default in defaults.split(", ")]
+        documented |= dict(zip(re.findall(r"`(\w+)`", names), seconds, strict=True))
+    assert documented == {field.name: field.default for field in fields(Times)}
+
+
+def test_times_are_set_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Times.parse(" silence_s=3, sweep_s = 1.5,") == Times(silence_s=3.0, sweep_s=1.5)
+    assert Times.parse("") == Times()
+    monkeypatch.setenv(TIMES, "grace_s=30")
+    assert Settings("postgresql://nowhere").times == Times(grace_s=30.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("silence=3", "there is no time 'silence'; there are: silence_s, "),
+        ("silence_s", "silence_s is ''"),
+        ("silence_s=0", "give seconds from 0.001 to 86,400"),
+        ("silence_s=-1", "give seconds"),
+        ("silence_s=nan", "give seconds"),
+        ("silence_s=1e9", "give seconds"),
+        ("silence_s=soon", "silence_s is 'soon'"),
+        ("ownership_s=5", "renew_s is 5 and ownership_s 5: give a renew_s that is less"),
+        ("renew_s=121, ownership_s=300", "renew_s is 121 and lease_s 120"),
+    ],
+)
+def test_a_time_that_is_none(text: str, words: str) -> None:
+    with pytest.raises(SettingError, match=f"^{TIMES}: .*{re.escape(words)}"):
+        Times.parse(text)
+
+
+def test_what_a_test_gives_a_coordinator_comes_there_as_it_is() -> None:
+    assert Times.parse(variables_of(SHORT_TIMES)[TIMES]) == SHORT_TIMES
+    assert variables_of(Times()) == {}
