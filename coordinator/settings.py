@@ -60,6 +60,7 @@ class Variables(BaseSettings):
     log_format: str | None = Field(default=None, validation_alias="PORTOLAN_LOG_FORMAT")
     limits: str = Field(default="", validation_alias=LIMITS)
     times: str = Field(default="", validation_alias=TIMES)
+    check_times: str = Field(default="", validation_alias="PORTOLAN_CHECK_TIMES")
     rest_address: str | None = Field(default=None, validation_alias="PORTOLAN_REST_ADDRESS")
     runner_networks: str = Field(default="loopback", validation_alias=RUNNER_NETWORKS)
     cache: Path | None = Field(default=None, validation_alias=AliasChoices("PORTOLAN_CACHE", "XDG_CACHE_HOME"))

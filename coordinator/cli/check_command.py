@@ -11,9 +11,10 @@ import typer
 from coordinator import conformance
 from coordinator.cli.shared_options import AsJson, SecretFile, SecretStdin, read_secret
 from coordinator.conformance.findings import Finding
-from coordinator.conformance.restart_check import START_S
 from coordinator.conformance.subject import Restart
+from coordinator.conformance.times import CheckTimes
 from coordinator.errors import CoordinatorError, NotRunError
+from coordinator.settings import Variables
 
 
 def check(
@@ -30,12 +31,14 @@ def check(
     """Check what a runner promises. Not one that is registered: both would take its events."""
     if probe and restart_command is not None:
         raise CoordinatorError("--probe leaves the restart out: give --restart-command without it")
+    times = CheckTimes.parse(Variables().check_times)
     report = asyncio.run(
         conformance.check(
             address,
             read_secret(secret_file, secret_stdin),
             level=conformance.Level.probe if probe else conformance.Level.full,
-            restart=None if restart_command is None else restarting(restart_command),
+            restart=None if restart_command is None else restarting(restart_command, times.restart_s),
+            times=times,
             on_finding=_ignore if as_json else _print,
         )
     )
@@ -44,7 +47,7 @@ def check(
         raise typer.Exit(1)
 
 
-def restarting(command: str) -> Restart:
+def restarting(command: str, within_s: float) -> Restart:
     """Has the shell carry out the command. What it prints goes to standard error."""
 
     async def restart() -> None:
@@ -52,11 +55,11 @@ def restarting(command: str) -> Restart:
             command, stdin=asyncio.subprocess.DEVNULL, stdout=sys.stderr.fileno()
         )
         try:
-            async with asyncio.timeout(START_S):
+            async with asyncio.timeout(within_s):
                 code = await process.wait()
         except TimeoutError:
             process.kill()
-            raise NotRunError(f"--restart-command did not end within {START_S:g} s") from None
+            raise NotRunError(f"--restart-command did not end within {within_s:g} s") from None
         if code != 0:
             raise NotRunError(f"--restart-command ended with exit code {code}")
 

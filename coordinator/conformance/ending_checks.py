@@ -6,7 +6,7 @@ import time
 
 from coordinator.conformance.cases import named
 from coordinator.conformance.event_stream import Event, Stream
-from coordinator.conformance.subject import STOP_S, Subject, require
+from coordinator.conformance.subject import Subject, require
 from coordinator.conformance.validity import EARLY, LATE_S
 from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag
@@ -24,7 +24,7 @@ async def running(subject: Subject) -> None:
     async with subject.stream() as stream:
         await stream.started(key)
         await subject.delete(key)
-        (await stream.finished(key, limit_s=STOP_S))[-1].require_ending("incomplete", "cancelled")
+        (await stream.finished(key, limit_s=subject.times.stop_s))[-1].require_ending("incomplete", "cancelled")
         await _require_next_job_runs(subject, stream)
 
 
@@ -36,7 +36,7 @@ async def queued(subject: Subject) -> None:
         await stream.started(hung)
         (waiting,) = await subject.queue(subject.job())
         await subject.delete(waiting)
-        events = await stream.finished(waiting, limit_s=STOP_S)
+        events = await stream.finished(waiting, limit_s=subject.times.stop_s)
     events[-1].require_ending("incomplete", "cancelled")
     if any(event.is_of("started", waiting) for event in events):
         raise BrokenError("the job was started although it had been taken off the queue")
@@ -86,7 +86,7 @@ async def _seconds_past_deadline(subject: Subject) -> float:
     key = await subject.hang(DEADLINE_S)
     async with subject.stream() as stream:
         started = await stream.started(key)
-        ended = (await stream.finished(key, limit_s=DEADLINE_S + STOP_S))[-1]
+        ended = (await stream.finished(key, limit_s=DEADLINE_S + subject.times.stop_s))[-1]
         ended.require_ending("failed", "timed_out")
         lived_s = [ended.at - posted_at]
         reported_s = ended.body["outcome"].get("duration_s")

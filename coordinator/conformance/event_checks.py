@@ -6,15 +6,11 @@ import time
 from collections.abc import Sequence
 
 from coordinator.conformance.cases import Key, named
-from coordinator.conformance.event_stream import HEARTBEAT_S, SLACK_S, Event
+from coordinator.conformance.event_stream import Event
 from coordinator.conformance.subject import Subject, require
 from coordinator.conformance.validity import LATE_S
 from coordinator.errors import BrokenError
 
-RUNNING_S = 40.0
-"""The deadline of the case that is watched: longer than the heartbeats that are waited for."""
-LASTING_S = 60.0
-"""Longer than a coordinator waits for a silent stream."""
 DRIFT_S = 3.0
 DRIFT = 0.2
 """By how much a case's time may differ from that of the heartbeats: they may be read late."""
@@ -73,50 +69,53 @@ async def idle(subject: Subject) -> None:
 async def running(subject: Subject) -> None:
     """Heartbeats say how many jobs have not begun, and what runs since how many seconds, which go on."""
     subject.require_one_slot(", so nothing need wait")
-    posted_at = time.monotonic()
+    posted_at, slack_s = time.monotonic(), subject.times.slack_s
     async with subject.stream() as stream:
-        hung = await subject.hang(RUNNING_S)
+        hung = await subject.hang(subject.times.running_s)
         await subject.queue(subject.job())
         await stream.started(hung)
         # One may still be on its way that left before both jobs were there.
         beat = await stream.heartbeat()
-        if _misreport(beat, hung, posted_at):
+        if _misreport(beat, hung, posted_at, slack_s):
             beat = await stream.heartbeat()
-        if fault := _misreport(beat, hung, posted_at):
+        if fault := _misreport(beat, hung, posted_at, slack_s):
             raise BrokenError(fault)
         later = await stream.heartbeat()
-    if fault := _misreport(later, hung, posted_at) or _standstill(beat, later, hung):
+    if fault := _misreport(later, hung, posted_at, slack_s) or _standstill(beat, later, hung):
         raise BrokenError(fault)
 
 
 async def lasting(subject: Subject) -> None:
     """Heartbeats go on, at most 10 s apart, for as long as a case runs, a minute here."""
-    key = await subject.hang(LASTING_S)
+    times = subject.times
+    key = await subject.hang(times.lasting_s)
     beats: list[Event] = []
     async with subject.stream() as stream:
         begun_at = (await stream.started(key)).at
         while True:
             what = f"a heartbeat, {time.monotonic() - begun_at:.0f} s into a case,"
-            event = await stream.next(what, HEARTBEAT_S + SLACK_S)
+            event = await stream.next(what, times.heartbeat_s + times.slack_s)
             if event.is_of("finished", key):
                 break
             beats.append(event)
-    event.require_ending("failed", "timed_out", f"with timeout_s {LASTING_S:g}, a case that hangs")
-    if event.at - begun_at > LASTING_S + LATE_S:
-        raise BrokenError(f"with timeout_s {LASTING_S:g}, it was killed {event.at - begun_at:.1f} s after its start")
+    event.require_ending("failed", "timed_out", f"with timeout_s {times.lasting_s:g}, a case that hangs")
+    if event.at - begun_at > times.lasting_s + LATE_S:
+        raise BrokenError(
+            f"with timeout_s {times.lasting_s:g}, it was killed {event.at - begun_at:.1f} s after its start"
+        )
     naming = [beat for beat in beats if _seconds_spent(beat, key) > 0]
     if len(naming) < 2:
-        raise BrokenError(f"of {len(beats)} heartbeats in {LASTING_S:g} s, {len(naming)} named what ran")
+        raise BrokenError(f"of {len(beats)} heartbeats in {times.lasting_s:g} s, {len(naming)} named what ran")
     if fault := _standstill(naming[0], naming[-1], key):
         raise BrokenError(fault)
 
 
-def _misreport(beat: Event, hung: Key, posted_at: float) -> str | None:
+def _misreport(beat: Event, hung: Key, posted_at: float, slack_s: float) -> str | None:
     """Find the fault of a heartbeat that came while one case hung and one job waited."""
     running, since_s = beat.body.get("running"), beat.at - posted_at
     try:
         (entry,) = running  # type: ignore[misc]
-        right = (entry["id"], entry["attempt"]) == hung and 0 <= entry["elapsed_s"] <= since_s + SLACK_S
+        right = (entry["id"], entry["attempt"]) == hung and 0 <= entry["elapsed_s"] <= since_s + slack_s
     except (TypeError, ValueError, KeyError):
         right = False
     if not right:

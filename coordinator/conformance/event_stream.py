@@ -12,17 +12,13 @@ from typing import Any
 import httpx
 
 from coordinator.conformance.cases import Key, named
+from coordinator.conformance.times import CheckTimes
 from coordinator.errors import BrokenError
 from protocol.lines import EndlessLineError, LineReader
 
-OUTCOME_S = 60.0
-"""For the outcome of a case that passes at once: a process may have to be made first."""
 KEPT_LINES = 5_000
 LONGEST_LINE = 64 << 20
 """A line past it ends the stream for the kit, as it does for the coordinator."""
-HEARTBEAT_S = 10.0
-SLACK_S = 1.0
-"""For the way of a heartbeat that leaves in time."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +72,13 @@ class Stream:
         after: int,
         note: Callable[[Event, int], None],
         lines: list[bytes],
-        outcome_s: float,
+        times: CheckTimes,
     ) -> None:
         self._answer = answer
         self._position = after
         self._note = note
         self._lines = lines
-        self._outcome_s = outcome_s
+        self._times = times
         self._arrived: asyncio.Queue[Event | None] = asyncio.Queue()
         self._reader = asyncio.create_task(self._read())
 
@@ -92,7 +88,7 @@ class Stream:
 
     async def until(self, condition: Callable[[Event], bool], what: str, limit_s: float | None = None) -> list[Event]:
         """Every event up to the first of which the condition is true, that one included."""
-        limit_s = self._outcome_s if limit_s is None else limit_s
+        limit_s = self._times.outcome_s if limit_s is None else limit_s
         events: list[Event] = []
         try:
             async with asyncio.timeout(limit_s):
@@ -122,7 +118,7 @@ class Stream:
 
     async def heartbeat(self) -> Event:
         """The next heartbeat, whatever comes before it."""
-        limit_s = HEARTBEAT_S + SLACK_S
+        limit_s = self._times.heartbeat_s + self._times.slack_s
         return (await self.until(lambda event: event.type == "heartbeat", "a heartbeat", limit_s))[-1]
 
     async def close(self) -> None:

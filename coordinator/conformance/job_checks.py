@@ -6,7 +6,7 @@ import itertools
 
 from coordinator.conformance.cases import Job, Key, named
 from coordinator.conformance.event_stream import Event
-from coordinator.conformance.subject import STOP_S, Subject
+from coordinator.conformance.subject import Subject
 from coordinator.errors import BrokenError, NotRunError
 from protocol.enums import ConformanceTag
 from protocol.jobs import MAX_JOBS_PER_POST
@@ -86,7 +86,7 @@ async def newer(subject: Subject) -> None:
     async with subject.stream() as stream:
         await stream.started(older)
         newer = await subject.hang(NEWER_S, id=older[0], attempt=2)
-        ended = (await stream.finished(older, limit_s=STOP_S))[-1]
+        ended = (await stream.finished(older, limit_s=subject.times.stop_s))[-1]
         ended.require_ending("incomplete", "cancelled", "the older attempt")
         ended = (await stream.finished(newer))[-1]
         ended.require_ending("failed", "timed_out", "the newer attempt, which hangs,")

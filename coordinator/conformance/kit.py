@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 
 from coordinator.conformance.contract import CLAUSES, Clause
-from coordinator.conformance.event_stream import OUTCOME_S
 from coordinator.conformance.findings import Finding, Level, Report, Result
 from coordinator.conformance.start import begin, connect
 from coordinator.conformance.subject import Restart, Subject
+from coordinator.conformance.times import DEFAULT_CHECK_TIMES, CheckTimes
 from coordinator.database.outage import reason_of
 from coordinator.errors import BrokenError, NotRunError
 from coordinator.runner_addresses import RunnerNetworks
@@ -32,21 +32,21 @@ async def check(
     on_finding: Callable[[Finding], None] = lambda finding: None,
     only: Collection[str] | None = None,
     seed: int = 0,
-    outcome_s: float = OUTCOME_S,
+    times: CheckTimes = DEFAULT_CHECK_TIMES,
     networks: RunnerNetworks | None = None,
 ) -> Report:
     """Hold the runner to its contract; ``on_finding`` is called with each finding as it is made.
 
     ``only`` names the clauses to check. ``seed`` decides which of the runner's own cases are
-    run, and an outcome that must come is waited for ``outcome_s``. Without ``networks`` the runner
-    may be anywhere: a person's own command reaches what that person reaches.
+    run. Without ``networks`` the runner may be anywhere: a person's own command reaches what that
+    person reaches.
 
     Raises a ``RunnerError`` if the check cannot begin: nobody answers, the secret is refused,
     or the runner is at work for somebody else.
     """
-    async with connect(url, secret, networks) as (http, stranger):
-        subject = await begin(http, stranger, secret)
-        subject.level, subject.seed, subject.outcome_s, subject.restart = level, seed, outcome_s, restart
+    async with connect(url, secret, times, networks) as (http, stranger):
+        subject = await begin(http, stranger, secret, times)
+        subject.level, subject.seed, subject.restart = level, seed, restart
         findings: list[Finding] = []
         lost: str | None = None
         try:

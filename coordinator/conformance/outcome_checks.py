@@ -26,10 +26,6 @@ LAST_LINE = "conformance: the end"
 
 DRAWN = {Level.probe: 6, Level.full: 200}
 """The most of the vendor's own cases that are run."""
-BUDGET_S = {Level.probe: 20.0, Level.full: 45.0}
-"""Past it no further case is posted."""
-CASE_S = 5.0
-"""The deadline of each: one that takes longer is timed_out, which is as good an outcome to look at."""
 BATCH = 8
 POLICIES = (TimingPolicy.steady, TimingPolicy.paper, TimingPolicy.off, TimingPolicy.quick)
 
@@ -80,7 +76,8 @@ async def own(subject: Subject) -> None:
     cases = sample(subject.cases, subject.seed)[: DRAWN[subject.level]]
     if not cases:
         raise NotRunError("its catalogue has no case that ends by itself")
-    end = time.monotonic() + BUDGET_S[subject.level]
+    probing, times = subject.level is Level.probe, subject.times
+    end = time.monotonic() + (times.probe_sample_s if probing else times.sample_s)
     limit = subject.info.get("queue_limit")
     size = min(BATCH, limit) if isinstance(limit, int) and limit > 0 else BATCH
     timed = list(zip(cases, cycle(POLICIES), strict=False))
@@ -91,8 +88,9 @@ async def own(subject: Subject) -> None:
 
 
 async def _require_valid(subject: Subject, timed: Sequence[tuple[Case, TimingPolicy]]) -> None:
+    case_s = subject.times.case_s
     jobs = {
-        job.key: job for job in (subject.job(case, timing=timing.value, timeout_s=CASE_S) for case, timing in timed)
+        job.key: job for job in (subject.job(case, timing=timing.value, timeout_s=case_s) for case, timing in timed)
     }
     # Each by itself, as a batch has cases of one suite.
     for job in jobs.values():

@@ -12,40 +12,36 @@ import httpx
 from coordinator.conformance.cases import dicts, read_cases
 from coordinator.conformance.event_history import History
 from coordinator.conformance.event_stream import Event
-from coordinator.conformance.subject import ANSWER_S, Subject
+from coordinator.conformance.subject import Subject
+from coordinator.conformance.times import CheckTimes
 from coordinator.errors import BrokenError, RunnerIncompatibleError, RunnerUnreachableError
 from coordinator.runner_addresses import RunnerNetworks
 from coordinator.runner_answers import raise_for_status, unreachable
 from coordinator.runner_transport import RunnerTransport
 
-WHOLE_ANSWER_S = 90.0
-"""For all of a plain answer; longer than a coordinator waits, as for each part of it."""
-LOOK_S = 12.0
-"""A heartbeat comes within 10 s."""
-
 
 @contextlib.asynccontextmanager
 async def connect(
-    url: str, secret: str, networks: RunnerNetworks | None = None
+    url: str, secret: str, times: CheckTimes, networks: RunnerNetworks | None = None
 ) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
     """Two connections to the runner: one that has the secret, and a stranger's."""
     client = partial(
         httpx.AsyncClient,
         base_url=url,
-        timeout=ANSWER_S,
+        timeout=times.answer_s,
         trust_env=False,
     )
     try:
-        stranger = client(transport=RunnerTransport(networks, answer_s=WHOLE_ANSWER_S))
+        stranger = client(transport=RunnerTransport(networks, answer_s=times.whole_answer_s))
     except httpx.InvalidURL as error:
         raise RunnerUnreachableError(f"{url!r} is no URL of a runner ({error})") from error
     bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
-    transport = RunnerTransport(networks, answer_s=WHOLE_ANSWER_S)
+    transport = RunnerTransport(networks, answer_s=times.whole_answer_s)
     async with stranger, client(headers=bearer, transport=transport) as http:
         yield http, stranger
 
 
-async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: str) -> Subject:
+async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: str, times: CheckTimes) -> Subject:
     """The runner, ready to be checked. Raises a ``RunnerError``."""
     url = str(http.base_url).rstrip("/")
     try:
@@ -53,12 +49,12 @@ async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: st
         if not isinstance(info.get("boot_id"), str):
             raise RunnerIncompatibleError(f"what answers at {url} is not a runner: GET /v1/runner has no boot_id")
         catalogue = await _read(http, "/v1/catalogue", url)
-        subject = Subject(http, stranger, info, tuple(read_cases(catalogue)), catalogue, secret)
+        subject = Subject(http, stranger, info, tuple(read_cases(catalogue)), catalogue, secret, times=times)
         await _find_position(subject, url)
         subject.history = History()  # What an earlier check left there is no part of this one.
         return subject
     except (httpx.HTTPError, UnicodeError) as error:
-        raise unreachable(url, error, ANSWER_S) from error
+        raise unreachable(url, error, times.answer_s) from error
 
 
 async def _read(http: httpx.AsyncClient, path: str, url: str) -> dict[str, Any]:
@@ -83,7 +79,7 @@ async def _find_position(subject: Subject, url: str) -> None:
         return
     async with subject.stream() as stream:
         with contextlib.suppress(BrokenError):
-            while (event := await stream.next("a sign of life", LOOK_S)).type != "heartbeat":
+            while (event := await stream.next("a sign of life", subject.times.look_s)).type != "heartbeat":
                 _require_ours(event.key[0], url)
             _require_free(event, url)
     with contextlib.suppress(BrokenError):

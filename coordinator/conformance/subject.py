@@ -21,20 +21,14 @@ import httpx
 
 from coordinator.conformance.cases import Case, Job, Key
 from coordinator.conformance.event_history import History
-from coordinator.conformance.event_stream import OUTCOME_S, Event, Stream
+from coordinator.conformance.event_stream import Event, Stream
 from coordinator.conformance.findings import Level
+from coordinator.conformance.times import CheckTimes
 from coordinator.conformance.validity import find_fault
 from coordinator.errors import BrokenError, NotRunError
 from coordinator.runner_transport import ENDLESS
 from protocol.enums import ConformanceTag
 
-ANSWER_S = 30.0
-"""For a plain answer; longer than a coordinator waits, because no clause is about speed."""
-STOP_S = 10.0
-"""From a DELETE, or past a deadline, to the finished event."""
-HANGING_S = 15.0
-"""The deadline of a hung case whose check is about something else; past it the runner is rid of it anyway."""
-SETTLE_S = HANGING_S + STOP_S
 MOST_EVENTS = 1 << 62
 
 Restart = Callable[[], Awaitable[None]]
@@ -59,8 +53,7 @@ class Subject:
     level: Level = Level.full
     seed: int = 0
     """Decides which cases of the vendor's own are run."""
-    outcome_s: float = OUTCOME_S
-    """For how long an outcome that must come is waited for."""
+    times: CheckTimes = field(default_factory=CheckTimes)
     restart: Restart | None = None
     open: dict[Key, None] = field(default_factory=dict)
     """Attempts that were queued and have not been seen to finish, in order."""
@@ -108,7 +101,7 @@ class Subject:
             "attempt": 1,
             "case": case.id,
             "run": 1,
-            "timeout_s": OUTCOME_S,
+            "timeout_s": self.times.outcome_s,
             "timing": "off",
         }
         return Job(body | fields, case)
@@ -157,8 +150,9 @@ class Subject:
                 raise BrokenError(f"the new job {job.body['id']} was answered {status!r}, not 'queued'")
         return [job.key for job in jobs]
 
-    async def hang(self, timeout_s: float = HANGING_S, **fields: Any) -> Key:
+    async def hang(self, timeout_s: float | None = None, **fields: Any) -> Key:
         """Post a case that hangs."""
+        timeout_s = self.times.hanging_s if timeout_s is None else timeout_s
         (key,) = await self.queue(self.job(ConformanceTag.hangs, timeout_s=timeout_s, **fields))
         return key
 
@@ -202,9 +196,9 @@ class Subject:
     @contextlib.asynccontextmanager
     async def stream(self, after: int | None = None) -> AsyncIterator[Stream]:
         after = self.acknowledged if after is None else after
-        async with self.open_events(after, timeout=httpx.Timeout(ANSWER_S, read=None)) as answer:
+        async with self.open_events(after, timeout=httpx.Timeout(self.times.answer_s, read=None)) as answer:
             require(f"GET /v1/events after {after}", answer.status_code, 200)
-            stream = Stream(answer, after, self._note, self.lines, self.outcome_s)
+            stream = Stream(answer, after, self._note, self.lines, self.times)
             try:
                 yield stream
             finally:
@@ -237,7 +231,7 @@ class Subject:
         try:
             if left := await self._delete_open():
                 async with self.stream(self.last) as stream:
-                    await stream.finished(*left, limit_s=SETTLE_S)
+                    await stream.finished(*left, limit_s=self.times.settle_s)
         except BrokenError:
             return await self._is_free()
         with contextlib.suppress(BrokenError):

@@ -17,6 +17,7 @@ from tests.coordinator_process import free_port
 from tests.faults.conformance.toy import SECRET, Toy, served_beside
 from tests.portolan_process import Portolan
 from tests.runner_process import LIMIT_S, environment, until
+from tests.short_times import HEARTBEAT
 
 KEEPER = """
 while :; do
@@ -27,12 +28,14 @@ while :; do
 done
 """
 """What keeps a runner running elsewhere (systemd, Docker), in four lines."""
+CHECK_TIMES = "heartbeat_s=5, running_s=10, lasting_s=6, sample_s=10"
+"""For runners with a heartbeat each 0.3 or 0.5 s; what a framework takes for an outcome is not shortened."""
 RESTART = 'pid=$(cat "$FOLDER/pid"); kill $pid; while kill -0 $pid 2> /dev/null; do sleep 0.05; done'
 
 
 @pytest.fixture
 def portolan(tmp_path: Path) -> Portolan:
-    return Portolan(tmp_path / "data")
+    return Portolan(tmp_path / "data", PORTOLAN_CHECK_TIMES=CHECK_TIMES)
 
 
 @contextmanager
@@ -40,7 +43,13 @@ def kept(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """A runner that is started again whenever it ends: its URL, and what the restart must know."""
     (folder / "secret").write_text("a secret\n")
     port = free_port()
-    variables = {"PYTHON": sys.executable, "FRAMEWORK": framework, "PORT": str(port), "FOLDER": str(folder)}
+    variables = {
+        "PYTHON": sys.executable,
+        "FRAMEWORK": framework,
+        "PORT": str(port),
+        "FOLDER": str(folder),
+        **HEARTBEAT,
+    }
     keeper = subprocess.Popen(
         ["sh", "-c", KEEPER], env=environment(**variables), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -93,6 +102,13 @@ def test_a_restart_command_that_fails_is_no_fault_of_the_runner(portolan: Portol
     assert (finding["id"], finding["result"]) == ("restart.boot", "not run")
     assert "exit code 3" in finding["detail"]
     assert done.returncode == 0
+
+
+def test_times_that_cannot_be_read_are_one_line(portolan: Portolan) -> None:
+    portolan.variables["PORTOLAN_CHECK_TIMES"] = "lasting=6"
+    assert "PORTOLAN_CHECK_TIMES: there is no time 'lasting'" in portolan.refused(
+        "runner", "check", "http://127.0.0.1:1"
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,24 @@ import pytest
 
 from coordinator.conformance import Report, Result, check
 from coordinator.conformance.contract import CLAUSES
+from coordinator.conformance.times import CheckTimes
 from tests.faults.conformance.mutants import MUTANTS
 from tests.faults.conformance.toy import SECRET, Toy, served
 
 AT_ONCE = 8
-OUTCOME_S = 25.0
-"""The toy answers at once, so that a wait for what never comes need not be long."""
+TIMES = CheckTimes(
+    look_s=3.0,
+    outcome_s=25.0,
+    heartbeat_s=3.0,
+    stop_s=5.0,
+    hanging_s=6.0,
+    running_s=10.0,
+    lasting_s=6.0,
+    sample_s=6.0,
+)
+"""The toy answers at once and has a heartbeat each half second: a wait for what never comes need not be long."""
 LASTING = "events.lasting"
-"""Takes a minute, so that it is checked once only; the mutants show that it finds what it is for."""
+"""It is checked once only; the mutants show that it finds what it is for."""
 
 FAULTS: dict[str, set[str]] = {
     # These make the kit wait longest, so they begin.
@@ -76,7 +86,7 @@ async def _checked(fault: str | None, room: asyncio.Semaphore) -> Report:
     toy = Toy(fault)
     async with room, served(toy) as url:
         only = None if fault is None else {clause.id for clause in CLAUSES} - {LASTING}
-        return await check(url, SECRET, restart=toy.restart, only=only, outcome_s=OUTCOME_S)
+        return await check(url, SECRET, restart=toy.restart, only=only, times=TIMES)
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ import pytest
 
 from coordinator.conformance import Level, Report, Result, check
 from coordinator.conformance.contract import CLAUSES
+from coordinator.conformance.times import CheckTimes
 from tests.faults.conformance.mutants import MUTANTS, Mutant, made
 from tests.levels import drawn
 from tests.runner_process import environment
@@ -24,7 +25,7 @@ from tests.runner_process import environment
 SECRET = "The-Secret-of-the-Mutants"
 DRAWN = drawn(MUTANTS, 5, "mutants of the example runner")
 AT_ONCE = 8
-OUTCOME_S = 20.0
+TIMES = CheckTimes(outcome_s=20.0)
 """An outcome of the example is there within a second, on a busy machine within some."""
 
 
@@ -80,7 +81,7 @@ async def _checked(mutant: Mutant | None, folder: Path, room: asyncio.Semaphore)
             level=Level.full if mutant is None else mutant.level,
             restart=runner.restart,
             only=None if mutant is None else mutant.found_by | mutant.beside,
-            outcome_s=OUTCOME_S,
+            times=TIMES,
         )
 
 

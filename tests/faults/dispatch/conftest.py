@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.event_loop import EventLoop
 from tests.runner_process import RunnerProcess
@@ -35,8 +36,14 @@ def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str
 
 
 @pytest.fixture
-def coordinator(database: str) -> Iterator[CoordinatorProcess]:
-    coordinator = CoordinatorProcess(database, times=SHORT_TIMES)
+def times() -> Times:
+    """The times of the coordinator; a test of a silence is parametrized with others."""
+    return SHORT_TIMES
+
+
+@pytest.fixture
+def coordinator(database: str, times: Times) -> Iterator[CoordinatorProcess]:
+    coordinator = CoordinatorProcess(database, times=times)
     yield coordinator
     coordinator.stop()
 

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pytest
 
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.migration import upgrade
+from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
 from tests.runner_process import RunnerProcess, until
-from tests.short_times import SHORT_TIMES
+from tests.short_times import IMPATIENT_TIMES, SHORT_TIMES
 
 RUNS = 24
 """Naps of 0.2 s: longer than a busy machine takes to send a signal."""
@@ -209,8 +211,9 @@ def test_what_somebody_else_acknowledged_in_mid_campaign_is_run_again(
     assert sum(ended.values()) > ended["finished", None], "an attempt whose end nobody can tell is made again"
 
 
+@pytest.mark.parametrize("times", [IMPATIENT_TIMES], ids=["impatient"])
 def test_a_runner_that_falls_silent_loses_its_attempts_and_gets_them_back(
-    coordinator: CoordinatorProcess, runner: RunnerProcess
+    coordinator: CoordinatorProcess, runner: RunnerProcess, times: Times
 ) -> None:
     campaign = coordinator.submit("hazards.nap", "hazards.add", runs=RUNS)
     coordinator.wait_done(campaign, 3)
@@ -218,7 +221,7 @@ def test_a_runner_that_falls_silent_loses_its_attempts_and_gets_them_back(
     try:
         until(lambda: listed(coordinator)["state"] == "quarantined", "the silent runner is quarantined")
         told = listed(coordinator)
-        assert f"silent for {SHORT_TIMES.silence_s:g} s" in told["reason"]
+        assert f"silent for {times.silence_s:g} s" in told["reason"]
         assert told["in_flight"] == 0, "what it held is back in the queue"
     finally:
         runner.process.send_signal(signal.SIGCONT)

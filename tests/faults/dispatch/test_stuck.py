@@ -18,10 +18,10 @@ from protocol.jobs import JobStatus
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.scripted_runner import Job, Script, ScriptedRunner
-from tests.short_times import SHORT_TIMES
+from tests.short_times import IMPATIENT_TIMES
 
 ENDS_WITHIN_S = 120.0
-TIMES = replace(SHORT_TIMES, start_s=2.0, absent_s=2.0, sweep_s=0.5)
+TIMES = replace(IMPATIENT_TIMES, start_s=2.0, absent_s=2.0, sweep_s=0.5)
 """Some of these runners never begin a job, and it is for the coordinator to lose patience with them."""
 
 

@@ -8,21 +8,25 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.conformance.times import CHECK_TIMES, CheckTimes
 from coordinator.errors import SettingError
-from coordinator.settings import Settings
+from coordinator.settings import Settings, Variables
 from coordinator.times import TIMES, Times
-from tests.short_times import SHORT_TIMES, variables_of
+from tests.short_times import IMPATIENT_TIMES, variables_of
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 
 
-def test_every_time_stands_in_the_docs_with_its_default_and_no_other_does() -> None:
-    section = DOCS.read_text().partition("\n## Times\n")[2].partition("\n## ")[0]
+@pytest.mark.parametrize(("heading", "kind"), [("Times", Times), ("Times of a check", CheckTimes)])
+def test_every_time_stands_in_the_docs_with_its_default_and_no_other_does(
+    heading: str, kind: type[Times] | type[CheckTimes]
+) -> None:
+    section = DOCS.read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     documented: dict[str, float] = {}
     for names, defaults in re.findall(r"^\| (`[^|]+`) \| ([^|]+) \|", section, re.MULTILINE):
         seconds = [float(default.replace(",", "")) for default in defaults.split(", ")]
         documented |= dict(zip(re.findall(r"`(\w+)`", names), seconds, strict=True))
-    assert documented == {field.name: field.default for field in fields(Times)}
+    assert documented == {field.name: field.default for field in fields(kind)}
 
 
 def test_times_are_set_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,6 +55,13 @@ def test_a_time_that_is_none(text: str, words: str) -> None:
         Times.parse(text)
 
 
+def test_the_times_of_a_check_are_set_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHECK_TIMES, "lasting_s=120")
+    assert CheckTimes.parse(Variables().check_times) == CheckTimes(lasting_s=120.0)
+    with pytest.raises(SettingError, match=f"{CHECK_TIMES}: lasting_s is 5 and heartbeat_s 10"):
+        CheckTimes.parse("lasting_s=5")
+
+
 def test_what_a_test_gives_a_coordinator_comes_there_as_it_is() -> None:
-    assert Times.parse(variables_of(SHORT_TIMES)[TIMES]) == SHORT_TIMES
+    assert Times.parse(variables_of(IMPATIENT_TIMES)[TIMES]) == IMPATIENT_TIMES
     assert variables_of(Times()) == {}

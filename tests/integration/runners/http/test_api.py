@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,10 +11,11 @@ import httpx
 import pytest
 
 from protocol.enums import Ending, Verdict
-from protocol.events import Finished, Heartbeat, Started
+from protocol.events import HEARTBEAT_S, Finished, Heartbeat, Started
 from protocol.problems import PROBLEM_JSON, Problem
 from tests.idle_connection import outlasts_clients
 from tests.runner_process import RunnerProcess
+from tests.short_times import HEARTBEAT
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,18 @@ def _body(runner: RunnerProcess, *jobs: dict[str, Any], **fields: Any) -> dict[s
         "revision": runner.suite.revision,
         "jobs": list(jobs),
     } | fields
+
+
+def test_the_pause_between_its_heartbeats_is_the_variables() -> None:
+    running = RunnerProcess(**HEARTBEAT)
+    try:
+        with running.stream() as events:
+            began = time.monotonic()
+            beats = [next(events) for _ in range(5)]
+            assert time.monotonic() - began < HEARTBEAT_S, "at the runner's own pause not even one would have come"
+        assert {event.type for event in beats} == {"heartbeat"}
+    finally:
+        running.stop()
 
 
 def test_it_says_what_it_is(runner: RunnerProcess) -> None:
