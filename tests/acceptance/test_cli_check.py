@@ -43,13 +43,8 @@ def kept(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """A runner that is started again whenever it ends: its URL, and what the restart must know."""
     (folder / "secret").write_text("a secret\n")
     port = free_port()
-    variables = {
-        "PYTHON": sys.executable,
-        "FRAMEWORK": framework,
-        "PORT": str(port),
-        "FOLDER": str(folder),
-        **HEARTBEAT,
-    }
+    variables = {"PYTHON": sys.executable, "FRAMEWORK": framework, "PORT": str(port), "FOLDER": str(folder)}
+    variables |= HEARTBEAT
     keeper = subprocess.Popen(
         ["sh", "-c", KEEPER], env=environment(**variables), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

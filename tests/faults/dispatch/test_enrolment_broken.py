@@ -16,6 +16,7 @@ import pytest
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.enrolling_runner import EnrollingRunner, Relay, token_of
 from tests.runner_process import LIMIT_S, RunnerProcess, until
+from tests.short_times import SHORT_TIMES
 
 KEY = "the-key-of-today-which-nobody-guesses"
 
@@ -29,7 +30,7 @@ def secret_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def coordinator(database: str, secret_file: Path) -> Iterator[CoordinatorProcess]:
-    coordinator = CoordinatorProcess(database, PORTOLAN_ENROLMENT_KEY_FILE=str(secret_file))
+    coordinator = CoordinatorProcess(database, times=SHORT_TIMES, PORTOLAN_ENROLMENT_KEY_FILE=str(secret_file))
     yield coordinator
     coordinator.stop()
 

@@ -13,6 +13,7 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET, SUITE, scripted_runner
 from tests.runner_process import RunnerProcess, until
 from tests.scripted_runner import Script, case_of
+from tests.short_times import SHORT_TIMES
 
 
 def fetch(dsn: str, query: str) -> list[Any]:
@@ -32,7 +33,7 @@ def test_a_fresh_database_gets_no_outcome_of_the_one_before(
     first = coordinator.submit("hazards.hang", "hazards.nap", runs=2, timeout_s=900)
     until(lambda: runner_is_busy(coordinator, first), "a hang runs")
     coordinator.kill()
-    other = CoordinatorProcess(new_database())
+    other = CoordinatorProcess(new_database(), times=SHORT_TIMES)
     try:
         assert other.register(runner.ready["url"], SECRET).status_code == 201
         campaign = other.submit("hazards.add", runs=3, timeout_s=60)
@@ -63,7 +64,7 @@ def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
         until(lambda: len(scripted.posted) >= 2, "it has the jobs of the database that is lost")
         coordinator.kill()
         scripted.script.ends = lambda job: True
-        other = CoordinatorProcess(restored)
+        other = CoordinatorProcess(restored, times=SHORT_TIMES)
         try:
             campaign = other.submit(f"{SUITE}.f2", suite=SUITE, runs=2)
             other.wait_ended(campaign)

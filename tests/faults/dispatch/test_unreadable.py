@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.runner_process import until
 from tests.scripted_runner import Event, Script, case_of, encode
+from tests.short_times import SHORT_TIMES
 
 BAD = f"{SUITE}.f3/0"
 
@@ -63,6 +65,7 @@ def test_the_job_ends_with_the_reason_and_the_others_pass(coordinator: Coordinat
         assert runner["state"] == "online"
 
 
+@pytest.mark.parametrize("times", [replace(SHORT_TIMES, absent_s=1.2)], ids=["impatient"])
 def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: CoordinatorProcess) -> None:
     """A gap in the numbers: nobody can say which job it was, until heartbeats no longer name it."""
     dropped: list[Event] = []
@@ -84,6 +87,7 @@ def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: Coordin
     assert len(dropped) == 1
 
 
+@pytest.mark.parametrize("times", [replace(SHORT_TIMES, quarantine_s=5.0)], ids=["to be read in"])
 def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: CoordinatorProcess) -> None:
     script = Script(line=lambda event: encode(event | {"colour": "red"}))
     # Each quarantine costs eight jobs: on a slow host several pass before the pages are read, and some must be left.

@@ -25,6 +25,7 @@ from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.dispatch.conftest import SECRET
 from tests.portolan_process import COMMAND, Portolan
 from tests.runner_process import LIMIT_S, RunnerProcess, environment, until
+from tests.short_times import SHORT_TIMES, variables_of
 
 RUNS = 25
 PAGES = ("/campaigns", "/campaigns/1", "/campaigns/1/matrix", "/runners", "/campaigns/new", "/compare?a=1&b=1")
@@ -97,7 +98,7 @@ def postmaster(folder: Path) -> int:
 def test_a_watcher_outlasts_a_killed_postgresql(
     own_postgres: EmbeddedPostgres, place: Path, start_runner: Callable[..., RunnerProcess]
 ) -> None:
-    coordinator = CoordinatorProcess(own_postgres.start())
+    coordinator = CoordinatorProcess(own_postgres.start(), times=SHORT_TIMES)
     try:
         runner = start_runner()
         assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
@@ -168,7 +169,7 @@ def test_a_query_whose_connection_is_ended_is_an_outage(coordinator: Coordinator
 
 
 def test_up_starts_its_postgresql_again(place: Path) -> None:
-    portolan = Portolan(place / "data")
+    portolan = Portolan(place / "data", **variables_of(SHORT_TIMES))
     port = free_port()
     up = portolan.up("--port", str(port), "--targets", "hazards/cpu")
     try:

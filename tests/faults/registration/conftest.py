@@ -10,6 +10,7 @@ import pytest
 
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.place import ENROLMENT_KEY, Place
+from tests.short_times import SHORT_TIMES
 
 NUMBERS = itertools.count(1)
 
@@ -23,7 +24,7 @@ def dsn(new_database: Callable[..., str]) -> str:
 def coordinator(dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CoordinatorProcess]:
     secret_file: Path = tmp_path_factory.mktemp("secrets") / "enrolment"
     secret_file.write_text(ENROLMENT_KEY)
-    coordinator = CoordinatorProcess(dsn, PORTOLAN_ENROLMENT_KEY_FILE=str(secret_file))
+    coordinator = CoordinatorProcess(dsn, times=SHORT_TIMES, PORTOLAN_ENROLMENT_KEY_FILE=str(secret_file))
     yield coordinator
     coordinator.stop()
 

@@ -19,6 +19,7 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import Case, cases
 from tests.faults.registration.place import Place
 from tests.runner_process import ROOT, until
+from tests.short_times import SHORT_TIMES
 
 SHOWN_WITHIN_S = 20.0
 """Before it is quarantined, which is for those that stay away for 30 s."""
@@ -164,7 +165,7 @@ def test_a_case_or_a_suite_listed_twice_is_refused_and_so_is_what_no_database_ta
 
 def test_who_registers_first_of_many_at_once_says_what_the_revision_is(place: Place, dsn: str) -> None:
     """Through two coordinators: nobody waits for ever, and no two contents get in."""
-    other = CoordinatorProcess(dsn)
+    other = CoordinatorProcess(dsn, times=SHORT_TIMES)
     try:
         runners = [place.start(CHANGED if number % 2 else STORED, hardware=f"h{number}") for number in range(8)]
 
