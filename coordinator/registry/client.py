@@ -41,6 +41,7 @@ from protocol.runner import RunnerInfo
 MAX_ANSWER = 4 * 1024 * 1024
 """No honest answer but a catalogue is larger."""
 CONNECT_S = 5.0
+"""For the connection alone: whoever is there accepts it at once."""
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -36,10 +36,6 @@ MAX_ANSWER = 4 << 20
 MAX_TOKEN_FILE = 4 << 10
 ANSWER_S = 60.0
 """For all of an answer, however it trickles: the coordinator first probes us, and who had the name before."""
-CONFIRMED_WITHIN_S = 60.0
-"""A coordinator that has our secret speaks to us at once, or when it has taken over from a dead one (30 s)."""
-FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 10.0
 TRY_AGAIN = frozenset({408, 425, 429})
 
 Address = tuple[str, int]
@@ -55,6 +51,11 @@ class EnrolmentOptions:
     name: str
     advertise: str | None = None
     """Null: the address from which we reach the coordinator."""
+    confirmed_within_s: float = 60.0
+    """A coordinator that has our secret speaks to us at once, or when it has taken over from a dead one (30 s)."""
+    first_pause_s: float = 0.5
+    """Before we ask again a coordinator that does not answer; it doubles up to ``longest_pause_s``."""
+    longest_pause_s: float = 10.0
 
 
 def enrolment_options(coordinator: str, token_file: Path, name: str, advertise: str) -> EnrolmentOptions:
@@ -108,17 +109,17 @@ def reached_at(listening: Address, local: str) -> str:
 
 async def enrol(options: EnrolmentOptions, listening: Address, access: Access, say: Callable[[str], object]) -> None:
     """Enrol, again and again until the coordinator has called with the secret that it gave. Raises ``RefusedError``."""
-    last, pause_s = "", FIRST_PAUSE_S
+    last, pause_s = "", options.first_pause_s
     while not access.confirmed.is_set():
         try:
             enrolled = await _in_thread(partial(_request, options, listening, access.propose()))
         except UnansweredError as error:
             now, wait_s = f"not enrolled yet: {error}; trying again", pause_s * random.uniform(0.5, 1)
-            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+            pause_s = min(pause_s * 2, options.longest_pause_s)
         else:
             access.adopt(enrolled.secret)
-            now, wait_s = f"enrolled at {options.coordinator} as {options.name}", CONFIRMED_WITHIN_S
-            pause_s = FIRST_PAUSE_S
+            now, wait_s = f"enrolled at {options.coordinator} as {options.name}", options.confirmed_within_s
+            pause_s = options.first_pause_s
         if now != last:
             say(now)
             last = now

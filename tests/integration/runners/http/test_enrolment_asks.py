@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,9 @@ def rotate(secret_file: Path) -> None:
     secret_file.write_text(token_of(SECOND, "alpha"))
 
 
-async def test_it_asks_again_until_somebody_comes_with_its_own_secret(
-    asked: Asked, secret_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(enrolment, "CONFIRMED_WITHIN_S", 0.05)
+async def test_it_asks_again_until_somebody_comes_with_its_own_secret(asked: Asked, secret_file: Path) -> None:
     access, said = Access("unknown"), list[str]()
-    order = enrolment.enrolment_options(asked.url, secret_file, "alpha", "auto")
+    order = replace(enrolment.enrolment_options(asked.url, secret_file, "alpha", "auto"), confirmed_within_s=0.05)
     asking = asyncio.create_task(enrolment.enrol(order, HERE, access, said.append))
     await until_asked(asked, 1)
     rotate(secret_file)
