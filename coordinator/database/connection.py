@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from coordinator.database import wire
 from coordinator.database.outage import DATABASE_AWAY, is_conflict, reason_of
+from coordinator.database.times import DEFAULT_DATABASE_TIMES, DatabaseTimes
 from coordinator.database.values import to_json
 from coordinator.errors import DatabaseError
 from coordinator.settings import STATEMENT_TIMEOUT_S
@@ -29,7 +30,6 @@ LONG_STATEMENT_S = 600.0
 """A statement that reads or writes a whole campaign may take so long, and one that waits for it."""
 POOL_WAIT_S = 30.0
 """How long a request waits for a connection while all are in use."""
-PING_TIMEOUT_S = 5.0
 MIGRATION_TIMEOUT_S = 300.0
 ATTEMPTS = 5
 """Of a transaction that met conflicts; each has cost others and us a second by then."""
@@ -42,19 +42,20 @@ def engine(
     application_name: str = APPLICATION_NAME,
     statement_timeout_s: float = STATEMENT_TIMEOUT_S,
     pool_wait_s: float = POOL_WAIT_S,
+    times: DatabaseTimes = DEFAULT_DATABASE_TIMES,
 ) -> AsyncEngine:
     """A pool of connections. JSON columns take any value: what JSONB refuses is replaced first."""
     settings = {
         "application_name": application_name,
         "statement_timeout": f"{statement_timeout_s * 1000:.0f}",
         # A connection that the network forgot in the middle of a transaction holds its locks until then.
-        "idle_in_transaction_session_timeout": f"{(statement_timeout_s + wire.ANSWER_MARGIN_S) * 1000:.0f}",
+        "idle_in_transaction_session_timeout": f"{(statement_timeout_s + times.answer_margin_s) * 1000:.0f}",
         # The parallel plans that PostgreSQL likes for exports compete with the runners for cores.
         "max_parallel_workers_per_gather": "0",
     }
 
     async def connect(*_: Any, **__: Any) -> asyncpg.Connection:
-        return await wire.connect(dsn, settings=settings, statement_timeout_s=statement_timeout_s)
+        return await wire.connect(dsn, settings=settings, statement_timeout_s=statement_timeout_s, times=times)
 
     made = create_async_engine(
         "postgresql+asyncpg://",
@@ -86,7 +87,7 @@ def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
 
     async def ask(raw: asyncpg.Connection) -> None:
         try:
-            await raw.execute("select 1", timeout=PING_TIMEOUT_S)
+            await raw.execute("select 1", timeout=raw.times.ping_s)
         except DATABASE_AWAY as error:
             raw.terminate()
             raise InvalidatePoolError from error

@@ -11,10 +11,10 @@ import asyncpg
 
 from coordinator.backoff import Backoff
 from coordinator.database import wire
-from coordinator.database.connection import APPLICATION_NAME, PING_TIMEOUT_S
+from coordinator.database.connection import APPLICATION_NAME
 from coordinator.database.outage import DATABASE_AWAY
+from coordinator.database.times import DEFAULT_DATABASE_TIMES, DatabaseTimes
 
-PING_EVERY_S = 20.0
 RECONNECT = Backoff(first_s=0.1, longest_s=5.0)
 
 
@@ -65,15 +65,15 @@ class Notices:
 
 
 @contextlib.asynccontextmanager
-async def listening(dsn: str, *channels: str) -> AsyncIterator[Notices]:
+async def listening(dsn: str, *channels: str, times: DatabaseTimes = DEFAULT_DATABASE_TIMES) -> AsyncIterator[Notices]:
     """Notices sent by ``NOTIFY`` on ``channels``; every one that is committed inside the block.
 
     Has a connection of its own. If that breaks it is made anew, and then every channel gets a
     notice without payload, because something may have been said in between.
     """
     notices = Notices()
-    connection = await _listen(dsn, channels, notices)
-    keeper = asyncio.create_task(_keep_listening(dsn, channels, notices, connection), name="listening")
+    connection = await _listen(dsn, channels, notices, times)
+    keeper = asyncio.create_task(_keep_listening(dsn, channels, notices, connection, times), name="listening")
     try:
         yield notices
     finally:
@@ -81,12 +81,12 @@ async def listening(dsn: str, *channels: str) -> AsyncIterator[Notices]:
         await asyncio.wait([keeper])
 
 
-async def _listen(dsn: str, channels: tuple[str, ...], notices: Notices) -> asyncpg.Connection:
+async def _listen(dsn: str, channels: tuple[str, ...], notices: Notices, times: DatabaseTimes) -> asyncpg.Connection:
     def heard(_connection: object, _pid: int, channel: str, payload: str) -> None:
         notices.put([Notice(channel, payload)])
 
     settings = {"application_name": f"{APPLICATION_NAME} listening"}
-    connection = await wire.connect(dsn, settings=settings, statement_timeout_s=wire.CONNECT_TIMEOUT_S)
+    connection = await wire.connect(dsn, settings=settings, statement_timeout_s=times.connect_s, times=times)
     try:
         for channel in channels:
             await connection.add_listener(channel, heard)
@@ -97,14 +97,14 @@ async def _listen(dsn: str, channels: tuple[str, ...], notices: Notices) -> asyn
 
 
 async def _keep_listening(
-    dsn: str, channels: tuple[str, ...], notices: Notices, connection: asyncpg.Connection
+    dsn: str, channels: tuple[str, ...], notices: Notices, connection: asyncpg.Connection, times: DatabaseTimes
 ) -> None:
     failures = 0
     try:
         while True:
             try:
-                await _until_broken(connection)
-                connection = await _listen(dsn, channels, notices)
+                await _until_broken(connection, times)
+                connection = await _listen(dsn, channels, notices, times)
             except DATABASE_AWAY:
                 failures += 1
                 await asyncio.sleep(RECONNECT.pause_s(failures))
@@ -115,17 +115,17 @@ async def _keep_listening(
         notices.end(error)
 
 
-async def _until_broken(connection: asyncpg.Connection) -> None:
+async def _until_broken(connection: asyncpg.Connection, times: DatabaseTimes) -> None:
     """Returns when the connection is gone; asks now and then, because a dead peer says nothing."""
     broken = asyncio.Event()
     connection.add_termination_listener(lambda _connection: broken.set())
     try:
         while not connection.is_closed() and not broken.is_set():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(PING_EVERY_S):
+                async with asyncio.timeout(times.ping_every_s):
                     await broken.wait()
             if not broken.is_set():
-                await connection.execute("select 1", timeout=PING_TIMEOUT_S)
+                await connection.execute("select 1", timeout=times.ping_s)
     except DATABASE_AWAY:
         pass
     finally:

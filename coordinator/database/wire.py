@@ -16,13 +16,9 @@ import asyncpg
 from asyncpg.connection import Connection
 
 from coordinator.database.outage import reason_of
+from coordinator.database.times import DEFAULT_DATABASE_TIMES, DatabaseTimes
 from coordinator.errors import DatabaseAwayError
 
-CONNECT_TIMEOUT_S = 10.0
-ANSWER_MARGIN_S = 5.0
-"""How much longer than the server's own limit we wait for the answer to a statement."""
-CANCEL_TIMEOUT_S = 2.0
-"""A server that is well ends a cancelled statement at once; past this, its connection is closed."""
 KEEPALIVE_IDLE_S = 15
 KEEPALIVE_EVERY_S = 5
 KEEPALIVE_COUNT = 3
@@ -53,6 +49,8 @@ class BoundedConnection(Connection):  # type: ignore[misc]
     """
 
     _config: Any
+    times = DEFAULT_DATABASE_TIMES
+    """asyncpg makes the connection, so ``connect`` gives it others afterwards."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -60,14 +58,14 @@ class BoundedConnection(Connection):  # type: ignore[misc]
 
     def limit_statements(self, statement_timeout_s: float) -> None:
         """Follow the server, which now lets a statement take so long."""
-        self._config = self._made_with._replace(command_timeout=statement_timeout_s + ANSWER_MARGIN_S)
+        self._config = self._made_with._replace(command_timeout=statement_timeout_s + self.times.answer_margin_s)
 
     def limit_as_made(self) -> None:
         self._config = self._made_with
 
     def _cancel_current_command(self, *waiters: Any) -> None:
         super()._cancel_current_command(*waiters)
-        asyncio.get_running_loop().call_later(CANCEL_TIMEOUT_S, self._give_up_cancelling)
+        asyncio.get_running_loop().call_later(self.times.cancel_s, self._give_up_cancelling)
 
     def _give_up_cancelling(self) -> None:
         if not self.is_closed() and self._protocol._is_cancelling():
@@ -75,20 +73,25 @@ class BoundedConnection(Connection):  # type: ignore[misc]
 
 
 async def connect(
-    dsn: str, *, settings: dict[str, str] | None = None, statement_timeout_s: float | None = None
+    dsn: str,
+    *,
+    settings: dict[str, str] | None = None,
+    statement_timeout_s: float | None = None,
+    times: DatabaseTimes = DEFAULT_DATABASE_TIMES,
 ) -> asyncpg.Connection:
     """A connection that notices the loss of its server. Raises ``DatabaseAwayError`` if there is none to be had."""
-    limit_s = None if statement_timeout_s is None else statement_timeout_s + ANSWER_MARGIN_S
+    limit_s = None if statement_timeout_s is None else statement_timeout_s + times.answer_margin_s
     try:
         connection = await asyncpg.connect(
             dsn,
             server_settings={**_SERVER_KEEPALIVE, **(settings or {})},
-            timeout=CONNECT_TIMEOUT_S,
+            timeout=times.connect_s,
             command_timeout=limit_s,
             connection_class=BoundedConnection,
         )
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
         raise DatabaseAwayError(reason_of(error)) from error
+    connection.times = times
     keep_alive(connection._transport.get_extra_info("socket"))
     return connection
 

@@ -11,24 +11,17 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from coordinator.database import connection, notifications, wire
+from coordinator.database import wire
 from coordinator.database.connection import engine
 from coordinator.database.notifications import Notice, listening
 from coordinator.database.outage import DATABASE_AWAY, is_outage
+from coordinator.database.times import DatabaseTimes
 from coordinator.errors import DatabaseAwayError
 from tests.silent_proxy import SilentProxy
 
 STATEMENT_TIMEOUT_S = 0.2
 LIMIT_S = 60.0
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "ANSWER_MARGIN_S", 0.5)
-    monkeypatch.setattr(wire, "CANCEL_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(connection, "PING_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(notifications, "PING_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(notifications, "PING_EVERY_S", 0.2)
+IMPATIENT = DatabaseTimes(answer_margin_s=0.5, cancel_s=0.5, ping_s=0.5, ping_every_s=0.2)
 
 
 @pytest.fixture
@@ -39,7 +32,7 @@ def proxy(postgres: str) -> Iterator[SilentProxy]:
 
 @pytest.fixture
 async def pool(proxy: SilentProxy) -> AsyncIterator[AsyncEngine]:
-    pool = engine(proxy.dsn, pool_size=3, statement_timeout_s=STATEMENT_TIMEOUT_S)
+    pool = engine(proxy.dsn, pool_size=3, statement_timeout_s=STATEMENT_TIMEOUT_S, times=IMPATIENT)
     yield pool
     await pool.dispose()
 
@@ -87,7 +80,7 @@ async def test_a_cancelled_statement_waits_for_nobody(proxy: SilentProxy, pool: 
 
 
 async def test_a_listener_notices_that_nobody_speaks_any_more(proxy: SilentProxy, postgres: str) -> None:
-    async with asyncio.timeout(LIMIT_S), listening(proxy.dsn, "silent") as notices:
+    async with asyncio.timeout(LIMIT_S), listening(proxy.dsn, "silent", times=IMPATIENT) as notices:
         proxy.forget()
         assert await notices.take() == [Notice("silent", "")]
         sender = await asyncpg.connect(postgres)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from coordinator.database import wire
 from coordinator.database.connection import allow_long_statements, engine
 from coordinator.database.notifications import Notice, listening
+from coordinator.database.times import DatabaseTimes
 from coordinator.database.values import jsonable, plain_text, to_json
 
 any_text = st.text(st.characters(exclude_categories=()))
@@ -129,10 +129,9 @@ async def test_listening_survives_a_broken_connection(postgres: str) -> None:
 
 
 async def test_a_long_statement_may_be_allowed_for_one_transaction(
-    postgres: str, monkeypatch: pytest.MonkeyPatch
+    postgres: str,
 ) -> None:
-    monkeypatch.setattr(wire, "ANSWER_MARGIN_S", 0.2)
-    pool = engine(postgres, pool_size=1, statement_timeout_s=0.3)
+    pool = engine(postgres, pool_size=1, statement_timeout_s=0.3, times=DatabaseTimes(answer_margin_s=0.2))
     nap = text("SELECT pg_sleep(1)")
     try:
         async with pool.begin() as connection:
@@ -150,6 +149,6 @@ async def test_a_transaction_may_be_idle_no_longer_than_a_statement_and_its_answ
     try:
         async with pool.connect() as connection:
             shown = await connection.execute(text("SHOW idle_in_transaction_session_timeout"))
-            assert shown.scalar_one() == f"{2 + wire.ANSWER_MARGIN_S:.0f}s"
+            assert shown.scalar_one() == f"{2 + DatabaseTimes().answer_margin_s:.0f}s"
     finally:
         await pool.dispose()
