@@ -14,8 +14,8 @@ import asyncpg
 
 from bench.instant_runner import ordinary_outcome, service
 from coordinator.campaigns import store as campaigns
-from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
+from coordinator.campaigns.request import CampaignRequest
 from coordinator.database.connection import engine as make_engine
 from coordinator.dispatch import finishes, queue
 from coordinator.dispatch.finishes import Finish

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from coordinator.errors import RequestError, SettingError, TooManyError
+from coordinator.variables import LIMITS
 
-LIMITS = "PORTOLAN_LIMITS"
 LARGEST = 2**31 - 1
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from coordinator.errors import DirectoryHeldError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 NAME = "lock"
 _held: set[FileLock] = set()
@@ -19,8 +22,7 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        # Where a file system has no such lock, a file that a crash leaves would keep everybody out.
-        self._lock = FileLock(folder / NAME, mode=0o600, thread_local=False, fallback_to_soft=False)
+        self._lock: FileLock | None = None
 
     def hold(self, advice: str) -> None:
         """Hold the folder until ``release``, however often this is called.
@@ -29,30 +31,41 @@ class FolderLock:
         """
         if self.is_held:
             return
+        # It imports asyncio, and most commands only ask whether somebody else holds the folder.
+        from filelock import FileLock, Timeout
+
+        # Where a file system has no such lock, a file that a crash leaves would keep everybody out.
+        lock = FileLock(self._folder / NAME, mode=0o600, thread_local=False, fallback_to_soft=False)
         try:
-            self._lock.acquire(blocking=False)
+            lock.acquire(blocking=False)
         except Timeout:
             holder = self._folder.joinpath(NAME).read_text(errors="replace").strip() or "unknown"
             raise DirectoryHeldError(
                 f"data directory {self._folder} is held by another portolan (pid {holder}): {advice}"
             ) from None
-        _held.add(self._lock)
+        self._lock = lock
+        _held.add(lock)
         self._folder.joinpath(NAME).write_text(f"{os.getpid()}\n")
 
     def release(self) -> None:
         """Let go of the folder, if it is held."""
-        self._lock.release()
-        _held.discard(self._lock)
+        if self._lock is not None:
+            self._lock.release()
+            _held.discard(self._lock)
 
     @property
     def is_held(self) -> bool:
-        return self._lock.is_locked
+        return self._lock is not None and self._lock.is_locked
 
     @property
     def is_held_elsewhere(self) -> bool:
-        """True while another process holds the folder."""
+        """True while another process holds the folder: filelock's lock is the kernel's, and is asked for here."""
+        file = os.open(self._folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            with self._lock.acquire(blocking=False):
-                return False
-        except Timeout:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
+        else:
+            return False
+        finally:
+            os.close(file)

@@ -1,7 +1,4 @@
-"""The variables of the coordinator and its command line, and the settings of one coordinator process.
-
-Nothing else on this side reads variables; children are given the whole environment as it is.
-"""
+"""The settings of one coordinator process, and what the variables of its environment mean."""
 
 from __future__ import annotations
 
@@ -14,13 +11,11 @@ from secrets import token_hex
 from typing import Literal, TextIO
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from pydantic import AliasChoices, Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
-from coordinator.bounds import LIMITS, Bounds
+from coordinator.bounds import Bounds
 from coordinator.errors import DatabaseError, SettingError
 from coordinator.runner_addresses import RunnerNetworks
-from coordinator.times import TIMES, Times
+from coordinator.times import Times
+from coordinator.variables import RUNNER_NETWORKS, STATEMENT_TIMEOUT, variables
 from protocol.enrolment_tokens import KEY
 from protocol.redaction import SHORTEST, secret_values
 
@@ -29,43 +24,8 @@ AnonymousRole = Literal["viewer", "admin"]
 
 NAME_OF_HOST = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 
-STATEMENT_TIMEOUT = "PORTOLAN_STATEMENT_TIMEOUT_S"
 STATEMENT_TIMEOUT_S = 60.0
 """Nothing of ours takes this long; an export reads in pages."""
-
-RUNNER_NETWORKS = "PORTOLAN_RUNNER_NETWORKS"
-
-
-class Variables(BaseSettings):
-    """The variables as they are set; an empty one is not set. Their meaning is in docs/reference/settings.md."""
-
-    model_config = SettingsConfigDict(env_ignore_empty=True, case_sensitive=True, frozen=True)
-
-    data: Path | None = Field(default=None, validation_alias="PORTOLAN_DATA")
-    url: str | None = Field(default=None, validation_alias="PORTOLAN_URL")
-    runner_secret: str = Field(default="", validation_alias="PORTOLAN_RUNNER_SECRET")
-    enrolment_key_file: Path | None = Field(default=None, validation_alias="PORTOLAN_ENROLMENT_KEY_FILE")
-    admin_token_file: Path | None = Field(default=None, validation_alias="PORTOLAN_ADMIN_TOKEN_FILE")
-    anonymous_role: str | None = Field(default=None, validation_alias="PORTOLAN_ANONYMOUS_ROLE")
-    token: str | None = Field(default=None, validation_alias="PORTOLAN_TOKEN")
-    token_file: Path | None = Field(default=None, validation_alias="PORTOLAN_TOKEN_FILE")
-    secrets: Path = Field(default=Path("secrets"), validation_alias="PORTOLAN_SECRETS")
-    compose_port: str | None = Field(default=None, validation_alias="PORTOLAN_PORT")
-    config: Path | None = Field(default=None, validation_alias="XDG_CONFIG_HOME")
-    database_url: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_URL")
-    database_password_file: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_PASSWORD_FILE")
-    # These two are not checked yet: a command that needs neither is not to fail for one that cannot be read.
-    statement_timeout_s: str | None = Field(default=None, validation_alias=STATEMENT_TIMEOUT)
-    hosts: str = Field(default="", validation_alias="PORTOLAN_HOSTS")
-    log_format: str | None = Field(default=None, validation_alias="PORTOLAN_LOG_FORMAT")
-    limits: str = Field(default="", validation_alias=LIMITS)
-    times: str = Field(default="", validation_alias=TIMES)
-    check_times: str = Field(default="", validation_alias="PORTOLAN_CHECK_TIMES")
-    rest_address: str | None = Field(default=None, validation_alias="PORTOLAN_REST_ADDRESS")
-    runner_networks: str = Field(default="loopback", validation_alias=RUNNER_NETWORKS)
-    cache: Path | None = Field(default=None, validation_alias=AliasChoices("PORTOLAN_CACHE", "XDG_CACHE_HOME"))
-    system_data: Path | None = Field(default=None, validation_alias="XDG_DATA_HOME")
-    path: str = Field(default=os.defpath, validation_alias="PATH")
 
 
 def _identity() -> str:
@@ -97,9 +57,9 @@ class Settings:
     """The names under which this coordinator is asked; an address always may be."""
     figures: Path = field(default_factory=lambda: cache() / "portolan" / "figures")
     """The folder of drawn figures; they can be drawn again."""
-    bounds: Bounds = field(default_factory=lambda: Bounds.parse(Variables().limits))
+    bounds: Bounds = field(default_factory=lambda: Bounds.parse(variables().limits))
     """How much the coordinator does for others at a time."""
-    times: Times = field(default_factory=lambda: Times.parse(Variables().times))
+    times: Times = field(default_factory=lambda: Times.parse(variables().times))
     """How long it waits for runners, for its ownership of them and for its tasks."""
 
     @property
@@ -115,27 +75,27 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        variables = Variables()
-        if not variables.database_url:
+        environment = variables()
+        if not environment.database_url:
             raise DatabaseError("PORTOLAN_DATABASE_URL is not set: give it a DSN, or start with `portolan up`")
-        dsn = with_password(variables.database_url, variables.database_password_file)
+        dsn = with_password(environment.database_url, environment.database_password_file)
         return cls(
             database_url=dsn,
             enrolment_key_file=enrolment_key_file(None),
-            rest_address=variables.rest_address,
-            admin_token=admin_token(variables.admin_token_file),
+            rest_address=environment.rest_address,
+            admin_token=admin_token(environment.admin_token_file),
             anonymous_role=anonymous_role(None),
         )
 
 
 def cache() -> Path:
     """Return the folder of files that can be made again."""
-    return (Variables().cache or Path("~/.cache")).expanduser().absolute()
+    return (variables().cache or Path("~/.cache")).expanduser().absolute()
 
 
 def enrolment_key_file(given: Path | None) -> Path | None:
     """Return the given file, else the environment's. Raises ``SettingError`` now, rather than at each enrolment."""
-    file = given or Variables().enrolment_key_file
+    file = given or variables().enrolment_key_file
     if file is not None:
         enrolment_key(file)
     return file
@@ -148,7 +108,7 @@ def enrolment_key(path: Path) -> str:
 def host_names(*given: str) -> frozenset[str]:
     """Return this machine's own names, the environment's and the given ones, as they are compared."""
     own = ["localhost", *filter(NAME_OF_HOST.fullmatch, (socket.gethostname(),))]
-    named = [*filter(None, re.split(r"[\s,]+", Variables().hosts)), *given]
+    named = [*filter(None, re.split(r"[\s,]+", variables().hosts)), *given]
     for name in named:
         if not NAME_OF_HOST.fullmatch(name):
             what = "is no name of a host: write it without scheme and port"
@@ -175,7 +135,7 @@ def _secret_word(path: Path, noun: str) -> str:
 
 def anonymous_role(given: str | None) -> AnonymousRole | None:
     """The role of callers without a token, as given, else the environment's, else none."""
-    role = given or Variables().anonymous_role
+    role = given or variables().anonymous_role
     match role:
         case None | "none":
             return None
@@ -186,7 +146,7 @@ def anonymous_role(given: str | None) -> AnonymousRole | None:
 
 def statement_timeout_s() -> float:
     """The environment's limit for one statement, or the default."""
-    given = Variables().statement_timeout_s
+    given = variables().statement_timeout_s
     if given is None:
         return STATEMENT_TIMEOUT_S
     try:
@@ -200,7 +160,7 @@ def statement_timeout_s() -> float:
 
 def runner_networks() -> RunnerNetworks:
     """The networks in which the environment allows runners."""
-    given = Variables().runner_networks
+    given = variables().runner_networks
     try:
         return RunnerNetworks.parse(given)
     except ValueError as error:
@@ -211,7 +171,7 @@ def runner_networks() -> RunnerNetworks:
 
 def log_format(stream: TextIO) -> LogFormat:
     """The environment's form of log lines, or the default: text on a terminal, JSON elsewhere."""
-    given = Variables().log_format
+    given = variables().log_format
     match given:
         case None:
             return "text" if stream.isatty() else "json"

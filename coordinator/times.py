@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from coordinator.backoff import Backoff
 from coordinator.errors import SettingError
 from coordinator.named_seconds import parse_named_seconds
+from coordinator.variables import TIMES
 
-TIMES = "PORTOLAN_TIMES"
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.models import AuditPage, LoginLink, NewToken, TokenList, TokenRequest, WhoAmI
 from coordinator.access.roles import Role
 from coordinator.context import Context
-from coordinator.parameters import LARGEST_BIGINT, LARGEST_INTEGER, Text
 from coordinator.routers import RestRouter
+from coordinator.storable import LARGEST_BIGINT, LARGEST_INTEGER, Text
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["access"])

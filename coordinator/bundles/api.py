@@ -14,8 +14,8 @@ from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.context import Context
 from coordinator.errors import BundleError
-from coordinator.parameters import Text
 from coordinator.routers import RestRouter
+from coordinator.storable import Text
 from protocol.problems import problem_responses
 
 router = RestRouter(prefix="/bundles", tags=["bundles"])

@@ -11,7 +11,8 @@ from fastapi.responses import StreamingResponse
 from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.campaigns import service
-from coordinator.campaigns.models import CampaignDetail, CampaignPage, CampaignRequest, Cancellation, DryRun
+from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
+from coordinator.campaigns.request import CampaignRequest, Cancellation
 from coordinator.context import Context
 from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.routers import RestRouter

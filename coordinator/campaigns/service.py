@@ -17,7 +17,6 @@ from coordinator.campaigns.models import (
     Campaign,
     CampaignDetail,
     CampaignPage,
-    CampaignRequest,
     CampaignTarget,
     Counters,
     DryRun,
@@ -27,6 +26,7 @@ from coordinator.campaigns.models import (
     VerdictCount,
 )
 from coordinator.campaigns.plan import Plan, TargetPlan, check_suite, make_plan, of_framework
+from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
 from coordinator.catalogue.sample import chart_sample
 from coordinator.database.connection import transact
@@ -124,7 +124,7 @@ async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     whole = _campaign(row)
     if row.state == "running":
         # Targets run side by side: the slowest one decides.
-        seconds = [target.estimate.seconds for target in by_target if target.counters.total > _settled(target.counters)]
+        seconds = [target.estimate.seconds for target in by_target if target.counters.total > target.counters.settled]
         known = [left for left in seconds if left is not None]
         whole["estimate"] = TimeEstimate(
             seconds=max(known) if known and len(known) == len(seconds) else None,
@@ -203,16 +203,12 @@ def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[
 
 def estimate_of_rest(counters: Counters, elapsed_s: float) -> TimeEstimate:
     """Time left at the rate so far."""
-    left = counters.total - _settled(counters)
+    left = counters.total - counters.settled
     if left == 0:
         return TimeEstimate(seconds=0.0, measured_jobs=counters.done)
     if counters.done < ENOUGH_JOBS:
         return TimeEstimate(seconds=None, measured_jobs=counters.done)
     return TimeEstimate(seconds=left * elapsed_s / counters.done, measured_jobs=counters.done)
-
-
-def _settled(counters: Counters) -> int:
-    return counters.done + counters.cancelled
 
 
 def _counters(row: Row[Any]) -> Counters:

@@ -8,8 +8,8 @@ from typing import Any, cast
 from sqlalchemy import Row, insert, null, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase, priority
+from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
 from coordinator.database.tables import campaign_targets, campaigns, cases, suites
 from coordinator.targets.selectors import TargetName

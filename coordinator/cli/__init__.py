@@ -4,53 +4,144 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from coordinator.cli import (
-    access_commands,
-    campaign_commands,
-    catalogue_commands,
-    cause_commands,
-    comparison_commands,
-    database_commands,
-    demo,
-    fleet_commands,
-    report_commands,
-    results_command,
-    runner_commands,
-    serve,
-    up,
-)
+from coordinator.cli.lazy_command import LazyGroup
 from coordinator.errors import PortolanError
 from protocol.redaction import redacted
 from protocol.terminal import terminal_streams
 
 INTERRUPTED = 130
 
+
+class Commands(LazyGroup):
+    """All commands. A test holds their sentences to those of the commands themselves."""
+
+    places = (
+        (
+            "up",
+            "coordinator.cli.up:up",
+            "Start the database, the coordinator and the runners of this machine; Ctrl-C stops all.",
+        ),
+        (
+            "serve",
+            "coordinator.cli.serve:serve",
+            "Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners.",
+        ),
+        ("submit", "coordinator.cli.submit_command:submit", "Submit a campaign and print its number."),
+        ("status", "coordinator.cli.campaign_commands:status", "List the latest campaigns, or tell of one."),
+        (
+            "results",
+            "coordinator.cli.results_command:results",
+            "Show or export the outcomes of a campaign, with the command that repeats each failure.",
+        ),
+        (
+            "table",
+            "coordinator.cli.report_commands:table",
+            "Show one of the study's tables, made from a campaign; without a name, list them.",
+        ),
+        (
+            "figure",
+            "coordinator.cli.report_commands:figure",
+            "Draw one of the study's figures from a campaign; without a name, list them.",
+        ),
+        (
+            "report",
+            "coordinator.cli.report_commands:report",
+            "Write a campaign's report: one HTML file that needs nothing else, to send to a colleague.",
+        ),
+        (
+            "compare",
+            "coordinator.cli.comparison_commands:compare",
+            "Say which cases got worse or better from A to B, or changed otherwise, and what became slower or faster.",
+        ),
+        (
+            "history",
+            "coordinator.cli.comparison_commands:history",
+            "Show one function on every target of every campaign, newest first.",
+        ),
+        (
+            "login",
+            "coordinator.cli.access_commands:login",
+            "Store a token for a coordinator, in a file of your own; asks for it on a terminal, without echo.",
+        ),
+        (
+            "logout",
+            "coordinator.cli.access_commands:logout",
+            "Forget the token that was stored for a coordinator; it stays valid until it expires or is revoked.",
+        ),
+        ("whoami", "coordinator.cli.access_commands:whoami", "Say who the coordinator takes this command for."),
+        (
+            "audit",
+            "coordinator.cli.access_commands:audit",
+            "List changes and refused requests, newest first: who, what, when and from where.",
+        ),
+        (
+            "cancel",
+            "coordinator.cli.campaign_commands:cancel",
+            "Cancel what is not done yet; the outcomes so far stay.",
+        ),
+        (
+            "import",
+            "coordinator.cli.campaign_commands:import_",
+            "Store a bundle as a campaign; the same bundle is stored once, however often it is imported.",
+        ),
+        (
+            "reclassify",
+            "coordinator.cli.cause_commands:reclassify",
+            "Name causes anew by today's rules, from stored evidence; of all campaigns unless one is given.",
+        ),
+        (
+            "override",
+            "coordinator.cli.cause_commands:override",
+            "Name the cause of a case on a target yourself, for all its runs that did not pass; "
+            "it bears your token's name.",
+        ),
+        (
+            "demo",
+            "coordinator.cli.demo:demo",
+            "Set up, start, chart every function on this machine's targets, show the matrix, stop.",
+        ),
+        ("token", "coordinator.cli.access_commands:app", "Tokens: who may do what."),
+        (
+            "catalogue",
+            "coordinator.cli.catalogue_commands:app",
+            "What frameworks offer, how often it is used, samples of it, and how much of it is charted.",
+        ),
+        ("runner", "coordinator.cli.runner_commands:app", "The runners that the coordinator knows."),
+        ("fleet", "coordinator.cli.fleet_commands:app", "Containers of runners on this host."),
+        ("db", "coordinator.cli.database_commands:app", "The database."),
+    )
+
+
 app = typer.Typer(
     name="portolan",
+    cls=Commands,
     help="Charts which functions of an ML framework reach which accelerators, and how well.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (
-    *(up.up, serve.serve, campaign_commands.submit, campaign_commands.status, results_command.results),
-    *(report_commands.table, report_commands.figure, report_commands.report),
-    *(comparison_commands.compare, comparison_commands.history),
-    *(access_commands.login, access_commands.logout, access_commands.whoami, access_commands.audit),
-    *(campaign_commands.cancel, campaign_commands.import_, cause_commands.reclassify, cause_commands.override),
-):
-    app.command(command.__name__.rstrip("_"))(command)
-app.add_typer(access_commands.app, name="token")
-app.add_typer(catalogue_commands.app, name="catalogue")
-app.add_typer(runner_commands.app, name="runner")
-app.add_typer(fleet_commands.app, name="fleet")
-app.add_typer(database_commands.app, name="db")
-app.command("demo")(demo.demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"portolan {version('portolan')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options_of_all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,7 +9,8 @@ import typer
 
 from coordinator.cli.credentials import is_loopback
 from coordinator.errors import SettingError
-from coordinator.settings import AnonymousRole, Variables, anonymous_role
+from coordinator.settings import AnonymousRole, anonymous_role
+from coordinator.variables import variables
 
 Anonymous = Annotated[
     str | None,
@@ -31,6 +32,6 @@ def role_of_nobody(host: str | None, given: str | None, *, without_access_contro
             raise SettingError("--anonymous and --without-access-control exclude each other: give one of them")
         print("access control is off: whoever reaches this coordinator may do all", file=sys.stderr, flush=True)
         return "admin"
-    if given is None and Variables().anonymous_role is None and host is not None and is_loopback(host):
+    if given is None and variables().anonymous_role is None and host is not None and is_loopback(host):
         return "viewer"
     return anonymous_role(given)

@@ -14,7 +14,7 @@ from coordinator.conformance.findings import Finding
 from coordinator.conformance.subject import Restart
 from coordinator.conformance.times import CheckTimes
 from coordinator.errors import CoordinatorError, NotRunError
-from coordinator.settings import Variables
+from coordinator.variables import variables
 
 
 def check(
@@ -31,7 +31,7 @@ def check(
     """Check what a runner promises. Not one that is registered: both would take its events."""
     if probe and restart_command is not None:
         raise CoordinatorError("--probe leaves the restart out: give --restart-command without it")
-    times = CheckTimes.parse(Variables().check_times)
+    times = CheckTimes.parse(variables().check_times)
     report = asyncio.run(
         conformance.check(
             address,

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from coordinator.atomic_files import write_private
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
 from coordinator.errors import CoordinatorError, DatabaseError
-from coordinator.settings import Variables
+from coordinator.variables import Variables, variables
 
 FOR_EVERYBODY = 0o077
 COMPOSE_ADMIN = "admin"
@@ -52,7 +52,7 @@ class TokenStore:
     """The tokens that ``portolan login`` stored: a file for each origin, for their owner's eyes only."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        config = Variables().config or Path("~/.config").expanduser()
+        config = variables().config or Path("~/.config").expanduser()
         self._folder = folder or config / "portolan" / "tokens"
 
     def find(self, origin: Origin) -> str | None:
@@ -79,19 +79,19 @@ class TokenStore:
 
 def find_token(url: str, directory: DataDirectory) -> str | None:
     """Return the token for the coordinator at ``url``, or None if there is none."""
-    variables = Variables()
-    if variables.token:
-        return variables.token.strip()
-    if variables.token_file is not None:
-        token = _read(variables.token_file, private=False)
+    environment = variables()
+    if environment.token:
+        return environment.token.strip()
+    if environment.token_file is not None:
+        token = _read(environment.token_file, private=False)
         if token is None:
-            raise CoordinatorError(f"PORTOLAN_TOKEN_FILE: there is no token in {variables.token_file}")
+            raise CoordinatorError(f"PORTOLAN_TOKEN_FILE: there is no token in {environment.token_file}")
         return token
     try:
         origin = Origin.of(url)
     except ValueError:
         return None
-    return _of_instance(origin, directory) or TokenStore().find(origin) or _of_compose(origin, variables)
+    return _of_instance(origin, directory) or TokenStore().find(origin) or _of_compose(origin, environment)
 
 
 def is_loopback(host: str) -> bool:
@@ -120,12 +120,12 @@ def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
     return _read(directory.admin_token)
 
 
-def _of_compose(origin: Origin, variables: Variables) -> str | None:
+def _of_compose(origin: Origin, environment: Variables) -> str | None:
     """The admin token of the containers that ``compose.yaml`` publishes on this machine."""
-    if not origin.is_loopback or str(origin.port) != (variables.compose_port or str(DEFAULT_PORT)):
+    if not origin.is_loopback or str(origin.port) != (environment.compose_port or str(DEFAULT_PORT)):
         return None
     # Its folder protects it: in the container another user must read the file.
-    return _read(variables.secrets / COMPOSE_ADMIN, private=False)
+    return _read(environment.secrets / COMPOSE_ADMIN, private=False)
 
 
 def _read(file: Path, *, private: bool = True) -> str | None:

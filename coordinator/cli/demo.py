@@ -34,12 +34,12 @@ from coordinator.cli.local import (
 )
 from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
-from coordinator.cli.output import console
 from coordinator.cli.processes import Child
 from coordinator.cli.progress import Board
 from coordinator.cli.report_commands import write_report
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import DataDir, split
+from coordinator.cli.terminal_console import console
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, InstanceError, PortolanError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage

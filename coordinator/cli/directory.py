@@ -26,7 +26,7 @@ from coordinator.access.tokens import new_token
 from coordinator.atomic_files import write_private
 from coordinator.errors import DatabaseError
 from coordinator.held_folder import FolderLock
-from coordinator.settings import Variables
+from coordinator.variables import variables
 
 DEFAULT_PORT = 8642
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
@@ -34,12 +34,12 @@ DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
 
 def default_directory() -> Path:
     """``$PORTOLAN_DATA``, or the place that the system has for such data."""
-    variables = Variables()
-    if variables.data is not None:
-        return variables.data
+    environment = variables()
+    if environment.data is not None:
+        return environment.data
     if os.geteuid() == 0:
         return Path("/var/lib/portolan")
-    return (variables.system_data or Path.home() / ".local" / "share") / "portolan"
+    return (environment.system_data or Path.home() / ".local" / "share") / "portolan"
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class DataDirectory:
 
 def find_url(given: str | None, directory: DataDirectory) -> str:
     """Return the URL of a command's coordinator: as given, else the environment's, else the local one's."""
-    if url := given or Variables().url:
+    if url := given or variables().url:
         return url.rstrip("/")
     try:
         found = directory.running()

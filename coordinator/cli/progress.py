@@ -12,16 +12,12 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
 from rich.text import Text
 
-from coordinator.campaigns.models import CampaignTarget, Counters
-from coordinator.cli.output import console
+from coordinator.campaigns.models import CampaignTarget
+from coordinator.cli.terminal_console import console
 from coordinator.formats import duration
 
 PLAIN_EVERY_S = 5.0
 RATE_OVER_S = 15.0
-
-
-def settled(counters: Counters) -> int:
-    return counters.done + counters.cancelled
 
 
 def tail(target: CampaignTarget, rate: float | None) -> str:
@@ -30,7 +26,7 @@ def tail(target: CampaignTarget, rate: float | None) -> str:
     parts = [f"{counters.failed:,} failing"]
     if counters.incomplete:
         parts.append(f"{counters.incomplete:,} incomplete")
-    if settled(counters) < counters.total:
+    if counters.settled < counters.total:
         if rate is not None:
             parts.append(f"{rate:.1f}/s")
         parts.append(f"{duration(left_s)} left" if left_s is not None else "time left unknown")
@@ -105,7 +101,7 @@ class BarsOfTargets(Progress):
         for gone in self._ids.keys() - shown.keys():
             self.remove_task(self._ids.pop(gone))
         for key, target in shown.items():
-            done, total = settled(target.counters), target.counters.total
+            done, total = target.counters.settled, target.counters.total
             if key not in self._ids:
                 # Jobs that were done before are no part of the rate.
                 self._ids[key] = self.add_task("", completed=done, total=total)

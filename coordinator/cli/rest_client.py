@@ -7,25 +7,27 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-import httpx
-from httpx_sse import EventSource, SSEError
 from pydantic import BaseModel, ValidationError
 
-from coordinator.access.models import AuditPage, LoginLink, NewToken, Token, TokenList, WhoAmI
-from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
-from coordinator.catalogue.models import Catalogue
-from coordinator.causes.models import Override, OverrideList, Reclassified
 from coordinator.cli.directory import DEFAULT_URL
+from coordinator.cli.http_library import authorities, httpx
 from coordinator.errors import CoordinatorAwayError, CoordinatorError
-from coordinator.registry.models import Runner, RunnerList
-from coordinator.results.comparison.models import Comparison
-from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage
-from coordinator.results.outcomes.models import OutcomePage
-from coordinator.results.summary import Section, Summary
 from protocol.problems import Problem
+
+# Each method imports the models of its answer: a command parses one or two of them, and all take longer to build than
+# most requests.
+if TYPE_CHECKING:
+    from coordinator.access.models import AuditPage, LoginLink, NewToken, Token, WhoAmI
+    from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
+    from coordinator.catalogue.models import Catalogue
+    from coordinator.causes.models import Override, Reclassified
+    from coordinator.registry.models import Runner
+    from coordinator.results.comparison.models import Comparison
+    from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage
+    from coordinator.results.summary import Section
 
 ANSWER_S = 60.0
 SILENCE_S = 30.0
@@ -65,6 +67,7 @@ class Client:
                 base_url=f"{url}/api/v1",
                 headers={} if token is None else {"Authorization": f"Bearer {token}"},
                 timeout=_timeout(ANSWER_S),
+                verify=authorities(url),
                 trust_env=not local,
                 # One leads to another origin, and the token is for this one.
                 follow_redirects=False,
@@ -79,40 +82,60 @@ class Client:
         self._http.close()
 
     def whoami(self) -> WhoAmI:
+        from coordinator.access.models import WhoAmI
+
         return self._get(WhoAmI, "/whoami")
 
     def catalogue(self) -> Catalogue:
+        from coordinator.catalogue.models import Catalogue
+
         return self._get(Catalogue, "/catalogue")
 
     def sample(self, campaign_id: int) -> CampaignSample:
+        from coordinator.results.models import CampaignSample
+
         return self._get(CampaignSample, f"/campaigns/{campaign_id}/sample")
 
     def login_link(self) -> LoginLink:
         """Return a link that opens the pages signed in, once."""
+        from coordinator.access.models import LoginLink
+
         return self._parse(LoginLink, self._send("POST", "/login-links"))
 
     def create_token(self, request: Mapping[str, Any]) -> NewToken:
+        from coordinator.access.models import NewToken
+
         return self._parse(NewToken, self._send("POST", "/tokens", json=dict(request)))
 
     def tokens(self) -> list[Token]:
+        from coordinator.access.models import TokenList
+
         return self._get(TokenList, "/tokens").tokens
 
     def revoke_token(self, token_id: int) -> None:
         self._send("DELETE", f"/tokens/{token_id}")
 
     def audit(self, who: str | None, limit: int) -> AuditPage:
+        from coordinator.access.models import AuditPage
+
         return self._get(AuditPage, "/audit", {"who": who, "limit": limit})
 
     def submit(self, request: Mapping[str, Any]) -> CampaignDetail:
         """Plan and queue a campaign."""
+        from coordinator.campaigns.models import CampaignDetail
+
         return self._parse(CampaignDetail, self._send("POST", "/campaigns", json=dict(request)))
 
     def dry_run(self, request: Mapping[str, Any]) -> DryRun:
         """Return the plan of a campaign, of which nothing is stored."""
+        from coordinator.campaigns.models import DryRun
+
         return self._parse(DryRun, self._send("POST", "/campaigns", json={**request, "dry_run": True}))
 
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
         """Return the campaign of the bundle, and whether it is new there."""
+        from coordinator.campaigns.models import CampaignDetail
+
         with path.open("rb") as file:
             answer = self._send(
                 "POST", "/bundles", query={"name": name}, content=file, headers=BUNDLE, within_s=WHOLE_S
@@ -120,13 +143,19 @@ class Client:
         return self._parse(CampaignDetail, answer), answer.status_code == httpx.codes.CREATED
 
     def campaigns(self, limit: int = 50) -> CampaignPage:
+        from coordinator.campaigns.models import CampaignPage
+
         return self._get(CampaignPage, "/campaigns", {"limit": limit})
 
     def campaign(self, campaign_id: int) -> CampaignDetail:
+        from coordinator.campaigns.models import CampaignDetail
+
         return self._get(CampaignDetail, f"/campaigns/{campaign_id}")
 
     def cancel(self, campaign_id: int, targets: Sequence[str] = ()) -> CampaignDetail:
         """Cancel what is not done, on these targets, or on all if none is named."""
+        from coordinator.campaigns.models import CampaignDetail
+
         path = f"/campaigns/{campaign_id}/cancel"
         sent = self._send("POST", path, json={"targets": list(targets)}) if targets else self._send("POST", path)
         return self._parse(CampaignDetail, sent)
@@ -139,6 +168,8 @@ class Client:
         verdict: CountedVerdict = "anywhere",
     ) -> MatrixPage:
         """Return the whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""
+        from coordinator.results.models import MatrixPage
+
         named = function and f"function:{function}"
         query = {"limit": MATRIX_ROWS, "device": device, "q": named, "verdict": verdict}
 
@@ -154,17 +185,25 @@ class Client:
 
     def summary(self, campaign_id: int, function: str | None = None, device: str | None = None) -> Sequence[Section]:
         """Return the campaign in sentences, as its report has them."""
+        from coordinator.results.summary import Summary
+
         query = {"function": function, "device": device}
         return self._get(Summary, f"/campaigns/{campaign_id}/summary", query, within_s=WHOLE_S).sections
 
     def compare(self, a: str, b: str, verdict: str) -> Comparison:
+        from coordinator.results.comparison.models import Comparison
+
         return self._get(Comparison, "/compare", {"a": a, "b": b, "verdict": verdict})
 
     def history(self, framework: str, function: str) -> History:
+        from coordinator.results.models import History
+
         return self._get(History, f"/history/{quote(framework)}/{quote(function)}")
 
     def outcomes(self, campaign_id: int, filters: Query, page: int = 1000) -> Iterator[dict[str, Any]]:
         """Yield all outcomes that the filters let through, read page by page."""
+        from coordinator.results.outcomes.models import OutcomePage
+
         after: int | None = 0
         while after is not None:
             query = {**filters, "after": after, "limit": page}
@@ -179,6 +218,10 @@ class Client:
 
     def progress(self, campaign_id: int) -> Iterator[CampaignDetail]:
         """Yield the campaign now, whenever something changes, and at its end, until the coordinator is away."""
+        from httpx_sse import EventSource, SSEError
+
+        from coordinator.campaigns.models import CampaignDetail
+
         with self._stream(f"/campaigns/{campaign_id}/events", {}, SILENCE_S) as answer:
             try:
                 for event in EventSource(answer).iter_sse():
@@ -191,22 +234,32 @@ class Client:
 
     def reclassify(self, campaign_id: int | None) -> Reclassified:
         """Apply today's rules to the stored evidence of one campaign, or of all."""
+        from coordinator.causes.models import Reclassified
+
         path = "/reclassify" if campaign_id is None else f"/campaigns/{campaign_id}/reclassify"
         return self._parse(Reclassified, self._send("POST", path, within_s=WHOLE_S))
 
     def override(self, campaign_id: int, request: Mapping[str, Any]) -> Override:
+        from coordinator.causes.models import Override
+
         return self._parse(Override, self._send("PUT", f"/campaigns/{campaign_id}/overrides", json=dict(request)))
 
     def undo_override(self, campaign_id: int, case: str, target: str) -> None:
         self._send("DELETE", f"/campaigns/{campaign_id}/overrides", query={"case": case, "target": target})
 
     def overrides(self, campaign_id: int) -> list[Override]:
+        from coordinator.causes.models import OverrideList
+
         return self._get(OverrideList, f"/campaigns/{campaign_id}/overrides").overrides
 
     def runners(self) -> list[Runner]:
+        from coordinator.registry.models import RunnerList
+
         return self._get(RunnerList, "/runners").runners
 
     def register(self, url: str, secret: str) -> Runner:
+        from coordinator.registry.models import Runner
+
         return self._parse(Runner, self._send("POST", "/runners", json={"url": url, "secret": secret}))
 
     def remove(self, runner_id: int) -> None:

@@ -16,7 +16,7 @@ from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DataDirectory, find_url
 from coordinator.cli.rest_client import Client
 from coordinator.errors import CoordinatorError
-from coordinator.settings import Variables
+from coordinator.variables import variables
 
 Url = Annotated[
     str | None,
@@ -97,4 +97,4 @@ def read_secret(file: Path | None, from_stdin: bool) -> str:
             return file.read_text().strip()
         except UnicodeDecodeError as error:
             raise CoordinatorError(f"--secret-file {file} holds no text: give the file of the secret") from error
-    return Variables().runner_secret.strip()
+    return variables().runner_secret.strip()

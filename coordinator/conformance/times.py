@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from coordinator.errors import SettingError
 from coordinator.named_seconds import parse_named_seconds
+from coordinator.variables import CHECK_TIMES
 
-CHECK_TIMES = "PORTOLAN_CHECK_TIMES"
 
 
 @dataclass(frozen=True)

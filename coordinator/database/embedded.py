@@ -31,7 +31,7 @@ from coordinator.database.roles import provide
 from coordinator.errors import DatabaseError
 from coordinator.exec_with_parent_death_signal import dying_with_us
 from coordinator.held_folder import FolderLock
-from coordinator.settings import Variables
+from coordinator.variables import variables
 
 USER = DATABASE = "portolan"
 INITDB_OPTIONS = ("--username", USER, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C")
@@ -330,7 +330,7 @@ def _launch(account: Account, at_parents_death: signal.Signals, command: list[st
 
 def _environment() -> dict[str, str]:
     """No PG… variable, locale or Python setting of the caller's reaches the server."""
-    return {"PATH": Variables().path, "LC_ALL": "C"}
+    return {"PATH": variables().path, "LC_ALL": "C"}
 
 
 def _ready(pid_file: Path, pid: int) -> bool:

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, insert, select
 
 from coordinator.database.tables import view_definitions
+from coordinator.level import LOW
 from protocol.enums import REFUSES, Cause, Judge
 from protocol.limits import LEAST_MILLISECONDS
 
-LOW = 0.05
-"""The share of a run's samples below its level."""
 NOISY = 1.2
 """How many times its level a median is that is the host's more than the call's. Sampling that ended because the median
 was known to 1 % has quartiles within 9 % of each other, and so its median at most 12 % over this quantile; and no

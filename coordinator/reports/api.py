@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from coordinator.access.headers import PICTURE, POLICY, REPORT
 from coordinator.context import ROOM_FOR_DOWNLOAD, ChartRenderer, Context, Shared
-from coordinator.parameters import CampaignId, PathName, Text
+from coordinator.parameters import CampaignId, PathName
 from coordinator.reports import service
 from coordinator.reports.charts.figure import Figure, Spec
 from coordinator.reports.charts.theme import dark, of_both
@@ -20,6 +20,7 @@ from coordinator.reports.table import Table
 from coordinator.reports.table_renderer import to_csv, to_json
 from coordinator.results.summary import Summary
 from coordinator.routers import RestRouter
+from coordinator.storable import Text
 from protocol.problems import problem_responses
 
 router = RestRouter(prefix="/campaigns/{campaign_id}", tags=["reports"], responses=problem_responses(404))

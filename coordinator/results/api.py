@@ -9,12 +9,13 @@ from fastapi import Depends, Query, Request
 from coordinator.catalogue.models import CampaignCoverage
 from coordinator.context import Context
 from coordinator.errors import RequestError
-from coordinator.parameters import CampaignId, PathName, Text
+from coordinator.parameters import CampaignId, PathName
 from coordinator.results import coverage as coverages
 from coordinator.results import samples, service
 from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage, WhichVerdict
 from coordinator.results.service import MatrixQuery
 from coordinator.routers import RestRouter
+from coordinator.storable import Text
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["matrix"], responses=problem_responses(404))

@@ -16,8 +16,8 @@ from coordinator.access.roles import Role
 from coordinator.access.tokens import local_path
 from coordinator.context import Context
 from coordinator.errors import ForeignSiteError, UnauthorizedError
-from coordinator.parameters import LARGEST_BIGINT, Text
 from coordinator.routers import PageRouter
+from coordinator.storable import LARGEST_BIGINT, Text
 from coordinator.web.pages import page
 
 router = PageRouter()

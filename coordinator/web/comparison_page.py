@@ -10,7 +10,6 @@ from fastapi import Query, Request, Response
 from coordinator.campaigns import service as campaigns
 from coordinator.context import Context
 from coordinator.errors import RequestError
-from coordinator.parameters import Text
 from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.latencies import LatencyChange
@@ -24,6 +23,7 @@ from coordinator.results.comparison.models import (
 )
 from coordinator.results.comparison.pairs import SideSelector
 from coordinator.routers import PageRouter
+from coordinator.storable import Text
 from coordinator.web.pages import page, streamed
 
 router = PageRouter()

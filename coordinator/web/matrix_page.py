@@ -16,7 +16,7 @@ from coordinator.catalogue.sample import sample_sentence
 from coordinator.context import Context
 from coordinator.csv_text import csv_text
 from coordinator.errors import QueryError
-from coordinator.parameters import CampaignId, Text
+from coordinator.parameters import CampaignId
 from coordinator.results import service
 from coordinator.results.api import MatrixVerdictParameter
 from coordinator.results.coverage import of_matrix
@@ -24,6 +24,7 @@ from coordinator.results.models import Cell, CountedVerdict, Judgement, MatrixPa
 from coordinator.results.query import EXAMPLES
 from coordinator.results.service import MatrixQuery
 from coordinator.routers import PageRouter
+from coordinator.storable import Text
 from coordinator.targets.models import Target
 from coordinator.web.pages import page
 

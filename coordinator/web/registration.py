@@ -15,11 +15,11 @@ from coordinator.access.roles import Role
 from coordinator.conformance import Finding, Report
 from coordinator.context import Context, Shared
 from coordinator.errors import RunnerError, RunnerRefusedError
-from coordinator.parameters import Text
 from coordinator.registry import admission, service
 from coordinator.registry.admission import Admission
 from coordinator.registry.models import Runner, RunnerRegistration
 from coordinator.routers import PageRouter
+from coordinator.storable import Text
 from coordinator.web.pages import page, streamed
 
 router = PageRouter()

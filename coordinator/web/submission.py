@@ -15,7 +15,8 @@ from pydantic import Field, ValidationError
 from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.campaigns import service
-from coordinator.campaigns.models import CampaignDetail, CampaignRequest, DryRun
+from coordinator.campaigns.models import CampaignDetail, DryRun
+from coordinator.campaigns.request import CampaignRequest
 from coordinator.context import Context
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.parameters import CampaignNumber

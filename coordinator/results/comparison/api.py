@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import Query
 
 from coordinator.context import Context
-from coordinator.parameters import Text
 from coordinator.results.api import VerdictParameter
 from coordinator.results.comparison import service
 from coordinator.results.comparison.models import Comparison
 from coordinator.results.comparison.pairs import SideSelector
 from coordinator.routers import RestRouter
+from coordinator.storable import Text
 from protocol.problems import problem_responses
 
 router = RestRouter(tags=["comparison"])

@@ -11,12 +11,13 @@ from starlette.background import BackgroundTask
 
 from coordinator.campaigns.service import detail
 from coordinator.context import Context
-from coordinator.parameters import LARGEST_BIGINT, CampaignId, Text
+from coordinator.parameters import CampaignId
 from coordinator.results.api import refuse_former_parameters
 from coordinator.results.outcomes import service
 from coordinator.results.outcomes.models import Format, OutcomePage
 from coordinator.results.outcomes.store import Filters
 from coordinator.routers import RestRouter
+from coordinator.storable import LARGEST_BIGINT, Text
 from protocol.enums import Cause, Judge, Placement
 from protocol.problems import problem_responses
 

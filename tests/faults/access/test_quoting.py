@@ -12,7 +12,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from coordinator.cli.output import console
+from coordinator.cli.terminal_console import console
 from coordinator.csv_text import csv_text, plain_cell
 from coordinator.results.outcomes.repeat import repeat_command
 from protocol.terminal import TerminalStream, terminal_text

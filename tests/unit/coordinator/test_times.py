@@ -10,7 +10,8 @@ import pytest
 
 from coordinator.conformance.times import CHECK_TIMES, CheckTimes
 from coordinator.errors import SettingError
-from coordinator.settings import Settings, Variables
+from coordinator.settings import Settings
+from coordinator.variables import variables
 from coordinator.times import TIMES, Times
 from tests.short_times import IMPATIENT_TIMES, variables_of
 
@@ -57,7 +58,7 @@ def test_a_time_that_is_none(text: str, words: str) -> None:
 
 def test_the_times_of_a_check_are_set_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHECK_TIMES, "lasting_s=120")
-    assert CheckTimes.parse(Variables().check_times) == CheckTimes(lasting_s=120.0)
+    assert CheckTimes.parse(variables().check_times) == CheckTimes(lasting_s=120.0)
     with pytest.raises(SettingError, match=f"{CHECK_TIMES}: lasting_s is 5 and heartbeat_s 10"):
         CheckTimes.parse("lasting_s=5")
 

@@ -12,7 +12,7 @@ from coordinator.access.caller import Caller
 from coordinator.access.roles import Role
 from coordinator.bounds import Bounds
 from coordinator.campaigns import service
-from coordinator.campaigns.models import CampaignRequest
+from coordinator.campaigns.request import CampaignRequest
 from coordinator.errors import RequestError, TooManyError
 from coordinator.registry import store as registry
 from coordinator.registry import suites

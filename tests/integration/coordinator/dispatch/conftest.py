@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.campaigns import store as campaigns
-from coordinator.campaigns.models import CampaignRequest
 from coordinator.campaigns.plan import Plan, TargetPlan
+from coordinator.campaigns.request import CampaignRequest
 from coordinator.dispatch import queue
 from coordinator.dispatch.queue import HeldJob
 from coordinator.registry import ownership, suites

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from coordinator.campaigns.models import CampaignRequest
+from coordinator.campaigns.request import CampaignRequest
 from protocol.enums import TimedCases, TimingPolicy
 
 

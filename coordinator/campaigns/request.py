@@ -1,0 +1,78 @@
+"""The models of what is asked of campaigns over REST: one to be submitted, a part of one to be cancelled."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from coordinator.catalogue.models import Sample
+from coordinator.storable import LARGEST_INTEGER, Text
+from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, default_timed_cases, default_timing
+from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
+
+Word = Annotated[Text, Field(min_length=1, max_length=200)]
+
+
+class Rerun(BaseModel):
+    """Plan only what an earlier campaign left failed, or incomplete."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    campaign: int = Field(ge=1, le=LARGEST_INTEGER)
+    which: Literal["failed", "incomplete"]
+
+
+class CampaignRequest(BaseModel):
+    """Everything is fixed at submission; ``dry_run`` plans and stores nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Text | None = Field(default=None, max_length=200)
+    suite: Text = Field(default=DEFAULT_SUITE, max_length=200)
+    targets: list[Word] = Field(default=["*/*"], min_length=1, max_length=100)
+    functions: list[Word] = Field(default=["*"], min_length=1, max_length=1000)
+    runs: int = Field(default=3, ge=1, le=100)
+    timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
+    timing: TimingPolicy = TimingPolicy.steady
+    """Unless given, as its suite usually is: off for a suite of a whole library."""
+    timed_cases: TimedCases = TimedCases.all
+    """Of each function all, or one, and the others run for their verdict. Unless given, one of a whole library's."""
+    verdicts_first: bool = False
+    """Run 1 is not timed, so it waits for no lock: what ports is known on all targets before anything is timed."""
+    rerun: Rerun | None = None
+    sample: Sample | None = None
+    """The functions are those of this sample that the suite has cases of, on targets of its framework."""
+    dry_run: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _time_as_usual(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        suite = str(given.get("suite", DEFAULT_SUITE))
+        return {"timing": default_timing(suite), "timed_cases": default_timed_cases(suite), **given}
+
+    @model_validator(mode="after")
+    def _require_the_samples_own_functions(self) -> Self:
+        if self.sample is not None and self.functions != ["*"]:
+            raise ValueError("a sample names the functions: leave 'functions' out, or the sample")
+        if self.sample is not None and self.rerun is not None:
+            raise ValueError("what a campaign left is no sample: leave 'rerun' out, or the sample")
+        return self
+
+    @model_validator(mode="after")
+    def _require_timed_runs(self) -> Self:
+        if self.verdicts_first and (self.runs < 2 or self.timing is TimingPolicy.off):
+            raise ValueError(
+                "verdicts_first leaves run 1 untimed and times the others: ask for 2 runs or more, with a timing"
+            )
+        return self
+
+
+class Cancellation(BaseModel):
+    """The part of a campaign that is to be cancelled: its jobs on these targets; without any, all of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    targets: list[Word] = Field(default=[], max_length=100)

@@ -1,0 +1,49 @@
+"""A command that the command line lists without its module, which is imported once the command is called.
+
+``portolan --help`` and completion need the names and one sentence each. The modules behind them bring HTTP, models and
+terminals, and most calls need a part of one of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+
+class LazyCommand(TyperCommand):
+    """Stands for the function, or the group of commands, at ``place``: ``coordinator.cli.up:up``."""
+
+    def __init__(self, name: str, place: str, help: str) -> None:
+        super().__init__(name, help=help, rich_markup_mode=None)
+        self._name = name
+        self._place = place
+
+    def load(self) -> Any:
+        """Import the module and return the command of Typer, as if it had been registered from the start."""
+        module, _, attribute = self._place.partition(":")
+        target = getattr(import_module(module), attribute)
+        parent = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        if isinstance(target, typer.Typer):
+            parent.add_typer(target, name=self._name)
+        else:
+            parent.command(self._name)(target)
+        return typer.main.get_group(parent).commands[self._name]
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Parse the arguments as the command itself does. What runs is the command of the context, so that one."""
+        return self.load().make_context(info_name, args, parent=parent, **extra)
+
+
+class LazyGroup(TyperGroup):
+    """A group of lazy commands, in the order in which its subclass names them."""
+
+    places: tuple[tuple[str, str, str], ...] = ()
+    """Of each command its name, its place, and the first paragraph of its help."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, place, help in self.places:
+            self.add_command(LazyCommand(name, place, help))

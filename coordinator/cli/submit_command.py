@@ -1,0 +1,156 @@
+"""``portolan submit``: plan a campaign, and if asked wait for its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from coordinator.campaigns.models import CampaignDetail
+from coordinator.catalogue.models import Sample
+from coordinator.cli.matrix_printer import print_results
+from coordinator.cli.outage_watch import OutageWatch
+from coordinator.cli.progress import Board
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import present, split, with_client
+from coordinator.cli.terminal_console import console
+from coordinator.errors import CatalogueError
+from coordinator.formats import duration, plural
+from coordinator.results.models import MatrixPage
+from coordinator.results.summary import Section
+from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
+from protocol.model import first_fault
+
+INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "timed_cases", "verdicts_first"}
+"""The members of a campaign that its rerun has too, unless others are given."""
+
+
+class LeftOver(StrEnum):
+    """Outcomes that a campaign can leave behind, to be run again or to fail a pipeline."""
+
+    failed = "failed"
+    incomplete = "incomplete"
+
+
+@with_client
+def submit(
+    client: Client,
+    suite: Annotated[str | None, typer.Option(help=f"Which suite; {DEFAULT_SUITE} unless given.")] = None,
+    targets: Annotated[
+        list[str] | None, typer.Option(help="Selectors such as 'torch@2.9/* */xla'; all unless given.")
+    ] = None,
+    functions: Annotated[
+        list[str] | None, typer.Option(help="Globs such as 'torch.nn.* torch.sum'; all unless given.")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="How often each case runs, in processes of their own; 3.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds that one case may take; 900.")] = None,
+    timing: Annotated[
+        TimingPolicy | None, typer.Option(help="How calls are timed; steady, and off for the suites docs and library.")
+    ] = None,
+    timed_cases: Annotated[
+        TimedCases | None,
+        typer.Option(help="Of each function; all, and representative, one, for the suites docs and library."),
+    ] = None,
+    verdicts_first: Annotated[
+        bool | None,
+        typer.Option("--verdicts-first/--timed-from-the-start", help="Time nothing in run 1, which shows what ports."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What to call the campaign.")] = None,
+    sample: Annotated[
+        Path | None, typer.Option(help="A file of `portolan catalogue sample --out`: its functions, and no others.")
+    ] = None,
+    rerun: Annotated[
+        tuple[LeftOver, int] | None,
+        typer.Option(metavar="failed|incomplete CAMPAIGN", help="Only what that campaign left failed, or incomplete."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and submit nothing.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Show progress, and the matrix at the end.")] = False,
+    fail_on: Annotated[
+        list[LeftOver] | None,
+        typer.Option(help="Wait, and exit with 1 if there is such an outcome, or if it was cancelled."),
+    ] = None,
+) -> None:
+    """Submit a campaign and print its number."""
+    request = present(
+        name=name,
+        suite=suite,
+        targets=split(targets) or None,
+        functions=split(functions) or None,
+        runs=runs,
+        timeout_s=timeout,
+        timing=timing,
+        timed_cases=timed_cases,
+        verdicts_first=verdicts_first,
+        sample=_read_sample(sample) if sample is not None else None,
+    )
+    if rerun is not None:
+        which, earlier = rerun
+        # What is not given is as it was.
+        inherited = client.campaign(earlier).model_dump(mode="json", include=INHERITED)
+        if verdicts_first is None and (runs == 1 or timing is TimingPolicy.off):
+            inherited["verdicts_first"] = False
+        request = {**inherited, **request, "rerun": {"campaign": earlier, "which": which}}
+    if dry_run:
+        plan = client.dry_run(request)
+        print(f"{plural(plan.jobs, 'job')}: {plural(plan.cases, 'case')} of {plural(plan.functions, 'function')}")
+        print(f"on {', '.join(plan.targets)}")
+        seconds = plan.estimate.seconds
+        print(f"estimated time: {'unknown' if seconds is None else duration(seconds)}")
+        _say_not_charted(plan.not_charted)
+        return
+    campaign = client.submit(request)
+    print(campaign.id, flush=True)
+    if campaign.sample is not None:
+        _say_not_charted(client.sample(campaign.id).not_charted)
+    if not wait and not fail_on:
+        return
+    ended, matrix, summary = _wait(client, campaign.id)
+    print_results(matrix, summary, console())
+    if fail_on and (ended.state == "cancelled" or any(getattr(ended.counters, verdict) for verdict in fail_on)):
+        raise typer.Exit(1)
+
+
+def _read_sample(file: Path) -> dict[str, Any]:
+    try:
+        return Sample.model_validate_json(file.read_bytes()).model_dump(mode="json")
+    except OSError as error:
+        raise CatalogueError(f"--sample {file}: {(error.strerror or str(error)).lower()}; {_MADE_BY}") from error
+    except ValidationError as error:
+        raise CatalogueError(f"--sample {file} is no sample ({first_fault(error)}): {_MADE_BY}") from error
+
+
+_MADE_BY = "make one by `portolan catalogue sample SURFACE --out FILE`"
+
+
+def _say_not_charted(functions: Sequence[str]) -> None:
+    """Functions of a sample without any case are in no figure, so nobody may overlook them."""
+    if functions:
+        print(f"not charted, as the suite has no case of them: {', '.join(functions)}", file=sys.stderr)
+
+
+def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage, Sequence[Section]]:
+    """Show progress until the campaign has ended. Returns it with its matrix and its summary."""
+    campaign: CampaignDetail | None = None
+    try:
+        with Board() as board:
+            watch = OutageWatch(board.say, client.url, campaign_id)
+            for campaign in watch.follow(client, campaign_id):
+                board.show(campaign.by_target)
+            matrix = watch.retry(lambda: client.matrix(campaign_id))
+            summary = watch.retry(lambda: client.summary(campaign_id))
+    except KeyboardInterrupt:
+        print(
+            f"campaign {campaign_id} goes on: `portolan status {campaign_id}` shows it, "
+            f"`portolan cancel {campaign_id}` ends it",
+            file=sys.stderr,
+        )
+        raise
+    assert campaign is not None
+    if campaign.state == "cancelled":
+        print(f"campaign {campaign_id} was cancelled", file=sys.stderr)
+    return campaign, matrix, summary

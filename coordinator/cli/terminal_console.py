@@ -1,0 +1,51 @@
+"""The terminal as rich writes to it: columns, colours and bars, for commands that draw."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from coordinator.cli.output import writing
+from protocol.terminal import raw_stream, terminal_text
+
+WIDTH_OF_A_PIPE = 200
+"""A file or a pipe has no width; nothing should be folded for it."""
+
+
+class TerminalConsole(Console):
+    """Writes escape sequences of its own, and shows those that stand in what it is given."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=terminal_text(segment.text))
+
+
+def console(stream: IO[str] | None = None) -> Console:
+    stream = stream or sys.stdout
+    return TerminalConsole(
+        file=raw_stream(cast(TextIO, stream)),
+        width=None if stream.isatty() else WIDTH_OF_A_PIPE,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+    )
+
+
+@contextmanager
+def console_of(output: Path | None) -> Iterator[Console]:
+    """Yield the console of stdout, or of a file."""
+    if output is None:
+        yield console()
+        return
+    text = io.StringIO()
+    yield console(text)
+    with writing(output) as sink:
+        sink.write(text.getvalue().encode())
