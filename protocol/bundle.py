@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from protocol.catalogue import CatalogueSuite
+from protocol.defaults import DEFAULT_TIMEOUT_S, MAX_RUNS, MAX_TIMEOUT_S
 from protocol.enums import TimedCases, TimingPolicy
-from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from protocol.limits import MAX_INTEGER, CaseName, Moment, Name
 from protocol.model import Message
 from protocol.outcomes import Outcome
@@ -22,8 +22,6 @@ FORMAT: Literal[1] = 1
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 16 << 20
 """The header of 20,000 cases is 3 MiB; an outcome with all its log is below 1 MiB."""
-MAX_RUNS = 100
-DEFAULT_RUNS = 3
 
 
 class BundleMark(BaseModel):

@@ -4,12 +4,11 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from protocol.defaults import MAX_TIMEOUT_S
 from protocol.enums import TimingPolicy
 from protocol.limits import AttemptNumber, CaseName, Name, RunNumber
 from protocol.model import Message
 
-MAX_TIMEOUT_S = 14_400.0
-DEFAULT_TIMEOUT_S = 900.0
 MAX_JOBS_PER_POST = 1_000
 
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coordinator.catalogue.models import Sample
 from coordinator.storable import LARGEST_INTEGER, Text
+from protocol.defaults import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, default_timed_cases, default_timing
-from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 
 Word = Annotated[Text, Field(min_length=1, max_length=200)]
 

@@ -8,11 +8,29 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from pydantic_core import to_json
 
 from coordinator.atomic_files import replacing
+
+# Rich takes as long as two requests, and many a command prints a line or two: it is imported where it draws.
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@contextmanager
+def console_of(output: Path | None) -> Iterator[Console]:
+    """Yield the console of stdout, or of a file."""
+    from coordinator.cli.terminal_console import console
+
+    if output is None:
+        yield console()
+        return
+    text = io.StringIO()
+    yield console(text)
+    with writing(output) as sink:
+        sink.write(text.getvalue().encode())
 
 
 @contextmanager
@@ -50,7 +68,6 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], empty: str
     if not rows:
         print(empty)
         return
-    # Rich takes as long as two requests, and many a command prints a line or two.
     from rich.table import Table
 
     from coordinator.cli.terminal_console import console

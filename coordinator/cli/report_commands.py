@@ -9,10 +9,9 @@ from urllib.parse import quote
 
 import typer
 
-from coordinator.cli.output import print_columns, writing
+from coordinator.cli.output import console_of, print_columns, writing
 from coordinator.cli.rest_client import Client, Query
 from coordinator.cli.shared_options import CampaignId, present, with_client, with_options_of
-from coordinator.cli.terminal_console import console_of
 from coordinator.errors import CoordinatorError
 from coordinator.reports.table_renderer import from_json, to_terminal
 from coordinator.results.report_data import Measure

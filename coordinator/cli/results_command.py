@@ -13,10 +13,9 @@ from rich.console import Console
 
 from coordinator.causes.rules import readable
 from coordinator.cli.matrix_printer import print_results
-from coordinator.cli.output import writing
+from coordinator.cli.output import console_of, writing
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import CampaignId, present, with_client
-from coordinator.cli.terminal_console import console_of
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
 from coordinator.results.models import CountedVerdict

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from coordinator.cli.output import writing
 from protocol.terminal import raw_stream, terminal_text
 
 WIDTH_OF_A_PIPE = 200
@@ -37,15 +33,3 @@ def console(stream: IO[str] | None = None) -> Console:
         emoji=False,
         soft_wrap=False,
     )
-
-
-@contextmanager
-def console_of(output: Path | None) -> Iterator[Console]:
-    """Yield the console of stdout, or of a file."""
-    if output is None:
-        yield console()
-        return
-    text = io.StringIO()
-    yield console(text)
-    with writing(output) as sink:
-        sink.write(text.getvalue().encode())

@@ -24,8 +24,8 @@ from coordinator.registry import service as registry
 from coordinator.registry.models import Runner
 from coordinator.routers import PageRouter
 from coordinator.web.pages import page
+from protocol.defaults import DEFAULT_TIMEOUT_S
 from protocol.enums import CONFORMANCE_SUITE, DEFAULT_SUITE, TimedCases, TimingPolicy
-from protocol.jobs import DEFAULT_TIMEOUT_S
 
 router = PageRouter()
 

@@ -30,7 +30,7 @@ from protocol.runner import RunnerInfo
 from runners.cli.bundle import BundleWriter
 from runners.cli.foreground import finished, opened
 from runners.errors import BundleError, FrameworkBrokenError
-from runners.http.service import describe
+from runners.http.description import describe
 from runners.isolation import scratch
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog

@@ -16,37 +16,33 @@ import shutil
 import socket
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from protocol.bundle import DEFAULT_RUNS, MAX_RUNS
+from protocol.defaults import DEFAULT_RUNS, MAX_RUNS, MAX_TIMEOUT_S
 from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy, Verdict, default_timed_cases, default_timing
-from protocol.jobs import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Job
+from protocol.jobs import Job
 from protocol.outcomes import Outcome
 from protocol.redaction import redacted
-from protocol.terminal import terminal_streams
 from runners import frameworks
 from runners.cli import environments
 from runners.errors import RunnerError, UsageError
+from runners.http.description import index
 from runners.http.enrolment import EnrolmentOptions, default_name, enrolment_options
-from runners.http.service import ServeOptions, index, serve
-from runners.isolation import memory
 from runners.isolation.fork_server import Interpreter
 from runners.isolation.secrecy import hide_own_variables
 from runners.settings import SECRET, heartbeat_s, variables
+
+if TYPE_CHECKING:
+    from runners.http.service import ServeOptions
 
 MAX_SLOTS = 64
 EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.incomplete: 3}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    # What a case or another program says stands in what is printed.
-    with terminal_streams():
-        return _main(arguments)
-
-
-def _main(arguments: Sequence[str] | None) -> int:
-    options = _parser().parse_args(arguments)
+def run(options: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit code."""
     try:
         if options.command == "setup":
             for path in _set_up(options):
@@ -57,7 +53,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         options.interpreter = _interpreter(options)
         match options.command:
             case "serve":
-                return asyncio.run(serve(_serve_options(options)))
+                return asyncio.run(_serve(options))
             case "run" if options.out is not None:
                 return asyncio.run(_chart(options))
             case "run":
@@ -77,122 +73,6 @@ def _main(arguments: Sequence[str] | None) -> int:
         # The reader of our output (head, a pager) has had enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="portolan-runner", description=__doc__.split("\n")[0])
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    serve = commands.add_parser("serve", help="own one device for one framework, and take jobs over HTTP")
-    _target(serve)
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=int, default=8790, help="0 for any free one (default: %(default)s)")
-    serve.add_argument(
-        "--secret-file",
-        type=Path,
-        help=f"holds the bearer secret; else ${SECRET}; else one is made and stands in the ready line",
-    )
-    serve.add_argument(
-        "--memory-limit", type=_size, help="what a case's processes may hold, e.g. 2G (80 %% of what is free)"
-    )
-    serve.add_argument(
-        "--slots",
-        type=int,
-        default=1,
-        help="untimed cases that run at once, at most; an accelerator has one (default: %(default)s)",
-    )
-    serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
-    serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
-    serve.add_argument(
-        "--enrolment-token-file", metavar="FILE", type=Path, help="this runner's own, from `portolan runner token`"
-    )
-    serve.add_argument("--name", help="the runner's own, over all its restarts (default: HOST-FRAMEWORK-DEVICE)")
-    serve.add_argument(
-        "--advertise",
-        metavar="URL",
-        help="where the coordinator reaches the runner; auto: the address from which we reach it (default: auto)",
-    )
-
-    run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
-    _target(run)
-    run.add_argument("case", metavar="CASE", nargs="?", help="its id, as 'portolan-runner cases' lists it")
-    run.add_argument(
-        "--suite",
-        help=f"where several suites have a case of this id; with --out, which to run (default: {DEFAULT_SUITE})",
-    )
-    run.add_argument(
-        "--timing",
-        choices=[policy.value for policy in TimingPolicy],
-        help="how calls are timed (default: steady, and off for the suites docs and library)",
-    )
-    run.add_argument(
-        "--timed-cases",
-        choices=[which.value for which in TimedCases],
-        help="with --out: time all cases of a function or one "
-        "(default: all, and representative for the suites docs and library)",
-    )
-    run.add_argument("--run", type=int, help="number of the one run (default: 1)")
-    run.add_argument(
-        "--out", metavar="FILE", type=Path, help="run a suite into this bundle, for 'portolan import' elsewhere"
-    )
-    run.add_argument(
-        "--functions",
-        metavar="GLOB",
-        nargs="+",
-        action="extend",
-        help="with --out: only functions like these (default: all)",
-    )
-    run.add_argument("--runs", type=int, help=f"with --out: how often each case runs (default: {DEFAULT_RUNS})")
-    run.add_argument("--slots", type=int, help="with --out: untimed cases that run at once, at most (default: 1)")
-    run.add_argument("--timeout-s", type=float, default=DEFAULT_TIMEOUT_S)
-    run.add_argument("--memory-limit", type=_size)
-
-    cases = commands.add_parser("cases", help="list the cases of a framework")
-    cases.add_argument("framework", metavar="FRAMEWORK")
-    cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
-    _python(cases)
-    cases.add_argument("--suite", help="only the cases of this suite (default: all)")
-    cases.add_argument("--match", default="*", help="only ids like this glob")
-
-    surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
-    surface.add_argument("framework", metavar="FRAMEWORK")
-    _python(surface)
-    surface.add_argument("--out", metavar="FILE", type=Path, help="where to (default: stdout); .gz: packed")
-    surface.set_defaults(device="cpu")
-
-    setup = commands.add_parser("setup", help="install a framework into an environment of its own")
-    setup.add_argument("framework", metavar="FRAMEWORK", help="torch; or one release of it, torch==2.15.0")
-    setup.add_argument("devices", metavar="DEVICE", nargs="*", help="what for (default: cpu)")
-    setup.add_argument(
-        "--with",
-        dest="added",
-        metavar="PACKAGE",
-        action="append",
-        default=[],
-        help="a package that brings a device of the framework: a folder, a file, or a requirement; repeat for more",
-    )
-    return parser
-
-
-def _target(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("framework", metavar="FRAMEWORK")
-    parser.add_argument("device", metavar="DEVICE")
-    _python(parser)
-
-
-def _python(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--python",
-        metavar="PYTHON",
-        help="an interpreter, 3.9 or later, that has the framework and NumPy; nothing of ours is installed there",
-    )
-
-
-def _size(text: str) -> int:
-    try:
-        return memory.parse_size(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
@@ -217,7 +97,16 @@ def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
     return enrolment_options(options.enrol, options.enrolment_token_file, name, options.advertise or "auto")
 
 
+async def _serve(options: argparse.Namespace) -> int:
+    # The one command that needs a web framework.
+    from runners.http.service import serve
+
+    return await serve(_serve_options(options))
+
+
 def _serve_options(options: argparse.Namespace) -> ServeOptions:
+    from runners.http.service import ServeOptions
+
     enrolment = _enrolment(options)
     secret = _secret(options.secret_file)
     hide_own_variables()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Path, Query, Request, Response
@@ -33,6 +32,7 @@ from runners.errors import (
     TrimmedError,
 )
 from runners.http.access import Access
+from runners.http.description import SuiteIndex
 from runners.isolation.attempts import Attempts, Executor, Task
 from runners.isolation.events import EventLog
 from runners.isolation.observations import printable
@@ -54,14 +54,6 @@ Receipt = tuple[str, int, JobStatus]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class SuiteIndex:
-    """A suite as the server needs it: its revision, and the function of every case id."""
-
-    revision: str
-    functions: Mapping[str, str]
 
 
 class Service:

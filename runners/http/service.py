@@ -21,26 +21,21 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from pydantic import ValidationError
 
-from protocol import PROTOCOL_VERSION
-from protocol.catalogue import Catalogue
 from protocol.events import HEARTBEAT_S
-from protocol.model import first_fault
 from protocol.redaction import redacted
 from protocol.runner import RunnerInfo
 from runners.errors import FrameworkBrokenError, RefusedError, UnservableError
 from runners.http.access import Access
+from runners.http.description import SuiteIndex, describe, index
 from runners.http.enrolment import EnrolmentOptions, enrol
-from runners.http.fingerprint import fingerprint
-from runners.http.server import Service, SuiteIndex, build
+from runners.http.server import Service, build
 from runners.http.watchdog import watch
 from runners.isolation import scratch
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
-QUEUE_LIMIT = 512
 KEPT_IDLE_S = 75
 """An idle connection is closed after this: long after every client has let go of it, for a request
 that comes at that instant is lost."""
@@ -79,37 +74,6 @@ def bind(host: str, port: int) -> socket.socket:
         why = _BOUND_ALREADY if isinstance(error, OSError) and error.errno == 98 else "choose another --host or --port"
         raise UnservableError(f"cannot listen on {host}:{port}: {error.strerror or error}; {why}") from error
     return listening
-
-
-def index(catalogue: Catalogue) -> dict[str, SuiteIndex]:
-    """The functions of all cases, by suite and by the case's id."""
-    return {
-        suite.name: SuiteIndex(suite.revision, {case.id: case.function for case in suite.cases})
-        for suite in catalogue.suites
-    }
-
-
-def describe(
-    framework: str, device: str, description: dict[str, Any], interpreter: Interpreter, slots: int
-) -> RunnerInfo:
-    """Describe the runner. Raises ``FrameworkBrokenError`` if the device describes itself as none can be."""
-    try:
-        return RunnerInfo(
-            boot_id=secrets.token_hex(8),
-            protocol=PROTOCOL_VERSION,
-            framework=framework,
-            version=description["version"],
-            device=device,
-            device_class=description["device_class"],
-            device_count=description["device_count"],
-            slots=slots,
-            queue_limit=QUEUE_LIMIT,
-            simulated=description["simulated"],
-            fingerprint=fingerprint(framework, device, description, interpreter.option),
-        )
-    except ValidationError as error:
-        fault = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"
-        raise FrameworkBrokenError(f"{fault}: mend the describe() of its devices.py") from error
 
 
 async def serve(options: ServeOptions) -> int:

@@ -22,7 +22,8 @@ from protocol.enums import DeviceClass, Ending, Placement, Verdict
 from protocol.events import Running
 from protocol.outcomes import Evidence, Outcome, PlacementProof, Timing
 from protocol.runner import Fingerprint, RunnerInfo
-from runners.http.server import Service, SuiteIndex, build
+from runners.http.description import SuiteIndex
+from runners.http.server import Service, build
 from runners.isolation.attempts import Task
 from runners.isolation.events import EventLog
 

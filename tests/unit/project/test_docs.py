@@ -14,8 +14,9 @@ import pytest
 import typer.main
 
 from coordinator.cli import app
+from coordinator.cli.lazy_command import LazyCommand
 from protocol.enums import Cause, Ending, Placement, Verdict
-from runners.cli.commands import _parser
+from runners.cli.parser import make_parser
 from tests.each import check_each
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -103,7 +104,7 @@ def _portolan() -> dict[str, set[str]]:
     def walk(command: Any, name: str) -> None:
         found[name] = {option for each in command.params for option in each.opts if option.startswith("-")} | {"--help"}
         for below, each in getattr(command, "commands", {}).items():
-            walk(each, f"{name} {below}")
+            walk(each.load() if isinstance(each, LazyCommand) else each, f"{name} {below}")
 
     walk(typer.main.get_command(app), "portolan")
     return found
@@ -111,7 +112,7 @@ def _portolan() -> dict[str, set[str]]:
 
 def _runner() -> dict[str, set[str]]:
     found = {"portolan-runner": {"--help"}}
-    for action in _parser()._actions:
+    for action in make_parser()._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, parser in action.choices.items():
                 found[f"portolan-runner {name}"] = set(parser._option_string_actions)

@@ -1,0 +1,130 @@
+"""The commands of ``portolan-runner`` and their options: enough for its help, and nothing of what they do."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from protocol.defaults import DEFAULT_RUNS, DEFAULT_TIMEOUT_S
+from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
+from runners.isolation import memory
+
+DESCRIPTION = (
+    "``portolan-runner``: serve a device, run a case or a suite, list cases or a surface, set an environment up."
+)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="portolan-runner", description=DESCRIPTION)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="own one device for one framework, and take jobs over HTTP")
+    _target(serve)
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=8790, help="0 for any free one (default: %(default)s)")
+    serve.add_argument(
+        "--secret-file",
+        type=Path,
+        help="holds the bearer secret; else $PORTOLAN_RUNNER_SECRET; else one is made and stands in the ready line",
+    )
+    serve.add_argument(
+        "--memory-limit", type=_size, help="what a case's processes may hold, e.g. 2G (80 %% of what is free)"
+    )
+    serve.add_argument(
+        "--slots",
+        type=int,
+        default=1,
+        help="untimed cases that run at once, at most; an accelerator has one (default: %(default)s)",
+    )
+    serve.add_argument("--ready-file", type=Path, help="also write the ready line to this file")
+    serve.add_argument("--enrol", metavar="URL", help="of a coordinator; it gives the runner a secret of its own")
+    serve.add_argument(
+        "--enrolment-token-file", metavar="FILE", type=Path, help="this runner's own, from `portolan runner token`"
+    )
+    serve.add_argument("--name", help="the runner's own, over all its restarts (default: HOST-FRAMEWORK-DEVICE)")
+    serve.add_argument(
+        "--advertise",
+        metavar="URL",
+        help="where the coordinator reaches the runner; auto: the address from which we reach it (default: auto)",
+    )
+
+    run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
+    _target(run)
+    run.add_argument("case", metavar="CASE", nargs="?", help="its id, as 'portolan-runner cases' lists it")
+    run.add_argument(
+        "--suite",
+        help=f"where several suites have a case of this id; with --out, which to run (default: {DEFAULT_SUITE})",
+    )
+    run.add_argument(
+        "--timing",
+        choices=[policy.value for policy in TimingPolicy],
+        help="how calls are timed (default: steady, and off for the suites docs and library)",
+    )
+    run.add_argument(
+        "--timed-cases",
+        choices=[which.value for which in TimedCases],
+        help="with --out: time all cases of a function or one "
+        "(default: all, and representative for the suites docs and library)",
+    )
+    run.add_argument("--run", type=int, help="number of the one run (default: 1)")
+    run.add_argument(
+        "--out", metavar="FILE", type=Path, help="run a suite into this bundle, for 'portolan import' elsewhere"
+    )
+    run.add_argument(
+        "--functions",
+        metavar="GLOB",
+        nargs="+",
+        action="extend",
+        help="with --out: only functions like these (default: all)",
+    )
+    run.add_argument("--runs", type=int, help=f"with --out: how often each case runs (default: {DEFAULT_RUNS})")
+    run.add_argument("--slots", type=int, help="with --out: untimed cases that run at once, at most (default: 1)")
+    run.add_argument("--timeout-s", type=float, default=DEFAULT_TIMEOUT_S)
+    run.add_argument("--memory-limit", type=_size)
+
+    cases = commands.add_parser("cases", help="list the cases of a framework")
+    cases.add_argument("framework", metavar="FRAMEWORK")
+    cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
+    _python(cases)
+    cases.add_argument("--suite", help="only the cases of this suite (default: all)")
+    cases.add_argument("--match", default="*", help="only ids like this glob")
+
+    surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
+    surface.add_argument("framework", metavar="FRAMEWORK")
+    _python(surface)
+    surface.add_argument("--out", metavar="FILE", type=Path, help="where to (default: stdout); .gz: packed")
+    surface.set_defaults(device="cpu")
+
+    setup = commands.add_parser("setup", help="install a framework into an environment of its own")
+    setup.add_argument("framework", metavar="FRAMEWORK", help="torch; or one release of it, torch==2.15.0")
+    setup.add_argument("devices", metavar="DEVICE", nargs="*", help="what for (default: cpu)")
+    setup.add_argument(
+        "--with",
+        dest="added",
+        metavar="PACKAGE",
+        action="append",
+        default=[],
+        help="a package that brings a device of the framework: a folder, a file, or a requirement; repeat for more",
+    )
+    return parser
+
+
+def _target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("framework", metavar="FRAMEWORK")
+    parser.add_argument("device", metavar="DEVICE")
+    _python(parser)
+
+
+def _python(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--python",
+        metavar="PYTHON",
+        help="an interpreter, 3.9 or later, that has the framework and NumPy; nothing of ours is installed there",
+    )
+
+
+def _size(text: str) -> int:
+    try:
+        return memory.parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

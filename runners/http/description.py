@@ -1,0 +1,59 @@
+"""What a runner says of itself: its device, and the suites that it serves. Commands that serve nothing need it too."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from protocol import PROTOCOL_VERSION
+from protocol.catalogue import Catalogue
+from protocol.model import first_fault
+from protocol.runner import RunnerInfo
+from runners.errors import FrameworkBrokenError
+from runners.http.fingerprint import fingerprint
+from runners.isolation.fork_server import Interpreter
+
+QUEUE_LIMIT = 512
+
+
+@dataclass(frozen=True)
+class SuiteIndex:
+    """A suite as the server needs it: its revision, and the function of every case id."""
+
+    revision: str
+    functions: Mapping[str, str]
+
+
+def index(catalogue: Catalogue) -> dict[str, SuiteIndex]:
+    """The functions of all cases, by suite and by the case's id."""
+    return {
+        suite.name: SuiteIndex(suite.revision, {case.id: case.function for case in suite.cases})
+        for suite in catalogue.suites
+    }
+
+
+def describe(
+    framework: str, device: str, description: dict[str, Any], interpreter: Interpreter, slots: int
+) -> RunnerInfo:
+    """Describe the runner. Raises ``FrameworkBrokenError`` if the device describes itself as none can be."""
+    try:
+        return RunnerInfo(
+            boot_id=secrets.token_hex(8),
+            protocol=PROTOCOL_VERSION,
+            framework=framework,
+            version=description["version"],
+            device=device,
+            device_class=description["device_class"],
+            device_count=description["device_count"],
+            slots=slots,
+            queue_limit=QUEUE_LIMIT,
+            simulated=description["simulated"],
+            fingerprint=fingerprint(framework, device, description, interpreter.option),
+        )
+    except ValidationError as error:
+        fault = f"{framework}/{device} describes itself as no device can be ({first_fault(error)})"
+        raise FrameworkBrokenError(f"{fault}: mend the describe() of its devices.py") from error
