@@ -14,6 +14,8 @@ from coordinator.errors import PortolanError
 from protocol.redaction import redacted
 from protocol.terminal import terminal_streams
 
+PROGRAM = "portolan"
+"""However Python was called: completion asks by this name."""
 INTERRUPTED = 130
 
 
@@ -118,7 +120,7 @@ class Commands(LazyGroup):
 
 
 app = typer.Typer(
-    name="portolan",
+    name=PROGRAM,
     cls=Commands,
     help="Charts which functions of an ML framework reach which accelerators, and how well.",
     no_args_is_help=True,
@@ -153,7 +155,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str] | None) -> int:
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except TyperException as error:
@@ -184,9 +186,7 @@ def _run(arguments: list[str] | None) -> int:
 def _command_of(error: TyperException) -> str:
     """The command, as it is called, that was called wrongly; portolan itself where it is not known."""
     context: typer.Context | None = getattr(error, "ctx", None)
-    # The first word is how Python was called.
-    words = context.command_path.split()[1:] if context else []
-    return " ".join(["portolan", *words])
+    return context.command_path if context else PROGRAM
 
 
 def _complain(message: str) -> None:

@@ -1,4 +1,4 @@
-"""What a runner says of itself: its device, and the suites that it serves. Commands that serve nothing need it too."""
+"""The description of a runner: its device and its suites. Commands that serve nothing need it too."""
 
 from __future__ import annotations
 
