@@ -19,8 +19,7 @@ from typing import Any, cast
 # As the zygote this file is run as a script, in an interpreter in which nothing of the project is installed.
 sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
 
-from runners import frameworks
-from runners.cli import commands
+from runners import cli, frameworks
 from runners.isolation import fork_server, zygote
 from runners.suite.cases import Case, Context
 from runners.suite.framework import Framework
@@ -73,7 +72,7 @@ def slowed(case: Case, framework: Framework) -> Case:
 def main(arguments: list[str]) -> int:
     if arguments[0] == "serve":
         fork_server.LAUNCHER = Path(__file__).absolute()
-        return commands.main(arguments)
+        return cli.main(arguments)
     load, functions = frameworks.load, json.loads(os.environ[VARIABLE])
     frameworks.load = lambda name: cast(Framework, SlowedFramework(load(name), functions))
     return zygote.main(arguments[1:])

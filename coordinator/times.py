@@ -15,7 +15,6 @@ from coordinator.named_seconds import parse_named_seconds
 from coordinator.variables import TIMES
 
 
-
 @dataclass(frozen=True)
 class Times:
     """Every time in seconds, with its default and its reason. ``PORTOLAN_TIMES`` changes them by name."""

@@ -12,7 +12,6 @@ from coordinator.named_seconds import parse_named_seconds
 from coordinator.variables import CHECK_TIMES
 
 
-
 @dataclass(frozen=True)
 class CheckTimes:
     """Every time in seconds, with its default and its reason. ``PORTOLAN_CHECK_TIMES`` changes them by name."""
