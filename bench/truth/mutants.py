@@ -9,12 +9,11 @@ from __future__ import annotations
 import importlib
 import os
 import random
-import sys
 from collections import Counter
 from typing import Any
 
 from bench.figure import Figure
-from bench.place import PROJECT, say
+from bench.place import say
 
 WHOLE = "PORTOLAN_BENCH_WHOLE"
 SEED = "PORTOLAN_BENCH_SEED"
@@ -60,6 +59,5 @@ def score(framework: str) -> Figure:
 
 
 def _trials(framework: str) -> Any:
-    """The trials of a framework's own tests, whose folder is no package."""
-    sys.path.insert(0, str(PROJECT / "tests" / "frameworks" / framework))
+    """The trials of a framework's own tests."""
     return importlib.import_module("tests.frameworks.common.score").trials(framework)

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
-
-import pytest
+from typing import Any
 
 from runners.suite.cases import Case
 from runners.suite.device import Device
-from runners.suite.framework import Framework
-from tests.frameworks.common.running import cases, run
 
 Signatures = Callable[[Any], Sequence[inspect.Signature]]
 """The signatures of a function, one for each of its overloads; none where nothing tells."""
@@ -157,39 +153,3 @@ def _differs(value: Any, default: Any) -> bool:
     return not (
         isinstance(value, (list, tuple)) and isinstance(default, (list, tuple)) and list(value) == list(default)
     )
-
-
-def of_functions(framework: Framework) -> Any:
-    """The decorator of a test that runs once per function, with all its cases."""
-    by_function: dict[str, list[Case]] = {}
-    for case in cases(framework):
-        by_function.setdefault(case.function, []).append(case)
-    return pytest.mark.parametrize("chosen", list(by_function.values()), ids=list(by_function))
-
-
-def assert_given(
-    cpu: Device,
-    chosen: Sequence[Case],
-    reading: Reading,
-    *,
-    without_value: Mapping[str, str],
-    exceptions: Mapping[str, Mapping[str, str]],
-    refused_by_some: Container[str] = (),
-) -> None:
-    """Some case gives each keyword that decides values; one that none gives, and no other, has its reason."""
-    recorder = Recorder(cpu, reading)
-    missing = recorder.asked_of(chosen) - without_value.keys()
-    for case in chosen:
-        if not missing:
-            break
-        recorder.believed = case.id in refused_by_some
-        with recorder.recording():
-            run(cast(Device, recorder), case)
-        missing -= recorder.given
-    assert missing == set(exceptions.get(chosen[0].function, {}))
-
-
-def assert_words_known(framework: Framework, cpu: Device, reading: Reading, words: Iterable[str]) -> None:
-    """Each word that decides no value is a keyword of some function."""
-    asked = Recorder(cpu, reading).asked_of(cases(framework))
-    assert sorted(set(words) - asked) == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import shutil
 import subprocess
 import sys
@@ -27,6 +25,7 @@ from runners.suite.frozen import PACK, QUICK, Pack
 from tests.frameworks.common.mutants import Arrays, Wrapper, Wrong, clobbered
 from tests.frameworks.common.noticing import mutants
 from tests.frameworks.common.running import run
+from tests.frameworks.common.subject import Subject
 
 PROJECT = Path(__file__).resolve().parents[3]
 MOST_BYTES = 2_000_000
@@ -129,39 +128,16 @@ def assert_quick_meets_every_kind(framework: Framework) -> None:
     assert missed == []
 
 
-def drawn_from(choices: Sequence[Any], number: int) -> tuple[int, list[Any]]:
-    """A sample, another at each run, and its seed, which is printed."""
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"drawn with seed {seed}")
-    return seed, random.Random(seed).sample(choices, number)
-
-
-def assert_sample_is_right(cpu: Device, functions: Sequence[Function], number: int) -> None:
-    seed, sample = drawn_from(functions, number)
-    for function in sample:
-        for case in function.cases:
-            outcome = run(cpu, case)
-            assert outcome.ending is Ending.returned, (seed, case.id, outcome.evidence)
-            assert outcome.verdict is Verdict.passed, (seed, case.id, outcome.evidence)
-
-
-def assert_sample_notices(
-    cpu: Device, functions: Sequence[Function], arrays: Arrays, wrapper_of: Wrapper, number: int, *, share: float
-) -> None:
-    """Of all the wrong functions that come to bear on a sample of value cases, at least this share fails its case.
-
-    On all of them, if ``PORTOLAN_MUTANTS`` is ``whole``.
-    """
-    values = [case for function in functions for case in function.cases if case.kind == "value"]
-    seed, sample = drawn_from(values, len(values) if os.environ.get("PORTOLAN_MUTANTS") == "whole" else number)
+def assert_noticed(cpu: Device, cases: Sequence[Case], subject: Subject, *, least: float) -> None:
+    """Of all the wrong functions that come to bear on these cases, at least this share fails its case."""
     applied, missed = 0, []
-    for case in sample:
-        for name, survived in wrong_outcomes(cpu, case, arrays, wrapper_of):
+    for case in cases:
+        for name, survived in wrong_outcomes(cpu, case, subject.arrays, subject.wrapper_of):
             applied += 1
             if survived:
                 missed.append((case.id, name))
-    assert applied > len(sample), seed
-    assert len(missed) <= (1 - share) * applied, (seed, applied, missed)
+    assert applied > len(cases)
+    assert len(missed) <= (1 - least) * applied, (applied, missed)
 
 
 def wrong_outcomes(cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper) -> list[tuple[str, bool]]:

@@ -14,7 +14,6 @@ from runners.suite.device import Device
 from tests.frameworks.common.mutants import (
     Arrays,
     Mutant,
-    Wrapper,
     Wrong,
     WrongLater,
     clobbered,
@@ -24,6 +23,7 @@ from tests.frameworks.common.mutants import (
     zeros,
 )
 from tests.frameworks.common.running import run
+from tests.frameworks.common.subject import Subject
 
 MOST_POSITIONS = 40
 
@@ -39,49 +39,37 @@ def mutants(arrays: Arrays) -> Iterator[Mutant]:
                 break
 
 
-def assert_noticed(
-    cpu: Device,
-    case: Case,
-    arrays: Arrays,
-    wrapper_of: Wrapper,
-    *,
-    without_mutants: Container[str],
-    of_part: Container[str] = (),
-) -> None:
+def assert_noticed(cpu: Device, case: Case, subject: Subject) -> None:
     """Every mutant that comes to bear fails the case, or some of them do; none does only where that is known."""
     case = with_its_reference_kept(case)
     right = run(cpu, case)
     if right.verdict is not Verdict.passed:
         pytest.skip("the case has no right result here; test_cases.py names those that may not")
     applied, missed = [], []
-    for mutant in mutants(arrays):
-        outcome = run(cast(Device, Wrong(cpu, mutant, wrapper_of)), case)
+    for mutant in mutants(subject.arrays):
+        outcome = run(cast(Device, Wrong(cpu, mutant, subject.wrapper_of)), case)
         assert outcome.ending is not Ending.harness_failed, outcome.evidence
         if mutant.applied:
             applied.append(mutant.name)
             if outcome.verdict is Verdict.passed:
                 missed.append(mutant.name)
-    if case.id in of_part:
+    if case.id in subject.of_part:
         assert 0 < len(missed) < len(applied)
     else:
         assert not missed
-    assert bool(applied) is (case.id not in without_mutants)
+    assert bool(applied) is (case.id not in subject.without_mutants)
 
 
-def assert_clobbering_noticed(
-    cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper, *, surviving: Container[str]
-) -> None:
+def assert_clobbering_noticed(cpu: Device, case: Case, subject: Subject) -> None:
     """A function that writes over its input fails the case, unless the case or its function is named."""
-    mutant = clobbered(arrays)
-    _assert_noticed(Wrong(cpu, mutant, wrapper_of), case, mutant, surviving)
+    mutant = clobbered(subject.arrays)
+    _assert_noticed(Wrong(cpu, mutant, subject.wrapper_of), case, mutant, subject.written_over_unseen)
 
 
-def assert_right_once_noticed(
-    cpu: Device, case: Case, arrays: Arrays, wrapper_of: Wrapper, *, surviving: Container[str]
-) -> None:
+def assert_right_once_noticed(cpu: Device, case: Case, subject: Subject) -> None:
     """A function that is right at first and gives zeros afterwards fails the case, unless that or itself is named."""
-    mutant = zeros(arrays)
-    _assert_noticed(WrongLater(cpu, mutant, wrapper_of), case, mutant, surviving)
+    mutant = zeros(subject.arrays)
+    _assert_noticed(WrongLater(cpu, mutant, subject.wrapper_of), case, mutant, subject.right_once_unseen)
 
 
 def _assert_noticed(wrong: Wrong, case: Case, mutant: Mutant, surviving: Container[str]) -> None:

@@ -4,50 +4,40 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from types import MappingProxyType
 
 from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.framework import Framework
 from tests.frameworks.common.running import cases, run
+from tests.frameworks.common.subject import Subject
 
 STUDY = Path(__file__).resolve().parents[3] / "coordinator" / "reference" / "data" / "functions.csv"
 
 
-def assert_right(
-    cpu: Device,
-    case: Case,
-    *,
-    gone: Container[str],
-    raising: Container[str] = (),
-    faulty: Container[str] = (),
-    by_processor: Mapping[str, str] = MappingProxyType({}),
-    refused_by_some: Container[str] = (),
-    now_and_then: Container[str] = (),
-) -> None:
+def assert_right(cpu: Device, case: Case, subject: Subject) -> None:
     """It passes; or its function is known to be gone, to raise without a device of its own, or to be wrong here.
 
     By processor: wrong on some only, and then with just this mismatch. Refused by some: on some processors
     there is no kernel for it. Now and then: right, or once in a while no better than a narrower float type.
     """
     outcome = run(cpu, case)
-    if case.id in by_processor and outcome.ending is Ending.mismatched:
+    if case.id in subject.by_processor and outcome.ending is Ending.mismatched:
         assert outcome.evidence is not None
-        assert outcome.evidence.mismatch == by_processor[case.id]
-    elif case.id in refused_by_some and outcome.ending is Ending.raised:
+        assert outcome.evidence.mismatch == subject.by_processor[case.id]
+    elif case.id in subject.refused_by_some and outcome.ending is Ending.raised:
         assert outcome.evidence is not None
         assert "CPU" in str(outcome.evidence.message) or "only supports NHWC" in str(outcome.evidence.message)
-    elif case.id in now_and_then and outcome.ending is Ending.mismatched:
+    elif case.id in subject.now_and_then and outcome.ending is Ending.mismatched:
         assert outcome.evidence is not None
         assert outcome.evidence.right_at is not None
-    elif case.id in faulty:
+    elif case.id in subject.faulty:
         assert outcome.verdict is Verdict.failed, "the framework has mended this: take the case off the list"
-    elif case.function in gone:
+    elif case.function in subject.gone:
         assert outcome.ending is Ending.removed
-    elif case.function in raising:
+    elif case.function in subject.raising:
         assert outcome.ending is Ending.raised
     elif case.not_applicable and outcome.ending is Ending.not_applicable:
         assert outcome.evidence is not None
@@ -70,6 +60,7 @@ def assert_charts_the_study(framework: Framework) -> None:
 
 
 def assert_known(framework: Framework, named: Iterable[str]) -> None:
-    """Every name of a list of exceptions is a function of today's suites."""
-    known = {case.function for case in cases(framework)} | {case.id for case in cases(framework)}
+    """Every name of a list of exceptions is a function or a case of today's suites."""
+    every = [case for suite in framework.load_suites().values() for case in suite.cases]
+    known = {case.function for case in every} | {case.id for case in every}
     assert [name for name in named if name not in known] == []

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
-
-import pytest
 
 from protocol.enums import DEFAULT_SUITE, TimingPolicy
 from protocol.outcomes import Outcome
@@ -35,14 +30,3 @@ def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> 
 def cases(framework: Framework, kind: str | None = None, suite: str = DEFAULT_SUITE) -> list[Case]:
     """The cases of a framework's suite: all of them, or those of one kind."""
     return [case for case in framework.load_suites()[suite].cases if kind in (None, case.kind)]
-
-
-def drawn(chosen: Iterable[Case], share: int) -> list[Case]:
-    """One of ``share`` cases, always the same; all of them where ``PORTOLAN_MUTANTS=whole``."""
-    whole = os.environ.get("PORTOLAN_MUTANTS") == "whole"
-    return [case for case in chosen if whole or case.seed % share == 0]
-
-
-def each(chosen: Iterable[Case]) -> Any:
-    """The decorator of a test that runs once per case."""
-    return pytest.mark.parametrize("case", list(chosen), ids=lambda case: case.id)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import Any, cast
+from typing import cast
 
 from protocol.enums import TimingPolicy, Verdict
 from runners.suite.cases import Case
@@ -18,6 +18,7 @@ from tests.frameworks.common.mutants import Mutant, Wrong
 from tests.frameworks.common.noticing import mutants, with_its_reference_kept
 from tests.frameworks.common.operators import Ignoring, operators, right_once
 from tests.frameworks.common.running import cases, run
+from tests.frameworks.common.subject import Subject, subject_of
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,7 @@ class Trials:
 
     cpu: Device
     cases: list[Case]
-    arrays: Any
-    dialect: Any
-    wrapper_of: Any
-    of_part: frozenset[str]
-    """Cases that use some of a result: what they leave out they need not notice."""
+    subject: Subject
 
     def of(self, case: Case) -> Iterator[tuple[str, bool]]:
         """Each operator that came to bear on the case, and whether the case noticed."""
@@ -38,18 +35,18 @@ class Trials:
         if run(self.cpu, case).verdict is not Verdict.passed:
             return
         for operator, applied, noticed in self._tried(case):
-            if applied and (noticed or case.id not in self.of_part):
+            if applied and (noticed or case.id not in self.subject.of_part):
                 yield operator, noticed
 
     def _tried(self, case: Case) -> Iterator[tuple[str, bool, bool]]:
         gradient_taken = False
-        for mutant in chain(mutants(self.arrays), operators(self.arrays, self.dialect)):
+        for mutant in chain(mutants(self.subject.arrays), operators(self.subject.arrays, self.subject.dialect)):
             noticed = self._noticed(mutant, case)
             # Nobody can miss the gradient of a result that none is taken of.
             if mutant.name != "detached" or gradient_taken:
                 yield _family(mutant.name), mutant.applied, noticed
             gradient_taken |= mutant.name == "gradient off" and mutant.applied
-        once = right_once(self.arrays, self.dialect)
+        once = right_once(self.subject.arrays, self.subject.dialect)
         noticed = self._noticed(once, case, TimingPolicy.steady)
         yield once.name, once.applied, noticed
         recorder = self._ignoring("")
@@ -60,17 +57,16 @@ class Trials:
             yield "ignored keyword", device.applied, noticed
 
     def _noticed(self, mutant: Mutant, case: Case, timing: TimingPolicy = TimingPolicy.off) -> bool:
-        outcome = run(cast(Device, Wrong(self.cpu, mutant, self.wrapper_of)), case, timing)
+        outcome = run(cast(Device, Wrong(self.cpu, mutant, self.subject.wrapper_of)), case, timing)
         return outcome.verdict is not Verdict.passed
 
     def _ignoring(self, name: str) -> Ignoring:
-        return Ignoring(self.cpu, self.arrays, self.dialect, self.wrapper_of, name)
+        return Ignoring(self.cpu, self.subject.arrays, self.subject.dialect, self.subject.wrapper_of, name)
 
 
 @cache
 def trials(framework: str) -> Trials:
-    """Of the framework whose folder of tests is on the path."""
-    known = importlib.import_module("test_mutants")
+    """Of the framework of this environment."""
     described = importlib.import_module(f"runners.{framework}").FRAMEWORK
     os.environ.update(described.devices["cpu"].variables)
     cpu = described.load_device("cpu")
@@ -78,10 +74,7 @@ def trials(framework: str) -> Trials:
     return Trials(
         cpu=cpu,
         cases=cases(described, "value"),
-        arrays=importlib.import_module("arrays").ARRAYS,
-        dialect=importlib.import_module("dialect").DIALECT,
-        wrapper_of=importlib.import_module("wrappers").wrapper_of,
-        of_part=frozenset(getattr(known, "OF_PART", ())),
+        subject=subject_of(framework),
     )
 
 

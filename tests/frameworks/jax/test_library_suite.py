@@ -14,12 +14,29 @@ from runners.suite.cases import Function
 from runners.suite.device import Device
 from runners.suite.frozen import PACK, Named, Pack
 from tests.frameworks.common import library
-from tests.frameworks.jax.arrays import ARRAYS
-from tests.frameworks.jax.wrappers import wrapper_of
+from tests.frameworks.common.library_claims import (
+    test_every_case_is_right_on_the_cpu,
+    test_wrong_functions_are_noticed,
+)
+
+__all__ = [
+    "test_a_method_of_an_array_is_that_of_the_array_itself",
+    "test_a_named_value_is_an_object_of_jaxs",
+    "test_every_case_is_right_on_the_cpu",
+    "test_every_case_says_what_judged_it",
+    "test_every_public_name_of_its_modules_is_charted_or_left_out",
+    "test_it_charts_hundreds_of_functions_by_their_canonical_names",
+    "test_the_catalogue_is_read_without_jax",
+    "test_the_file_is_small_and_names_its_jax",
+    "test_the_quick_form_meets_every_kind_of_a_functions_inputs",
+    "test_the_revision_of_paper_does_not_depend_on_it",
+    "test_what_is_left_out_is_counted_by_its_reason",
+    "test_what_people_call_is_charted",
+    "test_wrong_functions_are_noticed",
+]
+
 
 SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
-DRAWN = 12
-MUTATED = 25
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +97,6 @@ def test_what_is_left_out_is_counted_by_its_reason() -> None:
 
 def test_the_quick_form_meets_every_kind_of_a_functions_inputs() -> None:
     library.assert_quick_meets_every_kind(FRAMEWORK)
-
-
-def test_a_drawn_sample_is_right_on_the_cpu(cpu: Device, functions: list[Function]) -> None:
-    library.assert_sample_is_right(cpu, functions, DRAWN)
-
-
-def test_a_drawn_sample_notices_wrong_functions(cpu: Device, functions: list[Function]) -> None:
-    library.assert_sample_notices(cpu, functions, ARRAYS, wrapper_of, MUTATED, share=0.95)
 
 
 def test_a_method_of_an_array_is_that_of_the_array_itself(cpu: Device) -> None:

@@ -8,10 +8,16 @@ import pytest
 
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
+from tests.frameworks.common.subject import Subject, subject_of
 
 os.environ.update(FRAMEWORK.devices["xla"].variables)
 
-pytest_plugins = ["tests.frameworks.common.plugin"]
+pytest_plugins = ["tests.levels", "tests.frameworks.common.plugin"]
+
+
+@pytest.fixture(scope="session")
+def subject() -> Subject:
+    return subject_of("tensorflow")
 
 
 @pytest.fixture(scope="session")

@@ -7,16 +7,19 @@ WITH_ONEDNN = {
 }
 """Cases that it gets wrong where it takes oneDNN, which it does on some processors."""
 
-BY_ONEDNN_ALONE = (
-    "tf.nn.conv3d/channels-first",
-    "tf.nn.conv3d/channels-first-dilations",
-    "tf.nn.conv3d/channels-first-strided-valid",
-    "tf.nn.conv3d/dilations",
-    "tf.nn.conv3d/dilations-valid",
-    "tf.nn.conv3d/gradient-dilations",
-    "tf.nn.conv2d_transpose/channels-first",
-    "tf.nn.conv2d_transpose/channels-first-valid",
-    "tf.nn.conv2d_transpose/dilations",
-    "tf.nn.conv2d_transpose/dilations-valid",
+BY_ONEDNN_ALONE = dict.fromkeys(
+    (
+        "tf.nn.conv3d/channels-first",
+        "tf.nn.conv3d/channels-first-dilations",
+        "tf.nn.conv3d/channels-first-strided-valid",
+        "tf.nn.conv3d/dilations",
+        "tf.nn.conv3d/dilations-valid",
+        "tf.nn.conv3d/gradient-dilations",
+        "tf.nn.conv2d_transpose/channels-first",
+        "tf.nn.conv2d_transpose/channels-first-valid",
+        "tf.nn.conv2d_transpose/dilations",
+        "tf.nn.conv2d_transpose/dilations-valid",
+    ),
+    "no kernel without oneDNN",
 )
 """Cases that TensorFlow's own kernels for the CPU refuse, so that they raise on processors where it takes no oneDNN."""

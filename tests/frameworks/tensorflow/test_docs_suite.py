@@ -11,44 +11,36 @@ from runners.suite.cases import Function
 from runners.suite.checks import Expected
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
-from tests.frameworks.common import docs, library
+from tests.frameworks.common import docs
+from tests.frameworks.common.docs_claims import (
+    test_an_example_with_another_value_is_noticed,
+    test_every_example_is_right_on_the_cpu,
+    test_every_function_says_whether_it_is_compared,
+    test_every_public_name_is_charted_or_left_out_with_a_reason,
+    test_the_catalogue_is_read_without_the_framework,
+    test_the_files_are_small_and_name_their_release,
+    test_what_is_left_out_is_counted_by_its_reason,
+)
 from tests.frameworks.common.running import run
 
-DRAWN = 40
-CHANGED = 20
+__all__ = [
+    "test_an_example_is_compiled_as_a_whole_where_its_device_compiles",
+    "test_an_example_that_turns_a_setting_does_not_hurt_the_next",
+    "test_an_example_with_another_value_is_noticed",
+    "test_every_example_is_right_on_the_cpu",
+    "test_every_function_says_whether_it_is_compared",
+    "test_every_public_name_is_charted_or_left_out_with_a_reason",
+    "test_texts_of_tensors_are_compared",
+    "test_the_catalogue_is_read_without_the_framework",
+    "test_the_files_are_small_and_name_their_release",
+    "test_values_are_shown_without_a_read_on_the_host",
+    "test_what_is_left_out_is_counted_by_its_reason",
+]
 
 
 @pytest.fixture(scope="module")
 def functions() -> list[Function]:
     return docs.functions_of(FRAMEWORK)
-
-
-def test_the_catalogue_is_read_without_tensorflow() -> None:
-    library.assert_read_without_the_framework(FRAMEWORK, "keras", suite=docs.SUITE)
-
-
-def test_the_files_are_small_and_name_their_tensorflow() -> None:
-    library.assert_small(FRAMEWORK, docs.SUITE)
-
-
-def test_every_public_name_is_charted_or_left_out_with_a_reason(functions: list[Function]) -> None:
-    docs.assert_every_public_name_is_charted_or_left_out(FRAMEWORK, functions)
-
-
-def test_what_is_left_out_is_counted_by_its_reason() -> None:
-    library.assert_reasons_are_counted(library.left_out_of(FRAMEWORK, docs.SUITE))
-
-
-def test_every_function_says_whether_it_is_compared(functions: list[Function]) -> None:
-    docs.assert_says_what_is_compared(functions)
-
-
-def test_a_drawn_sample_is_right_on_the_cpu(cpu: Device, functions: list[Function]) -> None:
-    library.assert_sample_is_right(cpu, functions, DRAWN)
-
-
-def test_a_drawn_sample_with_another_value_is_noticed(cpu: Device, functions: list[Function]) -> None:
-    docs.assert_a_changed_example_is_noticed(cpu, functions, CHANGED)
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from protocol.enums import Ending, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.suites import library
 from tests.frameworks.common.library import wrong_outcomes
-from tests.frameworks.common.running import each, run
-from tests.frameworks.tensorflow.arrays import ARRAYS
-from tests.frameworks.tensorflow.wrappers import wrapper_of
+from tests.frameworks.common.right import assert_right
+from tests.frameworks.common.selection import Selection, check_cases
+from tests.frameworks.common.subject import Subject
 
 FROZEN = {function.name for function in library.FUNCTIONS}
 CASES = [case for case in FRAMEWORK.load_suites()["library"].cases if "by-hand" in case.tags]
+SHARE = 4
 
 
 def test_no_function_is_frozen_too() -> None:
@@ -25,14 +25,20 @@ def test_the_quick_form_has_them_all() -> None:
     assert quick.issuperset(case.id for case in CASES)
 
 
-@each(CASES)
-def test_it_is_right_on_the_cpu_twice(cpu: Device, case: Case) -> None:
-    for _ in range(2):
-        outcome = run(cpu, case)
-        assert outcome.ending is Ending.returned, outcome.evidence
-        assert outcome.verdict is Verdict.passed, outcome.evidence
+def test_each_is_right_on_the_cpu_twice(cpu: Device, subject: Subject, selection: Selection) -> None:
+    """The second run finds what the first has left in the process."""
+
+    def assert_right_twice(case: Case) -> None:
+        for _ in range(2):
+            assert_right(cpu, case, subject)
+
+    check_cases(selection.drawn(CASES, SHARE, "by hand"), assert_right_twice)
 
 
-@each(case for case in CASES if case.kind == "value")
-def test_a_slightly_wrong_function_is_noticed(cpu: Device, case: Case) -> None:
-    assert [name for name, survived in wrong_outcomes(cpu, case, ARRAYS, wrapper_of) if survived] == []
+def test_a_slightly_wrong_function_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
+    def assert_noticed(case: Case) -> None:
+        outcomes = wrong_outcomes(cpu, case, subject.arrays, subject.wrapper_of)
+        assert [name for name, survived in outcomes if survived] == []
+
+    values = [case for case in CASES if case.kind == "value"]
+    check_cases(selection.drawn(values, SHARE, "by hand slightly wrong"), assert_noticed)

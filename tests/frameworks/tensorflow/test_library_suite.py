@@ -18,13 +18,31 @@ from runners.tensorflow.frozen import FrozenCall
 from runners.tensorflow.suites.library import FUNCTIONS as FROZEN
 from runners.tensorflow.suites.library import other_names
 from tests.frameworks.common import library
-from tests.frameworks.tensorflow.arrays import ARRAYS
-from tests.frameworks.tensorflow.wrappers import wrapper_of
+from tests.frameworks.common.library_claims import (
+    test_every_case_is_right_on_the_cpu,
+    test_wrong_functions_are_noticed,
+)
+
+__all__ = [
+    "test_an_array_of_another_dtype_than_the_device_gives_is_refused",
+    "test_every_case_is_right_on_the_cpu",
+    "test_every_case_says_what_judged_it",
+    "test_every_public_function_is_charted_or_left_out_with_a_reason",
+    "test_frozen_functions_have_their_canonical_names",
+    "test_functions_by_hand_have_public_names",
+    "test_it_charts_each_name_once",
+    "test_other_names_are_of_the_same_objects",
+    "test_the_catalogue_is_read_without_tensorflow",
+    "test_the_files_are_small",
+    "test_the_quick_form_has_cases_of_every_function",
+    "test_the_revision_of_paper_does_not_depend_on_it",
+    "test_what_is_left_out_is_counted_by_its_reason",
+    "test_what_people_call_is_charted",
+    "test_wrong_functions_are_noticed",
+]
+
 
 SURFACES = library.PROJECT / "coordinator" / "catalogue" / "data" / "surfaces"
-DRAWN = 40
-MUTATED = 40
-LEAST_NOTICED = 0.95
 
 
 @pytest.fixture(scope="module")
@@ -122,14 +140,6 @@ def test_the_quick_form_has_cases_of_every_function(functions: list[Function]) -
     assert [function.name for function in quick.functions] == [function.name for function in functions]
     assert all(1 <= len(function.cases) <= 4 for function in quick.functions)
     assert all(QUICK in case.tags for case in quick.cases)
-
-
-def test_a_drawn_sample_is_right_on_the_cpu(cpu: Device, functions: list[Function]) -> None:
-    library.assert_sample_is_right(cpu, functions, DRAWN)
-
-
-def test_mutants_of_a_drawn_sample_are_noticed(cpu: Device, functions: list[Function]) -> None:
-    library.assert_sample_notices(cpu, functions, ARRAYS, wrapper_of, MUTATED, share=LEAST_NOTICED)
 
 
 def test_an_array_of_another_dtype_than_the_device_gives_is_refused() -> None:

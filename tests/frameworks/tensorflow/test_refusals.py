@@ -1,68 +1,22 @@
-"""A case that expects a refusal is marked so: that it passes shows nothing of a device."""
+"""A case of TensorFlow that expects a refusal is marked so: that it passes shows nothing of a device."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-import tensorflow as tf
 
-from protocol.enums import Ending, Placement, TimingPolicy, Verdict
+from protocol.enums import Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK
-from tests.frameworks.common.running import cases, each
+from tests.frameworks.common.refusal_claims import test_a_case_is_marked_as_a_refusal_if_it_is_one
+from tests.frameworks.common.running import cases
 
-REFUSALS: tuple[Callable[[], Exception], ...] = (
-    lambda: ValueError("refused"),
-    lambda: TypeError("refused"),
-    lambda: AssertionError("refused"),
-    lambda: tf.errors.InvalidArgumentError(None, None, "refused"),
-)
-
-
-def raising(error: Exception) -> Callable[..., Any]:
-    def refuse(*arguments: Any, **options: Any) -> Any:
-        raise error
-
-    return refuse
-
-
-def refuses_always(cpu: Device, outcome_of: Callable[..., Outcome], case: Case) -> bool:
-    """Whether the case passes although its function never returned anything."""
-    try:
-        function = cpu.lookup(case.looked_up)
-    except LookupError:
-        return False
-    ends = {"raised": 0, "returned": 0}
-
-    def called(*arguments: Any, **options: Any) -> Any:
-        ends["raised"] += 1
-        result = function(*arguments, **options)
-        ends["raised"] -= 1
-        ends["returned"] += 1
-        return result
-
-    passed = outcome_of(cpu, dataclasses.replace(case, given=called)).ending is Ending.returned
-    return passed and ends["raised"] > 0 == ends["returned"]
-
-
-def passes_by_refusing(cpu: Device, outcome_of: Callable[..., Outcome], case: Case) -> bool:
-    """Whether the case passes on a function that does nothing but raise."""
-    return any(
-        outcome_of(cpu, dataclasses.replace(case, given=raising(error()))).ending is Ending.returned
-        for error in REFUSALS
-    )
-
-
-@each(case for case in cases(FRAMEWORK) if case.host_only is None)
-def test_a_case_is_marked_if_it_passes_by_refusing(cpu: Device, outcome_of: Callable[..., Outcome], case: Case) -> None:
-    if not case.refuses:
-        assert not refuses_always(cpu, outcome_of, case)
-        assert not passes_by_refusing(cpu, outcome_of, case)
+__all__ = [
+    "test_a_case_is_marked_as_a_refusal_if_it_is_one",
+    "test_a_function_that_xla_refuses_succeeds_in_no_case_and_has_no_latency",
+]
 
 
 @pytest.mark.parametrize("name", ["tf.data.Dataset.shard", "tf.random.gamma"])

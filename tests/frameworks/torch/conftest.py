@@ -10,10 +10,11 @@ import torch
 
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
+from tests.frameworks.common.subject import Subject, subject_of
 
 os.environ.update(FRAMEWORK.devices["xla"].variables)
 
-pytest_plugins = ["tests.frameworks.common.plugin"]
+pytest_plugins = ["tests.levels", "tests.frameworks.common.plugin"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,6 +31,11 @@ def _torch_without_torch_xla(request: pytest.FixtureRequest, monkeypatch: pytest
         for module, name in ((torch.nn, "GRU"), (torch.nn.utils, "clip_grad_norm_")):
             ours = getattr(module, name)
             monkeypatch.setattr(module, name, getattr(ours, "_orig", ours))
+
+
+@pytest.fixture(scope="session")
+def subject() -> Subject:
+    return subject_of("torch")
 
 
 @pytest.fixture(scope="session")

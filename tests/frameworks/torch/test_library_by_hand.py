@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from protocol.enums import Ending, Verdict
-from runners.suite.cases import Case
+from protocol.enums import Verdict
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
 from runners.torch.suites import library
 from runners.torch.suites.library import by_hand, training
-from tests.frameworks.common.running import each, run
+from tests.frameworks.common.right import assert_right
+from tests.frameworks.common.running import run
+from tests.frameworks.common.selection import Selection, check_cases
+from tests.frameworks.common.subject import Subject
 
 FUNCTIONS = [*by_hand.FUNCTIONS, *training.FUNCTIONS]
 CASES = [case for function in FUNCTIONS for case in function.cases]
@@ -31,10 +33,8 @@ def test_both_suites_have_them() -> None:
         assert ids.issuperset(case.id for case in CASES), suite
 
 
-@each(CASES)
-def test_torch_is_right_on_the_cpu(cpu: Device, case: Case) -> None:
-    outcome = run(cpu, case)
-    assert outcome.ending is Ending.returned, outcome.evidence
+def test_torch_is_right_on_the_cpu(cpu: Device, subject: Subject, selection: Selection) -> None:
+    check_cases(selection.every(CASES), lambda case: assert_right(cpu, case, subject))
 
 
 class Shuffled(torch.utils.data.DataLoader):  # type: ignore[misc]

@@ -9,7 +9,7 @@ import pytest
 from runners import frameworks
 from runners.suite.device import Device
 
-pytest_plugins = ["tests.frameworks.common.plugin"]
+pytest_plugins = ["tests.levels", "tests.frameworks.common.plugin"]
 
 torch = frameworks.load("torch")
 os.environ.update(frameworks.variables(torch, "toy"))

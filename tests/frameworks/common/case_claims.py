@@ -1,0 +1,26 @@
+"""The claims about every case of a suite: right on the CPU, unique, and all that the study tested is there."""
+
+from __future__ import annotations
+
+from runners.suite.device import Device
+from tests.frameworks.common.right import assert_charts_the_study, assert_known, assert_right, assert_unique
+from tests.frameworks.common.running import cases
+from tests.frameworks.common.selection import Selection, check_cases
+from tests.frameworks.common.subject import Subject
+
+
+def test_every_case_is_right_on_the_cpu(cpu: Device, subject: Subject, selection: Selection) -> None:
+    """The references and the function agree where nothing is in the way."""
+    check_cases(selection.every(cases(subject.framework)), lambda case: assert_right(cpu, case, subject))
+
+
+def test_case_ids_are_unique(subject: Subject) -> None:
+    assert_unique(subject.framework)
+
+
+def test_the_functions_of_the_study_are_charted(subject: Subject) -> None:
+    assert_charts_the_study(subject.framework)
+
+
+def test_every_exception_names_a_case_or_a_function_that_is_charted(subject: Subject) -> None:
+    assert_known(subject.framework, subject.exceptions())

@@ -1,0 +1,48 @@
+"""The claims about what cases give: every keyword that decides values, and NaN to every function on floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from runners.suite.cases import Case
+from runners.suite.device import Device
+from tests.each import check_each
+from tests.frameworks.common.keywords import Recorder
+from tests.frameworks.common.nans import assert_fed
+from tests.frameworks.common.running import cases, run
+from tests.frameworks.common.selection import Selection
+from tests.frameworks.common.subject import Subject
+
+
+def function_of(cases: Sequence[Case]) -> str:
+    return cases[0].function
+
+
+def test_every_keyword_that_decides_values_is_given(cpu: Device, subject: Subject, selection: Selection) -> None:
+    groups = selection.by_function(cases(subject.framework))
+    check_each(groups, lambda group: assert_given(cpu, group, subject), name=function_of)
+
+
+def test_every_function_on_floats_is_fed_nan(subject: Subject, selection: Selection) -> None:
+    groups = selection.by_function(cases(subject.framework))
+    check_each(groups, lambda group: assert_fed(group, subject.not_fed), name=function_of)
+
+
+def test_every_word_that_decides_no_value_is_a_keyword_of_some_function(cpu: Device, subject: Subject) -> None:
+    asked = Recorder(cpu, subject.reading).asked_of(cases(subject.framework))
+    assert sorted(subject.without_value.keys() - asked) == []
+
+
+def assert_given(cpu: Device, chosen: Sequence[Case], subject: Subject) -> None:
+    """Some case gives each keyword that decides values; one that none gives, and no other, has its reason."""
+    recorder = Recorder(cpu, subject.reading)
+    missing = recorder.asked_of(chosen) - subject.without_value.keys()
+    for case in chosen:
+        if not missing:
+            break
+        recorder.believed = case.id in subject.refused_by_some
+        with recorder.recording():
+            run(cast(Device, recorder), case)
+        missing -= recorder.given
+    assert missing == set(subject.unused.get(function_of(chosen), {}))

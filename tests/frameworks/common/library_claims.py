@@ -1,0 +1,24 @@
+"""The claims about the frozen suite ``library``: right on the CPU, and noticing wrong functions."""
+
+from __future__ import annotations
+
+from runners.suite.device import Device
+from tests.frameworks.common.library import assert_noticed
+from tests.frameworks.common.right import assert_right
+from tests.frameworks.common.running import cases
+from tests.frameworks.common.selection import Selection, check_cases
+from tests.frameworks.common.subject import Subject
+
+LEAST_NOTICED = 0.95
+
+
+def test_every_case_is_right_on_the_cpu(cpu: Device, subject: Subject, selection: Selection) -> None:
+    every = cases(subject.framework, suite="library")
+    check_cases(selection.drawn(every, subject.library_share, "library"), lambda case: assert_right(cpu, case, subject))
+
+
+def test_wrong_functions_are_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
+    """Nearly all, as inputs are drawn: a few mutants change nothing that a case could see."""
+    values = cases(subject.framework, "value", suite="library")
+    chosen = selection.drawn(values, subject.library_mutants_share, "library mutants")
+    assert_noticed(cpu, chosen, subject, least=LEAST_NOTICED)

@@ -1,0 +1,27 @@
+"""The claims that cases can fail: each notices when its function is slightly wrong, now or at a later call."""
+
+from __future__ import annotations
+
+from runners.suite.device import Device
+from tests.frameworks.common.noticing import assert_clobbering_noticed, assert_noticed, assert_right_once_noticed
+from tests.frameworks.common.running import cases
+from tests.frameworks.common.selection import Selection, check_cases
+from tests.frameworks.common.subject import Subject
+
+SHARE = 4
+
+
+def test_a_slightly_wrong_function_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
+    chosen = selection.drawn(cases(subject.framework, "value"), SHARE, "slightly wrong")
+    check_cases(chosen, lambda case: assert_noticed(cpu, case, subject))
+
+
+def test_an_input_that_is_written_over_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
+    changeable = [case for case in cases(subject.framework) if case.in_place is not True]
+    chosen = selection.drawn(changeable, SHARE, "written over")
+    check_cases(chosen, lambda case: assert_clobbering_noticed(cpu, case, subject))
+
+
+def test_zeros_after_the_first_result_are_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
+    chosen = selection.drawn(cases(subject.framework), SHARE, "right once")
+    check_cases(chosen, lambda case: assert_right_once_noticed(cpu, case, subject))

@@ -1,0 +1,18 @@
+"""The claim that a case which expects an error is marked as a refusal: that it passes shows nothing of a device."""
+
+from __future__ import annotations
+
+from runners.suite.device import Device
+from tests.frameworks.common.refusals import assert_marked
+from tests.frameworks.common.running import cases
+from tests.frameworks.common.selection import Selection, check_cases
+from tests.frameworks.common.subject import Subject
+
+SHARE = 4
+
+
+def test_a_case_is_marked_as_a_refusal_if_it_is_one(cpu: Device, subject: Subject, selection: Selection) -> None:
+    """Those that are marked, few, are all asked; of the others a sample."""
+    checked = [case for case in cases(subject.framework) if case.host_only is None]
+    chosen = selection.drawn(checked, SHARE, "refusals", always=lambda case: case.refuses)
+    check_cases(chosen, lambda case: assert_marked(cpu, case, subject))

@@ -1,0 +1,91 @@
+"""A selection says which cases a run asks its claims about: a sample, those that the change touches, or those named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.suite.cases import Case, Function
+from runners.suite.framework import Framework
+from runners.suite.frozen import PACK
+from tests.each import check_each
+from tests.levels import ROOT, drawn, touched
+
+
+class Selection:
+    """The cases of one run; ``word`` is in the id of each, if the command line gave one (``--cases``)."""
+
+    def __init__(self, framework: Framework, word: str | None = None) -> None:
+        self._framework = framework
+        self._word = word
+
+    def every(self, cases: Iterable[Case]) -> list[Case]:
+        """All of these; of those that a word chooses, a test of none is skipped."""
+        every = list(cases)
+        if self._word is None:
+            return every
+        named = [case for case in every if self._word in case.id]
+        if not named:
+            pytest.skip(f"it asks about no case with {self._word!r} in its id")
+        return named
+
+    def drawn(
+        self,
+        cases: Iterable[Case],
+        share: int,
+        purpose: str,
+        *,
+        always: Callable[[Case], bool] = lambda case: False,
+    ) -> list[Case]:
+        """One in ``share`` of these, and all that the change touches; every one that a word chooses."""
+        if self._word is not None:
+            return self.every(cases)
+
+        def is_kept(case: Case) -> bool:
+            return self._is_touched(case) or always(case)
+
+        return drawn(cases, share, f"{self._framework.name} {purpose}", always=is_kept)
+
+    def by_function(self, cases: Iterable[Case]) -> list[list[Case]]:
+        """The cases of each function, all or none of them."""
+        groups: dict[str, list[Case]] = {}
+        for case in cases:
+            groups.setdefault(case.function, []).append(case)
+        names = {case.function for case in self.every(case for group in groups.values() for case in group)}
+        return [group for name, group in groups.items() if name in names]
+
+    def _is_touched(self, case: Case) -> bool:
+        return case.id in self._touched
+
+    @cached_property
+    def _touched(self) -> frozenset[str]:
+        """The cases that a changed file defines: its ``FUNCTIONS``, or those frozen beside it."""
+        self._framework.load_suites()
+        files = touched()
+        return frozenset(
+            case.id
+            for definitions, functions in _definitions(self._framework.name)
+            if files & definitions
+            for function in functions
+            for case in function.cases
+        )
+
+
+def _definitions(framework: str) -> Iterator[tuple[set[str], list[Function]]]:
+    """The files of each module of cases, relative to the project, and the functions that it lists."""
+    for name, module in list(sys.modules.items()):
+        functions = getattr(module, "FUNCTIONS", None)
+        if name.startswith(f"runners.{framework}.suites.") and functions and module.__file__:
+            file = Path(module.__file__).resolve()
+            yield {str(path.relative_to(ROOT)) for path in (file, file.parent / PACK)}, list(functions)
+
+
+def check_cases(cases: Iterable[Case], check: Callable[[Case], Any]) -> None:
+    """Check a claim on every case; its failure names each that breaks it."""
+    check_each(cases, check, name=attrgetter("id"))

@@ -1,0 +1,109 @@
+"""TensorFlow as its tests know it: how its functions are read, and which exceptions from the claims are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from runners.tensorflow import FRAMEWORK
+from tests.frameworks.common.keywords import Reading
+from tests.frameworks.common.subject import Subject
+from tests.frameworks.tensorflow.arrays import ARRAYS
+from tests.frameworks.tensorflow.dialect import DIALECT
+from tests.frameworks.tensorflow.processor import BY_ONEDNN_ALONE, WITH_ONEDNN
+from tests.frameworks.tensorflow.wrappers import wrapper_of
+
+GONE: dict[str, str] = {
+    "tf.contrib.framework.nest.map_structure_up_to": "tf.__internal__.nest.map_structure_up_to",
+    "tf.estimator.CheckpointSaverHook": "tf.compat.v1.train.CheckpointSaverHook",
+    "tf.estimator.LoggingTensorHook": "tf.compat.v1.train.LoggingTensorHook",
+    "tf.distribute.Strategy.get_per_replica_batch_size": "tf.distribute.InputContext.get_per_replica_batch_size",
+    "tf.keras.optimizers.experimental.Adadelta": "tf.keras.optimizers.Adadelta",
+    "tf.python.ops.numpy_ops.clip": "tf.experimental.numpy.clip",
+}
+"""Names as the paper printed them that this TensorFlow does not have, and what stands for them today."""
+
+FAULTY: dict[str, str] = {
+    "tf.experimental.numpy.clip/bfloat16": "the result is of float64",
+}
+"""Cases that this TensorFlow gets wrong on the CPU too, and how."""
+
+WITHOUT_MUTANTS: dict[str, str] = {
+    "tf.data.Dataset.shard/nothing-left": "its right result holds nothing",
+}
+"""Value cases on which no mutant can come to bear, and why."""
+
+OF_PART: dict[str, str] = {
+    "tf.compat.v1.Session.run/control-dependency-orders": "the second of two fetches is run for its effect",
+    "tf.data.Dataset.shard/cardinality": "how many rows, not what is in them",
+}
+"""Value cases that use some of what their function returns, and what that is; another mutant they must notice."""
+
+
+def methods(owner: type) -> Sequence[str]:
+    return ["__init__", "apply"] if issubclass(owner, tf.train.ExponentialMovingAverage) else ["__init__"]
+
+
+READING = Reading(
+    methods=methods,
+    wrap=tf.autograph.experimental.do_not_convert,
+    # Calling it makes an instance of another class.
+    by_call=(tf.Variable,),
+)
+
+WITHOUT_VALUE: dict[str, str] = {
+    "name": "it names the operation in its graph",
+}
+"""Keywords that decide no value, wherever they stand."""
+
+UNUSED: dict[str, dict[str, str]] = {
+    "tf.compat.v1.distributions.Normal": {"allow_nan_stats": "every statistic of a normal distribution is defined"},
+    "tf.compat.v1.saved_model.simple_save": {"legacy_init_op": "an operation of one's own, for loaders to run"},
+    "tf.compat.v1.train.CheckpointSaverHook": {
+        "save_secs": "it saves by the clock",
+        "scaffold": "another way to hand in the saver",
+    },
+    "tf.compat.v1.train.LoggingTensorHook": {"every_n_secs": "it logs by the clock"},
+    "tf.compat.v1.variable_scope": {
+        "auxiliary_name_scope": "it names operations",
+        "caching_device": "it places copies of what is read",
+        "values": "it checks that tensors are of the graph",
+    },
+    "tf.debugging.assert_less": {"summarize": "the message, which cases read, comes with an error"},
+    "tf.fill": {"layout": "it places the result on several devices"},
+    "tf.io.parse_single_sequence_example": {"example_name": "the message, which a case reads, comes with an error"},
+    "tf.sets.intersection": {"validate_indices": "it checks the arguments"},
+    "tf.signal.idct": dict.fromkeys(("axis", "n"), "TensorFlow refuses all but the default"),
+    "tf.test.TestCase.assert_equal": {"msg": "the message, which cases read, comes with an error"},
+}
+"""Keywords that could decide values and that no case gives, and why."""
+
+NOT_FED: dict[str, str] = {
+    "tf.compat.v1.is_variable_initialized": "it reads no value",
+    "tf.data.experimental.from_list": "it moves elements of Python's own from the host",
+    "tf.io.parse_single_sequence_example": "it takes a message, in which floats are bytes",
+    "tf.keras.optimizers.experimental.Adadelta": "this TensorFlow has none",
+    "tf.linalg.svd": "nothing is promised of a factorisation of NaN",
+    "tf.python.ops.numpy_ops.clip": "this TensorFlow has none",
+}
+"""Functions on floats that no case feeds NaN, and why."""
+
+SUBJECT = Subject(
+    framework=FRAMEWORK,
+    arrays=ARRAYS,
+    dialect=DIALECT,
+    wrapper_of=wrapper_of,
+    reading=READING,
+    brought=("keras",),
+    gone=GONE,
+    faulty=FAULTY,
+    by_processor=WITH_ONEDNN,
+    refused_by_some=BY_ONEDNN_ALONE,
+    without_mutants=WITHOUT_MUTANTS,
+    of_part=OF_PART,
+    without_value=WITHOUT_VALUE,
+    unused=UNUSED,
+    not_fed=NOT_FED,
+    errors=(lambda: tf.errors.InvalidArgumentError(None, None, "refused"),),
+)
