@@ -47,13 +47,13 @@ def packages(modules: set[str]) -> set[str]:
 def test_help_and_version_import_neither_models_nor_http(option: str) -> None:
     modules = imported(COMMAND, option)
     assert packages(modules) & (HEAVY | MODELS_AND_HTTP) == set()
-    assert len(modules) < 250
+    assert len(modules) < 230
 
 
 def test_the_runners_help_imports_neither_models_nor_the_web() -> None:
     modules = imported(RUNNER, "--help")
     assert packages(modules) & (HEAVY | MODELS_AND_HTTP) == set()
-    assert len(modules) < 130
+    assert len(modules) < 110
 
 
 def test_status_imports_its_own_models_and_no_web_framework(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_status_imports_its_own_models_and_no_web_framework(coordinator: Coordin
     assert packages(modules) & HEAVY == set()
     models = {name for name in modules if name.startswith("coordinator.") and name.endswith(".models")}
     assert models == {"coordinator.campaigns.models"}
-    assert len(modules) < 500
+    assert len(modules) < 430
 
 
 def test_completion_imports_no_command() -> None:
