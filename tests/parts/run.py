@@ -44,7 +44,7 @@ class Run:
             self.process = subprocess.Popen(
                 ["bash", "-c", command(self.part)],
                 cwd=ROOT,
-                env={**os.environ, census.FOLDER_VARIABLE: str(self.folder)},
+                env=environment(self.folder),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -87,6 +87,14 @@ class Run:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGINT)
         self.process.wait()
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The variables of a part that counts into this folder."""
+    variables = {**os.environ, census.FOLDER_VARIABLE: str(folder)}
+    # Each of hundreds of processes would compile our sources again.
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return variables
 
 
 def command(part: Part) -> str:
