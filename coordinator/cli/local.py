@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -89,7 +89,14 @@ def local_instance(
     from coordinator.migration import upgrade
     from coordinator.settings import Settings, host_names
 
-    names = host_names(*named(host), *hosts)
+    # Before anything starts: a variable that cannot be read is refused at once.
+    settings = Settings(
+        "",
+        enrolment_key_file=enrolment_key_file,
+        hosts=host_names(*named(host), *hosts),
+        admin_name=_owner(),
+        anonymous_role=anonymous,
+    )
     with ExitStack() as stack:
         stack.enter_context(directory.held())
         listener = stack.enter_context(listening_on(host, port, or_any_port=or_any_port))
@@ -101,14 +108,11 @@ def local_instance(
         say(f"database ready after {time.monotonic() - began:.1f} s")
         second = stack.enter_context(listening_on(*for_runners, option="--runners-port")) if for_runners else None
         token = kept_admin_token(directory.admin_token)
-        settings = Settings(
-            dsns[APPLICATION],
-            enrolment_key_file=enrolment_key_file,
+        settings = replace(
+            settings,
+            database_url=dsns[APPLICATION],
             runners_port=None if second is None else second.getsockname()[1],
-            hosts=names,
             admin_token=token,
-            admin_name=_owner(),
-            anonymous_role=anonymous,
         )
         stack.enter_context(_logging_to(directory.log, settings.secrets))
         listeners = [listener] if second is None else [listener, second]

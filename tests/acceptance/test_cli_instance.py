@@ -162,3 +162,14 @@ def _is_postgres_in(pid: int, folder: Path) -> bool:
         return process.name() == "postgres" and process.cwd().startswith(str(folder))
     except psutil.Error:
         return False
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"), [("PORTOLAN_TIMES", "silence_s=never"), ("PORTOLAN_LIMITS", "exports=no")]
+)
+def test_a_setting_that_cannot_be_read_is_refused_before_anything_starts(
+    tmp_path: Path, variable: str, text: str
+) -> None:
+    portolan = Portolan(tmp_path, **{variable: text})
+    assert variable in portolan.refused("up", "--targets", "hazards/cpu", "--port", "0")
+    assert list(tmp_path.iterdir()) == []
