@@ -24,7 +24,8 @@ class EventLoop:
 
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
+        self._thread.join(LOOP_LIMIT_S)
+        assert not self._thread.is_alive(), "something on the loop does not end"
 
     def _serve(self) -> None:
         with self._runner:

@@ -54,7 +54,7 @@ def kept(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     finally:
         family = psutil.Process(keeper.pid).children()
         keeper.kill()
-        keeper.wait()
+        keeper.wait(LIMIT_S)
         for each in family:
             each.terminate()
         psutil.wait_procs(family, timeout=LIMIT_S)

@@ -14,6 +14,7 @@ from tests.acceptance.conftest import SECRET
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.registration.listing_runner import ListingRunner
 from tests.runner_process import RunnerProcess
+from tests.threaded_server import ThreadedServer
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def answering(body: bytes, *, delayed: bool = False) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+    with ThreadedServer(("127.0.0.1", 0), Answer) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

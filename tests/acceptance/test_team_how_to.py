@@ -116,7 +116,7 @@ class Machine:
                 os.killpg(shell.pid, signal.SIGINT)
             shell.wait(LIMIT_S)
         for reader in self._readers:
-            reader.join()
+            reader.join(LIMIT_S)
 
     def _start(self, step: Step) -> str:
         lines: list[str] = []

@@ -47,7 +47,7 @@ def on_a_terminal(portolan: Portolan, *arguments: str) -> list[str]:
         pass
     finally:
         os.close(ours)
-    assert process.wait() == 0, written.decode()
+    assert process.wait(60) == 0, written.decode()
     return re.split(r"[\r\n]+", ESCAPES.sub("", written.decode()))
 
 

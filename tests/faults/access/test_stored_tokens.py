@@ -19,6 +19,7 @@ from coordinator.errors import CoordinatorError
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
+from tests.threaded_server import ThreadedServer
 
 VARIABLES = ("PORTOLAN_TOKEN", "PORTOLAN_TOKEN_FILE", "PORTOLAN_SECRETS", "PORTOLAN_PORT", "PORTOLAN_URL")
 
@@ -52,7 +53,7 @@ def listener() -> Iterator[tuple[str, list[str | None]]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+    with ThreadedServer(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.serve_forever).start()
         yield f"http://127.0.0.1:{server.server_port}", heard
         server.shutdown()

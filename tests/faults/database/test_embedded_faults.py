@@ -158,7 +158,7 @@ async def test_a_stale_pid_file(directory: Path, now: str) -> None:
         if now == "zombie":
             wait_until(lambda: other.status() == psutil.STATUS_ZOMBIE)
         elif now == "dead":
-            other.wait()
+            other.wait(60)
         pid_file = directory / "cluster" / "postmaster.pid"
         pid_file.write_text("\n".join([str(other.pid), *stale[1:]]) + "\n")
         shutil.chown(pid_file, (directory / "cluster").stat().st_uid)
@@ -168,7 +168,7 @@ async def test_a_stale_pid_file(directory: Path, now: str) -> None:
     finally:
         with contextlib.suppress(psutil.NoSuchProcess):
             other.kill()
-        other.wait()
+        other.wait(60)
 
 
 async def test_killed_while_the_database_is_made(place: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import asyncpg
@@ -20,10 +20,11 @@ from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
 from tests.faults.dispatch.test_killed import one_outcome_each
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import LIMIT_S, RunnerProcess, until
 from tests.silent_proxy import SilentProxy
 
 STATEMENT_TIMEOUT_S = 2.0
+HELD_AT_MOST_S = 600.0
 GOES_ON_WITHIN_S = 60.0
 """The statement's limit, the margin for its answer, a pause and a busy machine."""
 
@@ -53,20 +54,28 @@ def locked(dsn: str, *tables: str, mode: str = "ACCESS EXCLUSIVE") -> Iterator[N
 
     async def hold() -> None:
         connection = await asyncpg.connect(dsn)
-        async with connection.transaction():
-            await connection.execute(f"LOCK TABLE {', '.join(tables)} IN {mode} MODE")
-            held.set()
-            await asyncio.to_thread(done.wait)
-        await connection.close()
+        try:
+            while not held.is_set():
+                # Who locks several tables may meet a transaction that comes from the other side. PostgreSQL ends one of
+                # the two: if it is ours, the lock is still to be had.
+                with suppress(asyncpg.DeadlockDetectedError):
+                    async with connection.transaction():
+                        await connection.execute(f"LOCK TABLE {', '.join(tables)} IN {mode} MODE", timeout=LIMIT_S)
+                        held.set()
+                        await asyncio.to_thread(done.wait, HELD_AT_MOST_S)
+        finally:
+            await connection.close(timeout=LIMIT_S)
 
-    holder = threading.Thread(target=lambda: asyncio.run(hold()))
-    holder.start()
-    held.wait()
-    try:
-        yield
-    finally:
-        done.set()
-        holder.join()
+    with ThreadPoolExecutor(1) as holders:
+        holding = holders.submit(lambda: asyncio.run(hold()))
+        try:
+            until(lambda: held.is_set() or holding.done(), "the tables are locked", 2 * LIMIT_S)
+            if not held.is_set():
+                holding.result()
+            yield
+        finally:
+            done.set()
+            holding.result(LIMIT_S)
 
 
 def test_a_lock_longer_than_any_limit(hasty: CoordinatorProcess, start_runner: Callable[..., RunnerProcess]) -> None:

@@ -19,7 +19,7 @@ from coordinator.registry.models import RunnerRegistration
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
 from tests.database_roles import application
-from tests.runner_process import RunnerProcess
+from tests.runner_process import LIMIT_S, RunnerProcess
 
 SECRET = "provisional"
 KEY = "of-no-coordinator"
@@ -60,9 +60,10 @@ def forestall(engine: AsyncEngine, database: str, other: Asks) -> list[Any]:
 
     def meanwhile(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         if LOOKS_FOR_A_TWIN in statement and not answers:
-            asks = threading.Thread(target=lambda: answers.append(asyncio.run(do())))
+            asks = threading.Thread(target=lambda: answers.append(asyncio.run(do())), daemon=True)
             asks.start()
-            asks.join()
+            asks.join(LIMIT_S)
+            assert not asks.is_alive(), "it waits for what this statement's transaction holds"
 
     event.listen(engine.sync_engine, "before_cursor_execute", meanwhile)
     return answers

@@ -6,7 +6,7 @@ import base64
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from scripts import chromium
 from tests.browser.watched import WITHIN_S
 from tests.faults.access.web.house import House
+from tests.threaded_server import ThreadedServer
 
 NAMES = ("127.0.0.1", "evil.localhost", "evil.example")
 """Of the other page, by how near it is: another port of this host, a name of it, and a name of the world's."""
@@ -38,7 +39,7 @@ class _Evil(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def evil_port() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Evil)
+    server = ThreadedServer(("127.0.0.1", 0), _Evil)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     yield server.server_port

@@ -13,6 +13,7 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, REAL, SCRIPTED, Fault, Place
 from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
+from tests.runner_process import LIMIT_S
 from tests.scripted_runner import Event, ScriptedRunner
 
 SPOILED_EVENTS = 2
@@ -29,7 +30,7 @@ class Killed(RealRunnerFault):
 
     def inject(self, world: World) -> None:
         world.real.process.kill()
-        world.real.process.wait()
+        world.real.process.wait(LIMIT_S)
 
     def heal(self, world: World) -> None:
         world.restart_real()

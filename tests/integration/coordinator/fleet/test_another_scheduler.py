@@ -125,7 +125,7 @@ def test_a_runner_comes_up_is_left_alone_is_replaced_at_its_url_and_taken_down(
     assert fleet.runners() == [runner]
 
     processes.processes[second.id].kill()
-    processes.processes[second.id].wait()
+    processes.processes[second.id].wait(60)
     assert fleet.up(spec(image="two")) == []
     assert fleet.runners() == [runner]
     assert "it has ended, replacing it" in fleet.text

@@ -19,6 +19,7 @@ from runners.http import enrolment
 from runners.http.access import Access
 from tests.enrolling_runner import EnrollingRunner, token_of
 from tests.runner_process import LIMIT_S, RunnerProcess, until
+from tests.threaded_server import ThreadedServer
 
 FIRST, SECOND = "a-first-key-of-thirty-two-letters", "a-second-key-of-thirty-two-letters"
 HERE = ("127.0.0.1", 8790)
@@ -45,7 +46,7 @@ class Asked:
             def log_message(self, *_: object) -> None:
                 """Quiet."""
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.server = ThreadedServer(("127.0.0.1", 0), Answer)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
 
@@ -114,8 +115,10 @@ async def test_it_does_not_ask_once_its_secret_is_in_use(asked: Asked, secret_fi
 def test_a_coordinator_that_never_answers_does_not_hold_the_runner_up(key_file: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         runner = EnrollingRunner(f"http://127.0.0.1:{silent.getsockname()[1]}", key_file, "alpha")
+        silent.settimeout(LIMIT_S)
         caller, _ = silent.accept()
         with caller:
+            caller.settimeout(LIMIT_S)
             caller.recv(1)
             runner.stop()
         assert runner.process.returncode == 0
