@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.runner_process import environment
+from tests.fork_server import RUNNER_SERVER, call
+from tests.runner_process import LIMIT_S, environment
 
 FUNCTIONS = ("hazards.add", "hazards.fail", "hazards.gone", "hazards.segfault")
 RUNS = 2
@@ -25,9 +26,7 @@ def command(out: Path, *options: str, functions: tuple[str, ...] = FUNCTIONS, ru
 
 
 def run(out: Path, *options: str, **chosen: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(out, *options, **chosen), env=environment(), capture_output=True, text=True, timeout=120, check=False
-    )
+    return call(RUNNER_SERVER, command(out, *options, **chosen), environment(), "", LIMIT_S)
 
 
 def make(out: Path, *options: str, **chosen: Any) -> Path:

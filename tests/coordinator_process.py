@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import sys
 from typing import Any
 
@@ -15,6 +14,7 @@ from coordinator.cli.server import KEPT_IDLE_S, STOPPING_S
 from coordinator.times import DEFAULT_TIMES, Times
 from tests.admin import AS_ADMIN, admin_token_file
 from tests.database_roles import application
+from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
 from tests.runner_process import LIMIT_S, ROOT, until
 from tests.short_times import variables_of
 
@@ -32,7 +32,8 @@ def free_port() -> int:
 class CoordinatorProcess:
     """``create_app`` under uvicorn as ``portolan serve`` has it, on one port for all its lives.
 
-    Over ``dsn``, but in the application's role. It waits as long as the product does unless ``times`` says otherwise.
+    Over ``dsn``, but in the application's role. It waits as long as the product does unless ``times`` says otherwise. Its
+    process is forked with its imports done.
     """
 
     def __init__(self, dsn: str, *, times: Times = DEFAULT_TIMES, **variables: str) -> None:
@@ -47,7 +48,8 @@ class CoordinatorProcess:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
+        self.process = ForkedProcess(
+            COORDINATOR_SERVER,
             [
                 sys.executable,
                 "-m",
@@ -82,7 +84,7 @@ class CoordinatorProcess:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.wait(LIMIT_S)
 
     def stop(self) -> None:
         self.http.close()

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from protocol.enrolment_tokens import EnrolmentToken
-from tests.runner_process import LIMIT_S, environment, until
+from tests.fork_server import RUNNER_SERVER, ForkedProcess
+from tests.runner_process import LIMIT_S, environment, says_something, until
 
 
 def token_of(key: str, name: str, target: str = "hazards/cpu") -> str:
@@ -28,7 +29,8 @@ class EnrollingRunner:
         self.lines: list[str] = []
         token_file = key_file.with_name(f"token-of-{name}")
         token_file.write_text(token_of(key_file.read_text().strip(), name))
-        self.process = subprocess.Popen(
+        self.process = ForkedProcess(
+            RUNNER_SERVER,
             [
                 *(sys.executable, "-m", "runners", "serve", "hazards", "cpu", "--port", "0", "--enrol", coordinator),
                 *("--enrolment-token-file", str(token_file), "--name", name, *options),
@@ -41,6 +43,7 @@ class EnrollingRunner:
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
         assert self.process.stdout is not None
+        assert says_something(self.process.stdout), "the runner says nothing"
         line = self.process.stdout.readline()
         self.ready: dict[str, Any] = json.loads(line) if line else {}
 
@@ -48,7 +51,7 @@ class EnrollingRunner:
         def says() -> bool:
             ended = self.process.poll() is not None
             if ended:
-                self._reader.join()
+                self._reader.join(LIMIT_S)
             said = any(words in line for line in self.lines)
             assert said or not ended, self.lines
             return said
@@ -58,12 +61,12 @@ class EnrollingRunner:
     def refused(self) -> str:
         """The one line with which it ends."""
         assert self.process.wait(LIMIT_S) == 2, self.lines
-        self._reader.join()
+        self._reader.join(LIMIT_S)
         return self.lines[-1]
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.wait(LIMIT_S)
 
     def stop(self) -> None:
         if self.process.poll() is None:
@@ -72,7 +75,7 @@ class EnrollingRunner:
             self.process.wait(LIMIT_S)
         finally:
             self.process.kill()
-            self._reader.join()
+            self._reader.join(LIMIT_S)
             assert self.process.stdout is not None
             self.process.stdout.close()
 
@@ -113,7 +116,7 @@ class Relay:
         forth = threading.Thread(target=_pour, args=(caller, callee, lambda piece: True))
         forth.start()
         _pour(callee, caller, self._on_answer)
-        forth.join()
+        forth.join(LIMIT_S)
         caller.close()
         callee.close()
 

@@ -1,4 +1,4 @@
-"""The real command line in processes of its own: ``portolan up``, and the commands that speak to it."""
+"""The command line in processes of its own: ``portolan up``, and the commands that speak to it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from tests.admin import ADMIN_TOKEN
+from tests.fork_server import COORDINATOR_SERVER, ForkedProcess, ForkServer, call
 from tests.runner_process import LIMIT_S, environment, until
 
 COMMAND = [sys.executable, "-c", "import sys; from coordinator.cli import main; sys.exit(main())"]
@@ -19,25 +20,19 @@ UP_LIMIT_S = 300.0
 
 
 class Portolan:
-    """Calls commands on one data directory."""
+    """Calls commands on one data directory: in forks with their imports done, or by a ``real`` start of Python."""
 
-    def __init__(self, directory: Path, **variables: str) -> None:
+    def __init__(self, directory: Path, *, real: bool = False, **variables: str) -> None:
         self.directory = directory
+        self.real = real
         if "PORTOLAN_URL" in variables:
             # A coordinator of the tests; the data directory of one's own has a token of its own.
             variables = {"PORTOLAN_TOKEN": ADMIN_TOKEN, **variables}
         self.variables = environment(PORTOLAN_DATA=str(directory), **variables)
 
     def call(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            env=self.variables,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=CALL_LIMIT_S,
-            check=False,
-        )
+        server = None if self.real else COORDINATOR_SERVER
+        return call(server, [*COMMAND, *arguments], self.variables, stdin, CALL_LIMIT_S)
 
     def ask(self, *arguments: str) -> str:
         """What a command that succeeds prints."""
@@ -53,16 +48,17 @@ class Portolan:
         (line,) = done.stderr.splitlines()
         return line
 
-    def up(self, *options: str) -> Up:
-        return Up(self, options)
+    def up(self, *options: str, real: bool = False) -> Up:
+        return Up(self, options, None if real or self.real else COORDINATOR_SERVER)
 
 
 class Up:
     """``portolan up`` in the background; ``lines`` is what it has said."""
 
-    def __init__(self, portolan: Portolan, options: tuple[str, ...]) -> None:
+    def __init__(self, portolan: Portolan, options: tuple[str, ...], server: ForkServer | None) -> None:
         self.lines: list[str] = []
-        self.process = subprocess.Popen(
+        self.process = ForkedProcess(
+            server,
             [*COMMAND, "up", *options],
             env=portolan.variables,
             stdin=subprocess.DEVNULL,
@@ -89,7 +85,7 @@ class Up:
         def says() -> bool:
             ended = self.process.poll() is not None
             if ended:
-                self._reader.join()
+                self._reader.join(LIMIT_S)
             assert words in self.said or not ended, "it ended"
             return words in self.said
 
@@ -112,7 +108,7 @@ class Up:
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(LIMIT_S)
-        self._reader.join()
+        self._reader.join(LIMIT_S)
         return code
 
     def _read(self) -> None:

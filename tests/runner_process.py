@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 
@@ -22,6 +23,7 @@ from protocol.lines import LineReader
 from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
 from runners.isolation import processes
+from tests.fork_server import RUNNER_SERVER, ForkedProcess
 
 ROOT = Path(__file__).parent.parent
 LIMIT_S = 120.0
@@ -41,19 +43,35 @@ def until(condition: Callable[[], Any], what: str, limit_s: float = LIMIT_S) -> 
     return value
 
 
+def says_something(stream: IO[str]) -> bool:
+    """Whether a process writes to its stream, or closes it, before a limit; nothing of it may have been read yet."""
+    readable, _, _ = select.select([stream], [], [], LIMIT_S)
+    return bool(readable)
+
+
 def alive(pid: int) -> bool:
     process = processes.look(pid)
     return process is not None and process.alive
 
 
 class RunnerProcess:
-    """``portolan-runner serve`` of the hazards, or another ``command``, and what a coordinator would do with it."""
+    """``portolan-runner serve`` of the hazards, or another ``command``, and what a coordinator would do with it.
+
+    The hazards' supervisor is forked with its imports done, unless a test asks for a ``real`` start.
+    """
 
     def __init__(
-        self, *options: str, device: str = "cpu", command: Sequence[str | Path] = (), **variables: str
+        self,
+        *options: str,
+        device: str = "cpu",
+        command: Sequence[str | Path] = (),
+        real: bool = False,
+        **variables: str,
     ) -> None:
+        server = None if real or command else RUNNER_SERVER
         command = command or [sys.executable, "-m", "runners", "serve", "hazards", device, "--port", "0"]
-        self.process = subprocess.Popen(
+        self.process = ForkedProcess(
+            server,
             [*command, *options],
             env=environment(**variables),
             stdout=subprocess.PIPE,
@@ -61,6 +79,8 @@ class RunnerProcess:
             text=True,
         )
         assert self.process.stdout is not None
+        if not says_something(self.process.stdout):
+            self.process.kill()
         line = self.process.stdout.readline()
         if not line:
             _, complaint = self.process.communicate()

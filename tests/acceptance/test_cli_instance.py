@@ -42,7 +42,7 @@ def start(portolan: Portolan) -> Iterator[list[Up]]:
 def test_nothing_is_left_behind_and_the_next_start_finds_the_data(
     portolan: Portolan, start: list[Up], number: signal.Signals
 ) -> None:
-    start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
+    start.append(portolan.up("--targets", "hazards/cpu", "--port", "0", real=True))
     submit = ("submit", "--suite", "hazards", "--runs", "1", "--timing", "off")
     portolan.ask(*submit, "--functions", "hazards.add", "--wait")
     # The end comes in the middle of work, with processes that do not want to go.

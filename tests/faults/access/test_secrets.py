@@ -63,7 +63,9 @@ def test_a_log_is_for_its_owner_whatever_the_umask_and_after_rotation(tmp_path: 
 
 def test_no_process_of_a_runner_shows_its_secret() -> None:
     """Neither its environment nor its arguments; a case can read those of every process of its user."""
-    runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET, PORTOLAN_DATABASE_URL=f"postgresql://me:{SECRET}@h/d")
+    variables = {"PORTOLAN_RUNNER_SECRET": SECRET, "PORTOLAN_DATABASE_URL": f"postgresql://me:{SECRET}@h/d"}
+    # In the environment of a fork the kernel shows the variables of the fork server.
+    runner = RunnerProcess(real=True, **variables)
     try:
         runner.run("add/0")
         for pid in (runner.pid, *(process.pid for process in runner.below())):

@@ -14,6 +14,7 @@ import pytest
 from tests.acceptance.web.visitor import form_token
 from tests.coordinator_process import free_port
 from tests.database_roles import application
+from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
 from tests.portolan_process import COMMAND, Portolan
 from tests.runner_process import LIMIT_S, until
 
@@ -84,7 +85,8 @@ def test_a_coordinator_of_one_s_own_database_without_it_serves_anybody(
 ) -> None:
     portolan = bare(tmp_path, PORTOLAN_DATABASE_URL=application(new_database()))
     port = free_port()
-    serving = subprocess.Popen(
+    serving = ForkedProcess(
+        COORDINATOR_SERVER,
         [*COMMAND, "serve", "--host", "0.0.0.0", "--port", str(port), "--without-access-control"],
         env=portolan.variables,
         stdout=subprocess.PIPE,

@@ -13,7 +13,7 @@ from coordinator.conformance.contract import CLAUSES
 from coordinator.errors import RunnerError
 from protocol.enums import ConformanceTag
 from tests.faults.conformance.toy import REVISION, SECRET, Toy, served
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import LIMIT_S, RunnerProcess, until
 
 NEEDS_A_TAG = {
     "jobs.newer": ConformanceTag.hangs,
@@ -46,7 +46,7 @@ async def test_a_runner_that_dies_fails_one_check_and_the_rest_is_not_run() -> N
         def kill(finding: Finding) -> None:
             if finding.id == "jobs.runs":
                 runner.process.kill()
-                runner.process.wait()
+                runner.process.wait(LIMIT_S)
 
         report = await check(runner.ready["url"], runner.ready["secret"], level=Level.probe, on_finding=kill)
     finally:

@@ -17,7 +17,7 @@ from coordinator.migration import upgrade
 from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import LIMIT_S, RunnerProcess, until
 from tests.short_times import IMPATIENT_TIMES, SHORT_TIMES
 
 RUNS = 24
@@ -105,7 +105,7 @@ def test_runner_killed_and_restarted(
     coordinator.wait_done(campaign, 3)
     until(lambda: naps(coordinator.dsn), "it naps")
     runner.process.kill()
-    runner.process.wait()
+    runner.process.wait(LIMIT_S)
     again = start_runner()
     assert again.info.boot_id != runner.info.boot_id
     outcomes = one_outcome_each(coordinator, campaign)
@@ -122,7 +122,7 @@ def test_both_killed_at_once(
     coordinator.wait_done(campaign, 3)
     coordinator.kill()
     runner.process.kill()
-    runner.process.wait()
+    runner.process.wait(LIMIT_S)
     start_runner()
     coordinator.start()
     one_outcome_each(coordinator, campaign)

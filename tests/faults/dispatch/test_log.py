@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from tests.admin import admin_token_file
 from tests.coordinator_process import CoordinatorProcess
 from tests.database_roles import application
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
+from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
 from tests.portolan_process import COMMAND
 from tests.runner_process import ROOT, until
 from tests.scripted_runner import Script
@@ -40,8 +40,11 @@ class LoggedCoordinator(CoordinatorProcess):
         variables = {"PYTHONPATH": str(ROOT), "PORTOLAN_DATABASE_URL": application(self.dsn), **self.variables}
         variables["PORTOLAN_ADMIN_TOKEN_FILE"] = str(admin_token_file())
         with self.log.open("ab") as file:
-            self.process = subprocess.Popen(
-                [*COMMAND, "serve", "--port", str(self.port)], env={**os.environ, **variables}, stdout=file
+            self.process = ForkedProcess(
+                COORDINATOR_SERVER,
+                [*COMMAND, "serve", "--port", str(self.port)],
+                env={**os.environ, **variables},
+                stdout=file,
             )
         until(self._answers, "the coordinator answers")
 

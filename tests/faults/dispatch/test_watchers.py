@@ -23,6 +23,7 @@ from coordinator.migration import upgrade
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.dispatch.conftest import SECRET
+from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
 from tests.portolan_process import COMMAND, Portolan
 from tests.runner_process import LIMIT_S, RunnerProcess, environment, until
 from tests.short_times import SHORT_TIMES, variables_of
@@ -37,7 +38,8 @@ class Watcher:
 
     def __init__(self, url: str, place: Path, **variables: str) -> None:
         self.lines: list[str] = []
-        self.process = subprocess.Popen(
+        self.process = ForkedProcess(
+            COORDINATOR_SERVER,
             [
                 *(*COMMAND, "submit", "--wait", "--url", url, "--timing", "off"),
                 *("--suite", "hazards", "--functions", "hazards.nap", "--runs", str(RUNS)),
@@ -61,7 +63,7 @@ class Watcher:
 
     def ended(self) -> int:
         code = self.process.wait(LIMIT_S)
-        self._reader.join()
+        self._reader.join(LIMIT_S)
         return code
 
     def _read(self) -> None:
@@ -163,7 +165,7 @@ def test_a_query_whose_connection_is_ended_is_an_outage(coordinator: Coordinator
     asyncio.run(end_all(50))
     over.set()
     for asker in askers:
-        asker.join()
+        asker.join(LIMIT_S)
     assert statuses <= {200, 503}
     assert 200 in statuses
 

@@ -12,6 +12,7 @@ import pytest
 
 from runners.isolation import processes
 from tests import bundles
+from tests.fork_server import RUNNER_SERVER, ForkedProcess
 from tests.runner_process import alive, environment, until
 
 SLOW = ("hazards.nap", "hazards.process_id")
@@ -20,7 +21,8 @@ RUNS = 20
 
 
 def _begin(out: Path, note: Path, runs: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return ForkedProcess(
+        RUNNER_SERVER,
         bundles.command(out, functions=SLOW, runs=runs),
         env=environment(HAZARDS_NOTE=str(note)),
         stderr=subprocess.PIPE,

@@ -52,7 +52,7 @@ def test_ctrl_c_while_it_is_idle(runner: RunnerProcess) -> None:
 
 def test_kill_9_of_the_supervisor_takes_everything_below(runner: RunnerProcess, busy: list[int]) -> None:
     runner.process.kill()
-    runner.process.wait()
+    runner.process.wait(LIMIT_S)
     until(lambda: not [pid for pid in busy if alive(pid)], "everything below the runner is gone")
 
 

@@ -16,7 +16,7 @@ SECRET = "open sesame"
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[RunnerProcess]:
-    runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
+    runner = RunnerProcess(real=True, PORTOLAN_RUNNER_SECRET=SECRET)
     runner.run("add/0")
     yield runner
     runner.stop()

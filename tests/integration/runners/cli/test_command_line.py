@@ -11,18 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner_process import RunnerProcess, environment
+from tests.fork_server import RUNNER_SERVER, call
+from tests.runner_process import LIMIT_S, RunnerProcess, environment
 
 
-def _call(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "runners", *arguments],
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def _call(*arguments: str, real: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
+    server = None if real else RUNNER_SERVER
+    return call(server, [sys.executable, "-m", "runners", *arguments], environment(**variables), "", LIMIT_S)
 
 
 def _complaint(done: subprocess.CompletedProcess[str]) -> str:
@@ -50,7 +45,7 @@ def test_run_prints_verdict_placement_and_timing() -> None:
     ],
 )
 def test_run_ends_with_a_code_for_its_verdict(case: str, options: list[str], code: int, words: str) -> None:
-    done = _call("run", "hazards", "cpu", case, *options)
+    done = _call("run", "hazards", "cpu", case, *options, real=True)
     assert (done.returncode, words in done.stdout) == (code, True), done.stdout + done.stderr
 
 
@@ -108,7 +103,7 @@ def test_an_empty_secret_is_refused(secret: str, tmp_path: Path) -> None:
 
 def test_the_ready_file_says_what_stdout_says_and_a_given_secret_is_not_repeated(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
-    running = RunnerProcess("--ready-file", str(ready), PORTOLAN_RUNNER_SECRET="s3cret")
+    running = RunnerProcess("--ready-file", str(ready), real=True, PORTOLAN_RUNNER_SECRET="s3cret")
     try:
         told = json.loads(ready.read_text())
         assert told == running.ready
@@ -121,7 +116,7 @@ def test_the_ready_file_says_what_stdout_says_and_a_given_secret_is_not_repeated
 
 
 def test_the_supervisor_is_small_and_imports_no_numpy() -> None:
-    running = RunnerProcess()
+    running = RunnerProcess(real=True)
     try:
         running.run("add/0")
         status = Path(f"/proc/{running.pid}/status").read_text()

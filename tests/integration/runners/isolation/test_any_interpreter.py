@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from runners.isolation import processes
+from tests import fork_server
 from tests.interpreters import bare_environment, of_version
-from tests.runner_process import RunnerProcess, environment
+from tests.runner_process import LIMIT_S, RunnerProcess, environment
 
 OURS = ("pydantic", "fastapi", "psutil", "uvicorn", "scipy")
 LIMITED = (
@@ -38,7 +39,7 @@ def script(path: Path, *lines: str) -> Path:
 def call(*arguments: str | Path, limited: bool = False) -> subprocess.CompletedProcess[str]:
     program = ["-c", LIMITED] if limited else ["-m", "runners"]
     command = [sys.executable, *program, *arguments]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    return fork_server.call(None if limited else fork_server.RUNNER_SERVER, command, environment(), "", LIMIT_S)
 
 
 def complaint(python: Path | str, framework: str = "hazards", *, limited: bool = False) -> str:

@@ -1,0 +1,313 @@
+"""Processes of tests that begin with their imports done: forked from one process, which has imported for all of them.
+
+A coordinator spends 2.4 s of CPU on imports before it does anything, a command 1.9 s. Here one process for each pytest
+process imports once, has a single thread, opens nothing, and is copied by ``fork`` for each process that a test asks
+for. The copy runs what ``python -m MODULE`` or ``python -c PROGRAM`` would run, in the environment, the folder and with
+the streams that the test gave, and its interpreter ends as any other does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import importlib
+import os
+import pickle
+import pkgutil
+import runpy
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+ROOT = Path(__file__).parent.parent
+READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "GLIBC_", "OPENSSL_")
+"""Variables that the interpreter or the loader reads before anything of ours runs. No fork can change what they did."""
+
+_HEADER = struct.Struct("!Q")
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a process is started with. Bytes, as the kernel has them: an argument need not be text."""
+
+    arguments: list[bytes]
+    variables: dict[bytes, bytes]
+    folder: bytes
+    umask: int
+    new_session: bool
+    parent: int
+
+
+class ForkServer:
+    """The process that has imported ``modules``; started when it is first asked, ended with the pytest process.
+
+    ``package.*`` stands for a package and all modules in it: commands import them when they are called.
+    """
+
+    def __init__(self, *modules: str) -> None:
+        self._modules = modules
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._variables: dict[str, str] = {}
+
+    def can_fork(self, command: Sequence[Any], variables: Mapping[str, str] | None) -> bool:
+        """Whether a fork would be the same as a start: the same interpreter, started the same way."""
+        if command[0] != sys.executable or command[1] not in ("-m", "-c"):
+            return False
+        theirs = os.environ if variables is None else variables
+        ours = self._variables or os.environ
+        return _read_at_start(theirs) == _read_at_start(ours)
+
+    def fork(self, request: Request, streams: Sequence[int]) -> int:
+        """Start a process, a child of ours; returns its id."""
+        with self._lock:
+            if self._process is None:
+                self._start()
+            _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+            try:
+                body = pickle.dumps(request)
+                socket.send_fds(self._control, [_HEADER.pack(len(body))], streams)
+                self._control.sendall(body)
+                (pid,) = _HEADER.unpack(_read(self._control, _HEADER.size))
+            finally:
+                _prctl(_PR_SET_CHILD_SUBREAPER, 0)
+        return int(pid)
+
+    def _start(self) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fork_server", str(theirs.fileno()), *self._modules],
+                env=self._variables,
+                cwd=ROOT,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+        atexit.register(self._close)
+
+    def _close(self) -> None:
+        self._control.close()
+        assert self._process is not None
+        self._process.wait(10)
+
+
+COORDINATOR_SERVER = ForkServer("uvicorn.__main__", "coordinator.app", "coordinator.cli.*")
+"""Of coordinators and of commands."""
+RUNNER_SERVER = ForkServer("runners.cli.*", "runners.http.*")
+"""Of the hazards' supervisors. Apart, because a supervisor is small and holds no module of the coordinator."""
+
+
+class ForkedProcess(subprocess.Popen[Any]):
+    """A ``Popen`` whose process is forked by a server, if there is one and that is the same as a start."""
+
+    def __init__(self, server: ForkServer | None, command: Sequence[str | Path], **options: Any) -> None:
+        self._server = server
+        super().__init__(command, **options)
+
+    def _execute_child(
+        self,
+        args: Sequence[Any],
+        executable: Any,
+        preexec_fn: Any,
+        close_fds: bool,
+        pass_fds: Sequence[int],
+        cwd: Any,
+        env: Mapping[str, str] | None,
+        *others: Any,
+    ) -> None:
+        # Popen has no public place where the process is made; all else of it (pipes, waits, signals) is kept.
+        _, _, shell, p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite = others[:9]
+        *_, umask, new_session, _ = others
+        unusual = executable or preexec_fn or pass_fds or shell
+        if self._server is None or unusual or not self._server.can_fork(args, env):
+            super()._execute_child(args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *others)
+            return
+        request = Request(
+            [os.fsencode(argument) for argument in args[1:]],
+            {os.fsencode(name): os.fsencode(value) for name, value in (os.environ if env is None else env).items()},
+            os.fsencode(cwd or os.getcwd()),
+            umask,
+            new_session,
+            os.getpid(),
+        )
+        streams = [inherited if own == -1 else own for inherited, own in enumerate((p2cread, c2pwrite, errwrite))]
+        try:
+            self.pid = self._server.fork(request, streams)
+            self._child_created = True
+        finally:
+            self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
+
+
+def call(
+    server: ForkServer | None, command: Sequence[str | Path], variables: Mapping[str, str], stdin: str, limit_s: float
+) -> subprocess.CompletedProcess[str]:
+    """``subprocess.run`` of a command that a server forks, or that is really started without one."""
+    with ForkedProcess(
+        server,
+        command,
+        env=variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            stdout, stderr = process.communicate(stdin, timeout=limit_s)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def _read_at_start(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name.startswith(READ_AT_START) and name != "PYTHONPATH"}
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option})")
+
+
+def _read(control: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        chunk = control.recv(size - len(data))
+        if not chunk:
+            raise EOFError("the fork server ended")
+        data += chunk
+    return bytes(data)
+
+
+def _serve(control: socket.socket) -> tuple[Request, list[int]] | None:
+    """Fork for each request until the asker is gone. Returns the request in a fork, None in the server."""
+    while True:
+        header, streams, _, _ = socket.recv_fds(control, _HEADER.size, 3)
+        if not header:
+            return None
+        (size,) = _HEADER.unpack(header)
+        request: Request = pickle.loads(_read(control, size))
+        pid = _fork(request.parent)
+        if not pid:
+            control.close()
+            return request, streams
+        for stream in streams:
+            os.close(stream)
+        control.sendall(_HEADER.pack(pid))
+
+
+def _fork(parent: int) -> int:
+    """Fork a child of ``parent``; returns its id, and 0 in the child.
+
+    The process between ends at once. Its orphan goes to the nearest subreaper above, which is ``parent`` while it asks:
+    so ``parent`` waits for a child of its own, gets its exit code and is charged for its CPU.
+    """
+    read_pid, write_pid = os.pipe()
+    read_go, write_go = os.pipe()
+    between = os.fork()
+    if not between:
+        pid = os.fork()
+        if pid:
+            os.write(write_pid, _HEADER.pack(pid))
+            os._exit(0)
+        for descriptor in (read_pid, write_pid, write_go):
+            os.close(descriptor)
+        os.read(read_go, 1)
+        os.close(read_go)
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        return 0
+    os.waitpid(between, 0)
+    (pid,) = _HEADER.unpack(os.read(read_pid, _HEADER.size))
+    for descriptor in (read_pid, write_pid, read_go, write_go):
+        os.close(descriptor)
+    return int(pid)
+
+
+def _become(request: Request, streams: Sequence[int], found_by_default: list[str]) -> None:
+    """Make of a fork what a new process would be."""
+    for standard, stream in enumerate(streams):
+        os.dup2(stream, standard)
+        os.close(stream)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if request.new_session:
+        os.setsid()
+    if request.umask >= 0:
+        os.umask(request.umask)
+    os.chdir(request.folder)
+    os.environ.clear()
+    os.environb.update(request.variables)
+    time.tzset()
+    tempfile.tempdir = None
+    sys.stdin = _reopen(sys.stdin, 0, "r")
+    sys.stdout = _reopen(sys.stdout, 1, "w")
+    sys.stderr = _reopen(sys.stderr, 2, "w", 1)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    first = os.getcwd() if request.arguments[0] == b"-m" else ""
+    sys.path[:] = [first, *_python_path(), *found_by_default]
+    importlib.invalidate_caches()
+
+
+def _reopen(stream: TextIO, descriptor: int, mode: str, buffering: int = -1) -> TextIO:
+    """The same descriptor leads elsewhere now, to a terminal or not: that decides when lines are written."""
+    return open(descriptor, mode, buffering, stream.encoding, stream.errors, closefd=False)
+
+
+def _python_path() -> list[str]:
+    path = os.environ.get("PYTHONPATH")
+    return path.split(os.pathsep) if path else []
+
+
+def _run(arguments: Sequence[str]) -> None:
+    how, program, *others = arguments
+    sys.argv = [program if how == "-m" else "-c", *others]
+    if how == "-m":
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+        return
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    exec(compile(program, "<string>", "exec"), main.__dict__)
+
+
+def _import(name: str) -> None:
+    package = importlib.import_module(name.removesuffix(".*"))
+    if name.endswith(".*"):
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def main() -> None:
+    descriptor, *modules = sys.argv[1:]
+    # Ctrl-C is for the tests; this process ends when they have.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    found_by_default = sys.path[1 + len(_python_path()) :]
+    for module in modules:
+        _import(module)
+    threads = os.listdir("/proc/self/task")
+    assert len(threads) == 1, f"an import starts threads, which no fork has: {modules}"
+    # Objects of the imports are not looked at by a collection of a fork: each page it looked at would be copied.
+    gc.collect()
+    gc.freeze()
+    asked = _serve(socket.socket(fileno=int(descriptor)))
+    if asked is not None:
+        request, streams = asked
+        _become(request, streams, found_by_default)
+        _run([os.fsdecode(argument) for argument in request.arguments])
+
+
+if __name__ == "__main__":
+    main()
