@@ -32,8 +32,8 @@ def free_port() -> int:
 class CoordinatorProcess:
     """``create_app`` under uvicorn as ``portolan serve`` has it, on one port for all its lives.
 
-    Over ``dsn``, but in the application's role. It waits as long as the product does unless ``times`` says otherwise. Its
-    process is forked with its imports done.
+    Over ``dsn``, but in the application's role. It waits as long as the product does unless ``times`` says otherwise.
+    Its process is forked with its imports done.
     """
 
     def __init__(self, dsn: str, *, times: Times = DEFAULT_TIMES, **variables: str) -> None:

@@ -106,7 +106,7 @@ class ForkServer:
         self._process.wait(10)
 
 
-COORDINATOR_SERVER = ForkServer("uvicorn.__main__", "coordinator.app", "coordinator.cli.*")
+COORDINATOR_SERVER = ForkServer("uvicorn.__main__", "coordinator.app", "coordinator.cli.*", "rich.table", "httpx_sse")
 """Of coordinators and of commands."""
 RUNNER_SERVER = ForkServer("runners.cli.*", "runners.http.*")
 """Of the hazards' supervisors. Apart, because a supervisor is small and holds no module of the coordinator."""
