@@ -4,6 +4,8 @@ PYTHON ?= python3
 TARGETS ?=
 IMAGES ?=
 BENCH ?=
+MUTANTS ?=
+SEED ?=
 FRAMEWORKS := jax tensorflow torch
 # What compose.yaml serves unless a profile is chosen.
 CONTAINERS := jax/cpu tensorflow/cpu tensorflow/xla torch/cpu torch/xla
@@ -18,7 +20,7 @@ BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/lock.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker lock frameworks test test-whole $(PARTS:%=test-%) test-cost test-sizes lint bench screenshots clean
+.PHONY: help setup demo images demo-docker lock frameworks test test-whole $(PARTS:%=test-%) test-cost test-sizes lint bench test-mutants screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +36,7 @@ help:
 	@echo 'make lint                      ruff, mypy and the directions of imports'
 	@echo 'make lock [UPGRADE=1]          pin the packages of every environment, with their hashes'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
+	@echo 'make test-mutants [MUTANTS=30] make mistakes in a copy of the product; the tests must notice each'
 	@echo 'make screenshots               pictures of the main pages, docs/images/, with Chromium'
 	@echo 'make clean                     remove .venv and caches; data and frameworks stay'
 
@@ -81,6 +84,9 @@ test-cost test-sizes: test-%: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(BENCH)
+
+test-mutants: $(STAMP)
+	$(BIN)/python -m tests.mutation $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(SEED),--seed $(SEED))
 
 screenshots: $(STAMP)
 	@$(BIN)/python -m scripts.screenshots $(if $(TARGETS),--targets "$(TARGETS)")

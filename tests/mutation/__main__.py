@@ -1,0 +1,55 @@
+"""``python -m tests.mutation [--mutants N] [--seed N]``: exit 0 when every mutant was noticed, 1 when one survived.
+
+One line a mutant goes to stdout. 2 is the exit code of a run that cannot be done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Sequence
+
+from tests.mutation.areas import AREAS
+from tests.mutation.candidates import CandidateError, candidates, draw
+from tests.mutation.equivalents import undeclared
+from tests.mutation.trial import TreeCopy
+
+LIMIT_S = 900.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parse(arguments)
+    try:
+        mutants = undeclared([mutant for area in options.area or AREAS for mutant in candidates(area)], options.area)
+    except CandidateError as error:
+        print(f"the mutants cannot be made: {error}", file=sys.stderr)
+        return 2
+    drawn = [mutant for mutant in draw(mutants, options.mutants, options.seed) if options.only in str(mutant)]
+    print(f"{len(drawn)} of {len(mutants)} mutants, seed {options.seed}", flush=True)
+    if options.list:
+        print("\n".join(map(str, drawn)))
+        return 0
+    survivors = 0
+    with TreeCopy() as copy:
+        for number, mutant in enumerate(drawn, 1):
+            result = copy.test(mutant, options.limit_s)
+            survivors += not result.is_noticed
+            print(f"{number:2} {mutant}: {result}", flush=True)
+    print(f"{len(drawn) - survivors} noticed, {survivors} survived (seed {options.seed})")
+    return 1 if survivors else 0
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("--mutants", type=int, default=30, help="how many to draw (30)")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000), help="of the draw")
+    parser.add_argument("--area", action="append", choices=list(AREAS), help="draw from this area only")
+    parser.add_argument("--limit-s", type=float, default=LIMIT_S, help="seconds of tests for one mutant (900)")
+    parser.add_argument("--only", default="", help="of the drawn, those whose line in the report has this text")
+    parser.add_argument("--list", action="store_true", help="name the drawn mutants and run nothing")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

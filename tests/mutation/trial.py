@@ -1,0 +1,217 @@
+"""A trial: one mutant in a copy of the tree, and the tests about it, cheapest first, until one fails.
+
+A test that fails without the mutant too has noticed nothing, so each is run once more on the copy as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from tests.levels import LEVEL_VARIABLE, SEED_VARIABLE
+from tests.mutation.areas import AREAS
+from tests.mutation.candidates import PROJECT, Mutant
+
+HANG_S = 240.0
+"""A run that prints nothing for this long waits for what does not come."""
+FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/[^\s\[]+(?:\[.*?\])?)(?= - |$)", re.MULTILINE)
+NO_TESTS = 5
+"""pytest's exit code."""
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """The outcome of a trial: the test that noticed, or why none did."""
+
+    test: str | None
+    seconds: float
+    reason: str = ""
+
+    @property
+    def is_noticed(self) -> bool:
+        return self.test is not None
+
+    def __str__(self) -> str:
+        if self.test is None:
+            return f"SURVIVED after {self.seconds:.0f} s ({self.reason})"
+        return f"noticed by {self.test} after {self.seconds:.0f} s"
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """One run of pytest. ``exit_code`` is None if it was stopped."""
+
+    __test__ = False
+
+    exit_code: int | None
+    output: str
+    hung: bool = False
+
+    @property
+    def culprit(self) -> str:
+        """The test that failed, or at which the run hung."""
+        if self.hung:
+            return f"{self.output.rstrip().rpartition('::')[2].split()[0]} (hangs)"
+        match = FAILED.search(self.output)
+        return match[1] if match else f"pytest itself ({self.output.strip().splitlines()[-1]})"
+
+
+class TreeCopy:
+    """A copy of the checkout as it is, uncommitted changes too; ``with TreeCopy() as copy: copy.test(mutant, 900)``."""
+
+    def __init__(self) -> None:
+        self.place = Path(tempfile.mkdtemp(prefix="portolan-mutants-"))
+        self._mutated = 0
+        self._passes: dict[str, bool] = {}
+
+    def __enter__(self) -> TreeCopy:
+        # PostgreSQL's own user starts a module of ours.
+        self.place.chmod(0o755)
+        listed = subprocess.run(
+            ["git", "-C", PROJECT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True,
+            check=True,
+        )
+        for name in listed.stdout.decode().split("\0"):
+            if name and (PROJECT / name).is_file():
+                (self.place / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(PROJECT / name, self.place / name)
+        self._require_own_modules()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def test(self, mutant: Mutant, limit_s: float) -> TrialResult:
+        source = (self.place / mutant.file).read_bytes()
+        began = time.monotonic()
+        self._write(mutant.file, mutant.change.apply(source))
+        try:
+            run = self._run(list_tests(mutant), limit_s)
+        finally:
+            self._write(mutant.file, source)
+        took = time.monotonic() - began
+        if run.exit_code == 0:
+            return TrialResult(None, took, "every test passes")
+        if run.exit_code == NO_TESTS:
+            return TrialResult(None, took, "there is no test")
+        if run.exit_code is None and not run.hung:
+            return TrialResult(None, took, "the time is up, and no test has failed")
+        if not run.hung and not self._passes_without(run.culprit, limit_s):
+            return TrialResult(None, took, f"{run.culprit} fails without it too")
+        return TrialResult(run.culprit, took)
+
+    def _passes_without(self, test: str, limit_s: float) -> bool:
+        if not test.startswith("tests/"):
+            test = "tests/unit/test_levels.py"
+        if test not in self._passes:
+            self._passes[test] = self._run([test], limit_s).exit_code == 0
+        return self._passes[test]
+
+    def _write(self, file: str, source: bytes) -> None:
+        """Each content has a time of its own: compiled modules are known by time and length, and those can be equal."""
+        self._mutated += 1
+        (self.place / file).write_bytes(source)
+        stamp = time.time() + self._mutated
+        os.utime(self.place / file, (stamp, stamp))
+
+    def _run(self, tests: Sequence[str], limit_s: float) -> TestRun:
+        with tempfile.TemporaryFile("w+") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", "-x", "-v", "--tb=no", "-p", "no:cacheprovider", *tests],
+                cwd=self.place,
+                env=self._variables(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            hung = _await(process, output, limit_s)
+            if process.returncode is None:
+                _end(process)
+                return TestRun(None, _text(output), hung)
+            return TestRun(process.returncode, _text(output))
+
+    def _variables(self) -> dict[str, str]:
+        """The environment in which modules come from the copy, and every trial draws the same tests."""
+        return {**os.environ, "PYTHONPATH": str(self.place), LEVEL_VARIABLE: "1", SEED_VARIABLE: "mutation"}
+
+    def _require_own_modules(self) -> None:
+        """A mutant in a copy that nobody imports would survive everything."""
+        code = "import coordinator, protocol, runners; print(coordinator.__file__, protocol.__file__, runners.__file__)"
+        printed = subprocess.run(
+            [sys.executable, "-c", code], cwd="/", env=self._variables(), capture_output=True, check=True, text=True
+        )
+        if not all(file.startswith(str(self.place)) for file in printed.stdout.split()):
+            raise RuntimeError(f"modules come from {printed.stdout.strip()} instead of {self.place}")
+
+
+def list_tests(mutant: Mutant) -> list[str]:
+    """The tests about a mutant, the likeliest and cheapest first: its module's, its package's, its area's."""
+    package = str(Path(mutant.file).parent)
+    module = mutant.file.removesuffix(".py").replace("/", ".")
+    of_package: list[Path] = []
+    for kind in ("unit", "integration"):
+        files = sorted((PROJECT / "tests" / kind / package).glob("test_*.py"))
+        of_package += sorted(files, key=lambda file: not _imports(file, module))
+    importing = [file for file in sorted((PROJECT / "tests/unit").rglob("test_*.py")) if _imports(file, module)]
+    direct = [file for file in of_package if _imports(file, module)]
+    of_area = [file for name in AREAS[mutant.area].tests for file in _files(PROJECT / "tests" / name)]
+    ordered = dict.fromkeys([*direct, *importing, *of_package, *of_area])
+    return [str(file.relative_to(PROJECT)) for file in ordered]
+
+
+def _files(place: Path) -> Iterable[Path]:
+    return sorted(place.rglob("test_*.py")) if place.is_dir() else [place]
+
+
+def _imports(file: Path, module: str) -> bool:
+    package, _, name = module.rpartition(".")
+    text = file.read_text()
+    return bool(
+        re.search(rf"^(from|import) {re.escape(module)}\b", text, re.MULTILINE)
+        or re.search(rf"^from {re.escape(package)} import .*\b{name}\b", text, re.MULTILINE)
+    )
+
+
+def _await(process: subprocess.Popen[bytes], output: IO[str], limit_s: float) -> bool:
+    """Wait for the end or the limit; whether it hung before, with nothing printed for ``HANG_S``."""
+    began = heard = time.monotonic()
+    size = 0
+    while process.poll() is None:
+        now = time.monotonic()
+        if (latest := os.fstat(output.fileno()).st_size) != size:
+            size, heard = latest, now
+        if now - heard > HANG_S:
+            return True
+        if now - began > limit_s:
+            return False
+        time.sleep(0.1)
+    return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Let pytest take down what its tests have started; kill it if it does not."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _text(output: IO[str]) -> str:
+    output.seek(0)
+    return output.read()
