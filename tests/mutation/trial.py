@@ -26,6 +26,8 @@ from tests.mutation.candidates import PROJECT, Mutant
 HANG_S = 240.0
 """A run that prints nothing for this long waits for what does not come."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/[^\s\[]+(?:\[.*?\])?)(?= - |$)", re.MULTILINE)
+KINDS = ("unit", "integration")
+"""Folders whose tests stand in the folder of what they test."""
 NO_TESTS = 5
 """pytest's exit code."""
 
@@ -100,7 +102,7 @@ class TreeCopy:
         began = time.monotonic()
         self._write(mutant.file, mutant.change.apply(source))
         try:
-            run = self._run(list_tests(mutant), limit_s)
+            run = self._run_stages(stages_of(mutant), limit_s)
         finally:
             self._write(mutant.file, source)
         took = time.monotonic() - began
@@ -113,6 +115,15 @@ class TreeCopy:
         if not run.hung and not self._passes_without(run.culprit, limit_s):
             return TrialResult(None, took, f"{run.culprit} fails without it too")
         return TrialResult(run.culprit, took)
+
+    def _run_stages(self, stages: Sequence[Sequence[str]], limit_s: float) -> TestRun:
+        until = time.monotonic() + limit_s
+        run = TestRun(NO_TESTS, "")
+        for stage in stages:
+            run = self._run(stage, until - time.monotonic())
+            if run.exit_code != 0:
+                break
+        return run
 
     def _passes_without(self, test: str, limit_s: float) -> bool:
         if not test.startswith("tests/"):
@@ -158,19 +169,23 @@ class TreeCopy:
             raise RuntimeError(f"modules come from {printed.stdout.strip()} instead of {self.place}")
 
 
-def list_tests(mutant: Mutant) -> list[str]:
-    """The tests about a mutant, the likeliest and cheapest first: its module's, its package's, its area's."""
+def stages_of(mutant: Mutant) -> list[list[str]]:
+    """The tests about a mutant, each stage slower than the one before: unit tests, its package's, its area's.
+
+    A stage is one run of pytest, which collects all of its tests before it begins the first.
+    """
     package = str(Path(mutant.file).parent)
     module = mutant.file.removesuffix(".py").replace("/", ".")
-    of_package: list[Path] = []
-    for kind in ("unit", "integration"):
-        files = sorted((PROJECT / "tests" / kind / package).glob("test_*.py"))
-        of_package += sorted(files, key=lambda file: not _imports(file, module))
+    of_package = {kind: sorted((PROJECT / "tests" / kind / package).glob("test_*.py")) for kind in KINDS}
     importing = [file for file in sorted((PROJECT / "tests/unit").rglob("test_*.py")) if _imports(file, module)]
-    direct = [file for file in of_package if _imports(file, module)]
     of_area = [file for name in AREAS[mutant.area].tests for file in _files(PROJECT / "tests" / name)]
-    ordered = dict.fromkeys([*direct, *importing, *of_package, *of_area])
-    return [str(file.relative_to(PROJECT)) for file in ordered]
+    unit_first = sorted(of_area, key=lambda file: file.relative_to(PROJECT).parts[1] not in KINDS)
+    stages: list[list[str]] = []
+    known: set[Path] = set()
+    for files in (importing, of_package["unit"], of_package["integration"], unit_first):
+        stages.append([str(file.relative_to(PROJECT)) for file in dict.fromkeys(files) if file not in known])
+        known.update(files)
+    return [stage for stage in stages if stage]
 
 
 def _files(place: Path) -> Iterable[Path]:

@@ -11,7 +11,7 @@ from tests.mutation.areas import AREAS
 from tests.mutation.candidates import PROJECT, CandidateError, Mutant, candidates, draw
 from tests.mutation.equivalents import Equivalent, undeclared
 from tests.mutation.operators import changes
-from tests.mutation.trial import TestRun, list_tests
+from tests.mutation.trial import TestRun, stages_of
 
 
 def mutated(source: str) -> set[str]:
@@ -79,16 +79,21 @@ def test_a_draw_has_mutants_of_every_area_and_follows_from_its_seed() -> None:
 def test_every_module_that_decides_has_mutants_and_tests_that_are_there() -> None:
     mutants = every_mutant()
     assert {mutant.file for mutant in mutants} == {file for area in AREAS.values() for file in area.modules}
-    tests = {test for mutant in {mutant.file: mutant for mutant in mutants}.values() for test in list_tests(mutant)}
+    tests = {
+        test
+        for mutant in {mutant.file: mutant for mutant in mutants}.values()
+        for stage in stages_of(mutant)
+        for test in stage
+    }
     assert [test for test in tests if not (PROJECT / test).is_file()] == []
 
 
-def test_the_tests_that_import_a_module_come_before_the_rest_of_its_package() -> None:
+def test_the_tests_that_import_a_module_come_first_and_those_with_processes_last() -> None:
     (mutant, *_) = candidates("lost attempts")
-    tests = list_tests(mutant)
-    assert tests[0] == "tests/unit/coordinator/dispatch/test_lost_attempts.py"
-    integration = tests.index("tests/integration/coordinator/dispatch/test_queue.py")
-    assert integration < tests.index("tests/faults/dispatch/test_stuck.py")
+    stages = stages_of(mutant)
+    assert stages[0] == ["tests/unit/coordinator/dispatch/test_lost_attempts.py"]
+    assert "tests/integration/coordinator/dispatch/test_queue.py" in stages[2]
+    assert stages[-1][-1].startswith("tests/faults/")
 
 
 def test_a_declared_equivalent_is_not_drawn_and_one_that_fits_nothing_is_refused(
