@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 from collections.abc import Sequence
 
 from tests.mutation.areas import AREAS
 from tests.mutation.candidates import CandidateError, candidates, draw
-from tests.mutation.equivalents import undeclared
+from tests.mutation.equivalents import declared
 from tests.mutation.trial import TreeCopy
 
 LIMIT_S = 900.0
@@ -21,17 +22,23 @@ LIMIT_S = 900.0
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     try:
-        mutants = undeclared([mutant for area in options.area or AREAS for mutant in candidates(area)], options.area)
+        mutants = [mutant for area in options.area or AREAS for mutant in candidates(area)]
+        equivalent = declared(mutants, options.area)
     except CandidateError as error:
         print(f"the mutants cannot be made: {error}", file=sys.stderr)
         return 2
-    drawn = [mutant for mutant in draw(mutants, options.mutants, options.seed) if options.only in str(mutant)]
+    # Skipped after the draw, so that a new entry does not change what else a seed draws.
+    drawn = draw(mutants, options.mutants, options.seed, equivalent)
+    drawn = [mutant for mutant in drawn if options.only in str(mutant)]
     print(f"{len(drawn)} of {len(mutants)} mutants, seed {options.seed}", flush=True)
     if options.list:
         print("\n".join(map(str, drawn)))
         return 0
+    # A shell has what it starts in the background ignore it, and then nothing would remove the copy.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     survivors = 0
-    with TreeCopy() as copy:
+    with TreeCopy(is_quick=options.quick) as copy:
         for number, mutant in enumerate(drawn, 1):
             result = copy.test(mutant, options.limit_s)
             survivors += not result.is_noticed
@@ -46,6 +53,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000), help="of the draw")
     parser.add_argument("--area", action="append", choices=list(AREAS), help="draw from this area only")
     parser.add_argument("--limit-s", type=float, default=LIMIT_S, help="seconds of tests for one mutant (900)")
+    parser.add_argument("--quick", action="store_true", help="only unit and integration tests: survivors may be none")
     parser.add_argument("--only", default="", help="of the drawn, those whose line in the report has this text")
     parser.add_argument("--list", action="store_true", help="name the drawn mutants and run nothing")
     return parser.parse_args(arguments)

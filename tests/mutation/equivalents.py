@@ -34,12 +34,17 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
 )
 
 
-def undeclared(mutants: Sequence[Mutant], areas: Collection[str] | None = None) -> list[Mutant]:
-    """The mutants that are not declared equivalent. Raises ``CandidateError`` for an entry that fits none of them."""
-    names = {(mutant.file, mutant.text, mutant.change.operator) for mutant in mutants}
+def declared(mutants: Sequence[Mutant], areas: Collection[str] | None = None) -> set[Mutant]:
+    """The mutants that are declared equivalent. Raises ``CandidateError`` for an entry that fits none of them."""
+    entries = {entry[:3] for entry in EQUIVALENTS}
+    equivalent = {mutant for mutant in mutants if _identity(mutant) in entries}
+    matching = set(map(_identity, equivalent))
     files = {file for area in areas or AREAS for file in AREAS[area].modules}
     for entry in EQUIVALENTS:
-        if entry.file in files and entry[:3] not in names:
+        if entry.file in files and entry[:3] not in matching:
             raise CandidateError(f"{entry.file} has no [{entry.text}] with {entry.operator!r}: take the entry out")
-    declared = {entry[:3] for entry in EQUIVALENTS}
-    return [mutant for mutant in mutants if (mutant.file, mutant.text, mutant.change.operator) not in declared]
+    return equivalent
+
+
+def _identity(mutant: Mutant) -> tuple[str, str, str]:
+    return mutant.file, mutant.text, mutant.change.operator

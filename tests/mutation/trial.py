@@ -72,7 +72,9 @@ class TestRun:
 class TreeCopy:
     """A copy of the checkout as it is, uncommitted changes too; ``with TreeCopy() as copy: copy.test(mutant, 900)``."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_quick: bool = False) -> None:
+        """``is_quick``: only with unit and integration tests."""
+        self._is_quick = is_quick
         self.place = Path(tempfile.mkdtemp(prefix="portolan-mutants-"))
         self._mutated = 0
         self._passes: dict[str, bool] = {}
@@ -120,7 +122,10 @@ class TreeCopy:
         until = time.monotonic() + limit_s
         run = TestRun(NO_TESTS, "")
         for stage in stages:
-            run = self._run(stage, until - time.monotonic())
+            tests = [test for test in stage if not self._is_quick or Path(test).parts[1] in KINDS]
+            if not tests:
+                continue
+            run = self._run(tests, until - time.monotonic())
             if run.exit_code != 0:
                 break
         return run
@@ -149,9 +154,13 @@ class TreeCopy:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            hung = _await(process, output, limit_s)
-            if process.returncode is None:
-                _end(process)
+            try:
+                hung = _await(process, output, limit_s)
+            finally:
+                stopped = process.returncode is None
+                if stopped:
+                    _end(process)
+            if stopped:
                 return TestRun(None, _text(output), hung)
             return TestRun(process.returncode, _text(output))
 

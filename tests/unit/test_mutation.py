@@ -9,7 +9,7 @@ import pytest
 from tests.mutation import equivalents
 from tests.mutation.areas import AREAS
 from tests.mutation.candidates import PROJECT, CandidateError, Mutant, candidates, draw
-from tests.mutation.equivalents import Equivalent, undeclared
+from tests.mutation.equivalents import Equivalent, declared
 from tests.mutation.operators import changes
 from tests.mutation.trial import TestRun, stages_of
 
@@ -103,10 +103,12 @@ def test_a_declared_equivalent_is_not_drawn_and_one_that_fits_nothing_is_refused
     first = mutants[0]
     entry = Equivalent(first.file, first.text, first.change.operator, "for this test")
     monkeypatch.setattr(equivalents, "EQUIVALENTS", (entry,))
-    assert first not in undeclared(mutants)
+    assert declared(mutants) == {first}
+    drawn = draw(mutants, 30, 1)
+    assert set(drawn) - set(draw(mutants, 30, 1, {drawn[0]})) == {drawn[0]}
     monkeypatch.setattr(equivalents, "EQUIVALENTS", (entry._replace(text="no such line"),))
     with pytest.raises(CandidateError, match="take the entry out"):
-        undeclared(mutants)
+        declared(mutants)
 
 
 @pytest.mark.parametrize(
