@@ -227,6 +227,15 @@ def test_a_runner_that_drains_quickly_is_given_twice_as_much() -> None:
     assert claims == [Claim(16 - 4)]
 
 
+def test_a_runner_that_drains_slowly_is_given_half_as_much() -> None:
+    machine = connected(ahead=64)
+    leases = tuple(Lease(Key(job, 1), 900.0) for job in range(1, 65))
+    machine.handle(ClaimedEvent(0.1, leases))
+    for lease in leases[:32]:
+        machine.handle(FinishedEvent(limits.SLOW_REFILL_S + 1, lease.key))
+    assert machine.ahead == 32
+
+
 def test_a_runner_has_plenty_until_few_of_its_jobs_are_left() -> None:
     leases = tuple(Lease(Key(job, 1), 60.0) for job in range(1, limits.PLENTY + 1))
     machine = RunnerState(512)

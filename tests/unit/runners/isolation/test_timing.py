@@ -101,3 +101,15 @@ def test_the_first_call_is_cold_and_only_one() -> None:
     assert result is None
     assert made == ["wait", "call", "wait"]
     assert milliseconds > 0
+
+
+def test_the_first_call_is_reported_in_milliseconds() -> None:
+    """A call that spins 20 ms takes no less, and on a busy machine more."""
+
+    def spin() -> None:
+        end = time.perf_counter_ns() + 20_000_000
+        while time.perf_counter_ns() < end:
+            pass
+
+    _, milliseconds = timing.cold(spin, lambda _: None)
+    assert 20 <= milliseconds < 2_000
