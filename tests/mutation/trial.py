@@ -56,6 +56,7 @@ class TestRun:
 
     __test__ = False
 
+    tests: Sequence[str]
     exit_code: int | None
     output: str
     hung: bool = False
@@ -104,7 +105,7 @@ class TreeCopy:
         began = time.monotonic()
         self._write(mutant.file, mutant.change.apply(source))
         try:
-            run = self._run_stages(stages_of(mutant), limit_s)
+            run = self._run_stages(stages_of(mutant, self.place), limit_s)
         finally:
             self._write(mutant.file, source)
         took = time.monotonic() - began
@@ -114,13 +115,13 @@ class TreeCopy:
             return TrialResult(None, took, "there is no test")
         if run.exit_code is None and not run.hung:
             return TrialResult(None, took, "the time is up, and no test has failed")
-        if not run.hung and not self._passes_without(run.culprit, limit_s):
+        if not run.hung and not self._passes_without(run, limit_s):
             return TrialResult(None, took, f"{run.culprit} fails without it too")
         return TrialResult(run.culprit, took)
 
     def _run_stages(self, stages: Sequence[Sequence[str]], limit_s: float) -> TestRun:
         until = time.monotonic() + limit_s
-        run = TestRun(NO_TESTS, "")
+        run = TestRun([], NO_TESTS, "")
         for stage in stages:
             tests = [test for test in stage if not self._is_quick or Path(test).parts[1] in KINDS]
             if not tests:
@@ -130,9 +131,11 @@ class TreeCopy:
                 break
         return run
 
-    def _passes_without(self, test: str, limit_s: float) -> bool:
+    def _passes_without(self, run: TestRun, limit_s: float) -> bool:
+        test = run.culprit
         if not test.startswith("tests/"):
-            test = "tests/unit/test_levels.py"
+            # The tests could not even be collected.
+            return self._run(["--collect-only", *run.tests], limit_s).exit_code == 0
         if test not in self._passes:
             self._passes[test] = self._run([test], limit_s).exit_code == 0
         return self._passes[test]
@@ -161,8 +164,8 @@ class TreeCopy:
                 if stopped:
                     _end(process)
             if stopped:
-                return TestRun(None, _text(output), hung)
-            return TestRun(process.returncode, _text(output))
+                return TestRun(tests, None, _text(output), hung)
+            return TestRun(tests, process.returncode, _text(output))
 
     def _variables(self) -> dict[str, str]:
         """The environment in which modules come from the copy, and every trial draws the same tests."""
@@ -178,21 +181,21 @@ class TreeCopy:
             raise RuntimeError(f"modules come from {printed.stdout.strip()} instead of {self.place}")
 
 
-def stages_of(mutant: Mutant) -> list[list[str]]:
+def stages_of(mutant: Mutant, root: Path = PROJECT) -> list[list[str]]:
     """The tests about a mutant, each stage slower than the one before: unit tests, its package's, its area's.
 
     A stage is one run of pytest, which collects all of its tests before it begins the first.
     """
     package = str(Path(mutant.file).parent)
     module = mutant.file.removesuffix(".py").replace("/", ".")
-    of_package = {kind: sorted((PROJECT / "tests" / kind / package).glob("test_*.py")) for kind in KINDS}
-    importing = [file for file in sorted((PROJECT / "tests/unit").rglob("test_*.py")) if _imports(file, module)]
-    of_area = [file for name in AREAS[mutant.area].tests for file in _files(PROJECT / "tests" / name)]
-    unit_first = sorted(of_area, key=lambda file: file.relative_to(PROJECT).parts[1] not in KINDS)
+    of_package = {kind: sorted((root / "tests" / kind / package).glob("test_*.py")) for kind in KINDS}
+    importing = [file for file in sorted((root / "tests/unit").rglob("test_*.py")) if _imports(file, module)]
+    of_area = [file for name in AREAS[mutant.area].tests for file in _files(root / "tests" / name)]
+    unit_first = sorted(of_area, key=lambda file: file.relative_to(root).parts[1] not in KINDS)
     stages: list[list[str]] = []
     known: set[Path] = set()
     for files in (importing, of_package["unit"], of_package["integration"], unit_first):
-        stages.append([str(file.relative_to(PROJECT)) for file in dict.fromkeys(files) if file not in known])
+        stages.append([str(file.relative_to(root)) for file in dict.fromkeys(files) if file not in known])
         known.update(files)
     return [stage for stage in stages if stage]
 

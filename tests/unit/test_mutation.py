@@ -121,4 +121,4 @@ def test_a_declared_equivalent_is_not_drawn_and_one_that_fits_nothing_is_refused
     ],
 )
 def test_the_test_that_noticed_is_named(output: str, test: str) -> None:
-    assert TestRun(1, f"collected 3 items\n{output}\n").culprit == test
+    assert TestRun([], 1, f"collected 3 items\n{output}\n").culprit == test

@@ -138,3 +138,8 @@ def test_one_pass_finds_what_the_patterns_find_one_by_one() -> None:
 def test_text_that_is_no_unicode_is_searched_and_read() -> None:
     assert PatternSet(["bad"]).found_in("\ud800bad\0") == {"bad"}
     assert readable('\udfff bad\n  File "x", line 1, in f') == "? bad"
+
+
+def test_a_pattern_matches_a_part_of_a_text_unless_it_is_of_the_whole() -> None:
+    assert PatternSet(["b", "a.c"]).found_in("abcd") == {"b", "a.c"}
+    assert PatternSet(["b", "a.c"], whole=True).found_in("abc") == {"a.c"}
