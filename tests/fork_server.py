@@ -33,6 +33,8 @@ from typing import Any, TextIO
 ROOT = Path(__file__).parent.parent
 READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "GLIBC_", "OPENSSL_")
 """Variables that the interpreter or the loader reads before anything of ours runs. No fork can change what they did."""
+ANSWERS_WITHIN_S = 180.0
+"""Its imports and a fork, on a busy machine."""
 
 _HEADER = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
@@ -89,6 +91,7 @@ class ForkServer:
 
     def _start(self) -> None:
         self._control, theirs = socket.socketpair()
+        self._control.settimeout(ANSWERS_WITHIN_S)
         with theirs:
             self._variables = {**os.environ, "PYTHONPATH": str(ROOT)}
             self._process = subprocess.Popen(

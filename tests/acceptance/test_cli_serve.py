@@ -25,10 +25,10 @@ URL, PASSWORD_FILE = "PORTOLAN_DATABASE_URL", "PORTOLAN_DATABASE_PASSWORD_FILE"
 
 @pytest.fixture
 def empty(new_database: Callable[..., str], tmp_path: Path) -> Portolan:
-    """Commands on a database in which nothing of ours is, its password in a file."""
+    """Commands on a database in which nothing of ours is, its password in a file; really started."""
     variables = parted(new_database(template="template1"), tmp_path / "password")
     access = {"PORTOLAN_ADMIN_TOKEN_FILE": str(admin_token_file()), "PORTOLAN_TOKEN": ADMIN_TOKEN}
-    return Portolan(tmp_path, **access, **variables)
+    return Portolan(tmp_path, real=True, **access, **variables)
 
 
 def parted(dsn: str, file: Path) -> dict[str, str]:

@@ -22,6 +22,7 @@ from protocol.events import Finished, Heartbeat, Started
 from protocol.outcomes import Outcome
 from tests.acceptance.conftest import SECRET
 from tests.coordinator_process import CoordinatorProcess, free_port
+from tests.fork_server import COORDINATOR_SERVER, call
 from tests.portolan_process import COMMAND
 from tests.runner_process import ROOT, RunnerProcess, alive, environment, until
 
@@ -379,14 +380,8 @@ def test_it_passes_the_conformance_kit_with_every_check_run(place: Path) -> None
     runner = RunnerProcess(command=["sh", "-c", again], PORTOLAN_RUNNER_SECRET=SECRET)
     options = ["--secret-file", str(secret), "--restart-command", restart, "--json"]
     try:
-        done = subprocess.run(
-            [*COMMAND, "runner", "check", runner.ready["url"], *options],
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=KIT_LIMIT_S,
-            check=False,
-        )
+        check = [*COMMAND, "runner", "check", runner.ready["url"], *options]
+        done = call(COORDINATOR_SERVER, check, environment(), "", KIT_LIMIT_S)
     finally:
         runner.stop()
     assert done.returncode == 0, done.stdout + done.stderr
