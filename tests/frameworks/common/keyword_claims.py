@@ -14,18 +14,21 @@ from tests.frameworks.common.running import cases, run
 from tests.frameworks.common.selection import Selection
 from tests.frameworks.common.subject import Subject
 
+SHARE = 4
+"""Of the functions: all calls of each are recorded."""
+
 
 def function_of(cases: Sequence[Case]) -> str:
     return cases[0].function
 
 
 def test_every_keyword_that_decides_values_is_given(cpu: Device, subject: Subject, selection: Selection) -> None:
-    groups = selection.by_function(cases(subject.framework))
+    groups = selection.by_function(cases(subject.framework), SHARE, "keywords")
     check_each(groups, lambda group: assert_given(cpu, group, subject), name=function_of)
 
 
 def test_every_function_on_floats_is_fed_nan(subject: Subject, selection: Selection) -> None:
-    groups = selection.by_function(cases(subject.framework))
+    groups = selection.by_function(cases(subject.framework), 1, "NaN")
     check_each(groups, lambda group: assert_fed(group, subject.not_fed), name=function_of)
 
 

@@ -8,11 +8,12 @@ from tests.frameworks.common.running import cases
 from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
-SHARE = 4
+SHARE = 8
+"""Of the claims that one more mutant is noticed."""
 
 
 def test_a_slightly_wrong_function_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
-    chosen = selection.drawn(cases(subject.framework, "value"), SHARE, "slightly wrong")
+    chosen = selection.drawn(cases(subject.framework, "value"), subject.mutants_share, "slightly wrong")
     check_cases(chosen, lambda case: assert_noticed(cpu, case, subject))
 
 

@@ -8,7 +8,7 @@ from tests.frameworks.common.running import cases
 from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
-SHARE = 4
+SHARE = 6
 
 
 def test_a_case_is_marked_as_a_refusal_if_it_is_one(cpu: Device, subject: Subject, selection: Selection) -> None:

@@ -52,12 +52,17 @@ class Selection:
 
         return drawn(cases, share, f"{self._framework.name} {purpose}", always=is_kept)
 
-    def by_function(self, cases: Iterable[Case]) -> list[list[Case]]:
-        """The cases of each function, all or none of them."""
+    def by_function(self, cases: Iterable[Case], share: int, purpose: str) -> list[list[Case]]:
+        """The same of functions: all cases of each, or none."""
         groups: dict[str, list[Case]] = {}
         for case in cases:
             groups.setdefault(case.function, []).append(case)
-        names = {case.function for case in self.every(case for group in groups.values() for case in group)}
+        firsts = [group[0] for group in groups.values()]
+        if self._word is None:
+            chosen = self.drawn(firsts, share, purpose)
+        else:
+            chosen = self.every(case for group in groups.values() for case in group)
+        names = {case.function for case in chosen}
         return [group for name, group in groups.items() if name in names]
 
     def _is_touched(self, case: Case) -> bool:

@@ -74,9 +74,9 @@ SUBJECT = Subject(
     dialect=DIALECT,
     wrapper_of=wrapper_of,
     reading=READING,
-    # Each case is compiled.
-    library_share=10,
-    docs_share=10,
+    mutants_share=6,
+    library_share=20,
+    docs_share=20,
     gone=GONE,
     faulty=FAULTY,
     right_once_unseen=RIGHT_ONCE_UNSEEN,
