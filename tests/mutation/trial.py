@@ -182,19 +182,23 @@ class TreeCopy:
 
 
 def stages_of(mutant: Mutant, root: Path = PROJECT) -> list[list[str]]:
-    """The tests about a mutant, each stage slower than the one before: unit tests, its package's, its area's.
+    """The tests about a mutant: those that import its module, then its package's, then its area's.
 
-    A stage is one run of pytest, which collects all of its tests before it begins the first.
+    Unit tests come before integration tests, and tests with processes last. A stage is one run of pytest, which
+    collects all of its tests before it begins the first.
     """
     package = str(Path(mutant.file).parent)
     module = mutant.file.removesuffix(".py").replace("/", ".")
     of_package = {kind: sorted((root / "tests" / kind / package).glob("test_*.py")) for kind in KINDS}
-    importing = [file for file in sorted((root / "tests/unit").rglob("test_*.py")) if _imports(file, module)]
+    importing = {
+        kind: [file for file in sorted((root / "tests" / kind).rglob("test_*.py")) if _imports(file, module)]
+        for kind in KINDS
+    }
     of_area = [file for name in AREAS[mutant.area].tests for file in _files(root / "tests" / name)]
     unit_first = sorted(of_area, key=lambda file: file.relative_to(root).parts[1] not in KINDS)
     stages: list[list[str]] = []
     known: set[Path] = set()
-    for files in (importing, of_package["unit"], of_package["integration"], unit_first):
+    for files in (*importing.values(), *of_package.values(), unit_first):
         stages.append([str(file.relative_to(root)) for file in dict.fromkeys(files) if file not in known])
         known.update(files)
     return [stage for stage in stages if stage]

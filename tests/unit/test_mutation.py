@@ -92,7 +92,8 @@ def test_the_tests_that_import_a_module_come_first_and_those_with_processes_last
     (mutant, *_) = candidates("lost attempts")
     stages = stages_of(mutant)
     assert stages[0] == ["tests/unit/coordinator/dispatch/test_lost_attempts.py"]
-    assert "tests/integration/coordinator/dispatch/test_queue.py" in stages[2]
+    assert stages[1] == ["tests/integration/coordinator/dispatch/test_losses.py"]
+    assert "tests/integration/coordinator/dispatch/test_queue.py" in stages[3]
     assert stages[-1][-1].startswith("tests/faults/")
 
 

@@ -1,0 +1,77 @@
+"""A person's cause wins over the rules, of a campaign that has ended, for what did not pass, until it is taken back."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+
+from coordinator.causes.models import OverrideRequest
+from coordinator.causes.service import override, override_outcome, overrides, reclassify, undo, undo_outcome
+from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
+from protocol.enums import Cause
+from tests.integration.coordinator.causes.test_reclassify import RAISED
+from tests.integration.coordinator.dispatch.conftest import Place
+from tests.integration.coordinator.dispatch.test_queue import finish
+
+TARGET = "torch/cpu"
+
+
+async def ended_campaign(place: Place) -> tuple[int, int, int]:
+    """The campaign, the job of case 0, which failed, and that of case 1, which passed."""
+    campaign = await place.campaign(cases=2)
+    failed, passed = await place.claim()
+    await finish(place, [failed.key], RAISED)
+    await finish(place, [passed.key])
+    return campaign, failed.key.job, passed.key.job
+
+
+async def stored(place: Place, job: int) -> tuple[str, str, str]:
+    statement = text("SELECT verdict, cause, rule FROM outcomes WHERE job_id = :job")
+    async with place.engine.connect() as connection:
+        row = (await connection.execute(statement, {"job": job})).one()
+    return row.verdict, row.cause, row.rule
+
+
+async def test_a_cause_that_a_person_names_stays_until_it_is_taken_back(place: Place) -> None:
+    campaign, failed, _ = await ended_campaign(place)
+    by_rule = await stored(place, failed)
+    await override_outcome(place.engine, campaign, failed, Cause.environment, "ada", "no network there")
+    assert (await stored(place, failed))[:2] == ("incomplete", "environment")
+    result = await reclassify(place.engine, campaign)
+    assert (result.looked_at, result.overridden, result.changed) == (1, 1, 0)
+    (one,) = await overrides(place.engine, campaign)
+    assert (one.by, one.cause, one.outcomes) == ("ada", Cause.environment, 1)
+    await undo_outcome(place.engine, campaign, failed)
+    assert await stored(place, failed) == by_rule
+    assert await overrides(place.engine, campaign) == []
+    with pytest.raises(NotFoundError, match="nobody has overridden"):
+        await undo_outcome(place.engine, campaign, failed)
+
+
+async def test_a_cause_is_named_by_case_and_target_too(place: Place) -> None:
+    campaign, failed, _ = await ended_campaign(place)
+    by_rule = await stored(place, failed)
+    request = OverrideRequest(case="torch.cat/0", target=TARGET, cause=Cause.environment, why="no network there")
+    assert (await override(place.engine, campaign, request, "ada")).case == "torch.cat/0"
+    await undo(place.engine, campaign, "torch.cat/0", TARGET)
+    assert await stored(place, failed) == by_rule
+    with pytest.raises(UnknownNameError, match="names 0 targets"):
+        await override(place.engine, campaign, request.model_copy(update={"target": "torch/xla"}), "ada")
+    with pytest.raises(NotFoundError, match="did not pass"):
+        await override(place.engine, campaign, request.model_copy(update={"case": "torch.cat/1"}), "ada")
+
+
+async def test_what_passed_or_is_not_there_has_no_cause_to_name(place: Place) -> None:
+    campaign, _, passed = await ended_campaign(place)
+    with pytest.raises(ConflictError, match="passed"):
+        await override_outcome(place.engine, campaign, passed, Cause.environment, "ada", "why")
+    with pytest.raises(NotFoundError, match="no outcome of a job"):
+        await override_outcome(place.engine, campaign, passed + 1, Cause.environment, "ada", "why")
+
+
+async def test_a_campaign_that_runs_is_not_judged_yet(place: Place) -> None:
+    campaign = await place.campaign(cases=2)
+    (job,) = await place.claim(1)
+    await finish(place, [job.key], RAISED)
+    with pytest.raises(ConflictError, match="still running"):
+        await override_outcome(place.engine, campaign, job.key.job, Cause.environment, "ada", "why")
