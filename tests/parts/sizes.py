@@ -12,8 +12,9 @@ from pathlib import Path
 
 PATH = Path(__file__).with_name("sizes.toml")
 HEAD = """\
-# How many tests each part has at each level, and how many members of lists they check one by one. A run with another
-# number fails. `make test-sizes` writes what the last run had; the difference belongs into the change that made it.
+# How many tests each part has at each level, and how many members of lists they check one by one at least. A run with
+# another number of tests, or with fewer members, fails. `make test-sizes` writes what the last run had; the difference
+# belongs into the change that made it.
 """
 
 
@@ -54,9 +55,9 @@ def complaint(expected: Size | None, actual: Size, *, grown_by_change: bool) -> 
     if expected is None:
         return "no size is written down for it: run make test-sizes after this run"
     missing = actual.tests < expected.tests or actual.members < expected.members
-    if actual == expected or (grown_by_change and not missing):
+    if not missing and (actual.tests == expected.tests or grown_by_change):
         return None
     return (
-        f"it had {actual.tests} tests and {actual.members} members of lists, and {expected.tests} and "
+        f"it had {actual.tests} tests and {actual.members} members of lists, and {expected.tests} and at least "
         f"{expected.members} are written down: find what is missing, or run make test-sizes if the change made it so"
     )
