@@ -22,12 +22,12 @@ SEEN = "_is_seen"
 
 def seen(framework: str) -> Figure:
     """The share of a framework's plants that are seen."""
-    folder = PROJECT / "tests" / framework
+    folder = PROJECT / "tests" / "frameworks" / framework
     target = f"at least {TARGET:.0%} of the fallbacks planted for {framework}"
     say("truth", f"the plants of {framework}")
     verdicts = {name: passed for name, passed in _verdicts(folder).items() if is_plant(name)}
     if not verdicts:
-        raise CannotRunError(f"no test in tests/{framework}/test_plants.py has a name that ends in {SEEN}")
+        raise CannotRunError(f"no test in tests/frameworks/{framework}/test_plants.py has a name that ends in {SEEN}")
     unseen = sorted(name for name, passed in verdicts.items() if not passed)
     share = 1 - len(unseen) / len(verdicts)
     return Figure(

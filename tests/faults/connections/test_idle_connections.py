@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from coordinator.conformance.start import connect
+from coordinator.conformance.times import DEFAULT_CHECK_TIMES
 from coordinator.errors import RunnerIncompatibleError
 from coordinator.registry.client import RunnerClient
 from protocol.limits import IDLE_CONNECTION_S
@@ -64,7 +65,7 @@ async def test_a_coordinator_does_not_reuse_a_connection_that_its_runner_may_clo
 
 async def test_nor_does_the_conformance_kit(closing: tuple[Closing, str]) -> None:
     server, url = closing
-    async with connect(url, "a secret") as (owner, stranger):
+    async with connect(url, "a secret", DEFAULT_CHECK_TIMES) as (owner, stranger):
         for _ in range(2):
             assert (await owner.get("/v1/runner")).is_success
             assert (await stranger.get("/healthz")).is_success

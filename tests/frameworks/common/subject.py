@@ -30,6 +30,8 @@ class Subject:
     brought: tuple[str, ...] = ()
     """Packages that the framework brings, and that its frozen suites are read without."""
     # At level 1 one in so many is asked. Where each case is compiled, fewer can be.
+    by_processor_in_library: tuple[str, ...] = ()
+    """Words in the ids of cases of ``library`` whose kernels, and so what they are right to, vary by processor."""
     exceptions_share: int = 8
     """Of the cases, those whose exceptions to the claims of a second mutant are known, at either level."""
     mutants_share: int = 4

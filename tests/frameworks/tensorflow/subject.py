@@ -96,6 +96,7 @@ SUBJECT = Subject(
     wrapper_of=wrapper_of,
     reading=READING,
     brought=("keras",),
+    by_processor_in_library=("conv", "extract_patches"),
     mutants_share=6,
     library_share=8,
     gone=GONE,

@@ -74,7 +74,7 @@ def test_a_plant_is_seen_if_its_test_passed() -> None:
 
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
 def test_every_framework_has_plants(framework: str) -> None:
-    text = (PROJECT / "tests" / framework / "test_plants.py").read_text()
+    text = (PROJECT / "tests" / "frameworks" / framework / "test_plants.py").read_text()
     tests = re.findall(r"^def (test_\w+)", text, re.MULTILINE)
     assert any(map(is_plant, tests))
     assert not all(map(is_plant, tests)), "honest calls are no plants"
