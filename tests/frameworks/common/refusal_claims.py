@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from runners.suite.device import Device
 from tests.frameworks.common.refusals import assert_marked
 from tests.frameworks.common.running import cases
@@ -13,7 +11,6 @@ from tests.frameworks.common.subject import Subject
 SHARE = 6
 
 
-@pytest.mark.level(2)
 def test_a_case_is_marked_as_a_refusal_if_it_is_one(cpu: Device, subject: Subject, selection: Selection) -> None:
     """Those that are marked, few, are all asked; of the others a sample."""
     checked = [case for case in cases(subject.framework) if case.host_only is None]

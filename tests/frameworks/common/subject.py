@@ -74,8 +74,8 @@ class Subject:
 
     errors: tuple[Callable[[], Exception], ...] = ()
     """Errors of the framework's own that a case may expect, besides Python's."""
-    failed_by: Reasons = field(default_factory=dict)
-    """Cases that pass on a function that does nothing but raise without expecting an error, and why."""
+    refused_later: Reasons = field(default_factory=dict)
+    """Refusals whose function returns and whose error is no Python's own, and where it comes from."""
 
     def exceptions(self) -> Iterator[str]:
         """Every case and function that a list names."""
@@ -92,7 +92,7 @@ class Subject:
             self.right_once_unseen,
             self.unused,
             self.not_fed,
-            self.failed_by,
+            self.refused_later,
         )
 
 

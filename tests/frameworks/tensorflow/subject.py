@@ -89,6 +89,16 @@ NOT_FED: dict[str, str] = {
 }
 """Functions on floats that no case feeds NaN, and why."""
 
+BY_THE_GRAPH = "the function adds an assertion to a graph, which raises when it runs"
+REFUSED_LATER: dict[str, str] = {
+    "tf.debugging.assert_less/float32-one-equal-256x128-in-a-function": BY_THE_GRAPH,
+    "tf.debugging.assert_less/message-in-a-function": BY_THE_GRAPH,
+    "tf.keras.optimizers.Adadelta/refuses-two-ways-to-cut": "a class, whose case looks at the message",
+    "tf.data.experimental.dense_to_ragged_batch/refuses-batches-of-nothing": "it returns what the data set applies",
+    "tf.data.experimental.shuffle_and_repeat/refuses-no-buffer": "it returns what the data set applies",
+}
+"""Refusals whose function returns, and where the error comes from."""
+
 SUBJECT = Subject(
     framework=FRAMEWORK,
     arrays=ARRAYS,
@@ -108,5 +118,6 @@ SUBJECT = Subject(
     without_value=WITHOUT_VALUE,
     unused=UNUSED,
     not_fed=NOT_FED,
+    refused_later=REFUSED_LATER,
     errors=(lambda: tf.errors.InvalidArgumentError(None, None, "refused"),),
 )
