@@ -32,8 +32,6 @@ class Subject:
     # At level 1 one in so many is asked. Where each case is compiled, fewer can be.
     by_processor_in_library: tuple[str, ...] = ()
     """Words in the ids of cases of ``library`` whose kernels, and so what they are right to, vary by processor."""
-    exceptions_share: int = 8
-    """Of the cases, those whose exceptions to the claims of a second mutant are known, at either level."""
     mutants_share: int = 4
     """Of the value cases, with wrong functions."""
     library_share: int = 4

@@ -21,8 +21,25 @@ FAULTY: dict[str, str] = {
 """Cases that this JAX gets wrong on the CPU too, and how."""
 
 
+A_COPY = "the call gets a copy that the case has made"
+WRITTEN_OVER_UNSEEN: dict[str, str] = {
+    "jax.make_jaxpr/named-axis": "the function is traced with a row that the case has cut out",
+    "jax.numpy.array/copy": A_COPY,
+    "jax.numpy.reshape/copy": A_COPY,
+    "jax.numpy.reshape/transposed": A_COPY,
+    "jax.tree_util.Partial/mapped-over": "what is called holds other arrays, the doubled ones",
+}
+"""Functions and cases that do not notice when the array that they are given is written over, and why."""
+
+A_KEY = "zeros are a key as good as any other"
 RIGHT_ONCE_UNSEEN: dict[str, str] = {
-    "jax.random.PRNGKey/uniform": "zeros are a key as good as any other",
+    "jax.numpy.einsum_path/report": "what it reports, which is no array",
+    "jax.random.PRNGKey/normal": A_KEY,
+    "jax.random.PRNGKey/same-seed-repeats": "zeros repeat as well",
+    "jax.random.PRNGKey/uniform": A_KEY,
+    "jax.random.PRNGKey/uniform-rbg": A_KEY,
+    "jax.vjp/other-shape-is-refused": "the error alone, which the derivative raises before it has a result",
+    "jax.vjp/whole-numbers-for-floating-ones-are-refused": "the error alone, which comes before a result",
 }
 """Cases that do not notice zeros in place of a later result, and why."""
 
@@ -79,6 +96,7 @@ SUBJECT = Subject(
     docs_share=20,
     gone=GONE,
     faulty=FAULTY,
+    written_over_unseen=WRITTEN_OVER_UNSEEN,
     right_once_unseen=RIGHT_ONCE_UNSEEN,
     without_value=WITHOUT_VALUE,
     unused=UNUSED,

@@ -89,6 +89,28 @@ NOT_FED: dict[str, str] = {
 }
 """Functions on floats that no case feeds NaN, and why."""
 
+A_COPY = "the call gets a copy that the case has made, and its first value does not decide the result"
+WRITTEN_OVER_UNSEEN: dict[str, str] = {
+    "tf.compat.v1.Session.run/four-largest": A_COPY,
+    "tf.compat.v1.Session.run/largest-of-columns": A_COPY,
+    "tf.compat.v1.Session.run/position-of-the-largest": A_COPY,
+    "tf.compat.v1.test.compute_gradient_error": "where it differentiates is a copy, and the result is no value of it",
+    "tf.constant/traced": "the call gets a copy that the case has made, when it is traced",
+    "tf.Tensor.eval/bool": A_COPY,
+    "tf.Tensor.get_shape/in-a-function": "the shape alone, of the result of a function",
+    "tf.Variable/in-a-graph": "the call gets a copy that the case has made, when the graph is",
+}
+"""Functions and cases that do not notice when the array that they are given is written over, and why."""
+
+RIGHT_ONCE_UNSEEN: dict[str, str] = {
+    "tf.data.Dataset.shard/cardinality": "how many rows, not what is in them",
+    "tf.data.experimental.dense_to_ragged_batch/all-empty": "its rows hold nothing",
+    "tf.experimental.numpy.random.standard_normal/scalar": "zero is a draw as good as any other",
+    "tf.lookup.KeyValueTensorInitializer/knows-its-dtypes": "its dtypes, not its values",
+    "tf.lookup.KeyValueTensorInitializer/no-queries": "no value is asked for",
+}
+"""Cases that do not notice zeros in place of a later result, and why."""
+
 BY_THE_GRAPH = "the function adds an assertion to a graph, which raises when it runs"
 REFUSED_LATER: dict[str, str] = {
     "tf.debugging.assert_less/float32-one-equal-256x128-in-a-function": BY_THE_GRAPH,
@@ -115,6 +137,8 @@ SUBJECT = Subject(
     refused_by_some=BY_ONEDNN_ALONE,
     without_mutants=WITHOUT_MUTANTS,
     of_part=OF_PART,
+    written_over_unseen=WRITTEN_OVER_UNSEEN,
+    right_once_unseen=RIGHT_ONCE_UNSEEN,
     without_value=WITHOUT_VALUE,
     unused=UNUSED,
     not_fed=NOT_FED,

@@ -170,7 +170,6 @@ SUBJECT = Subject(
     arrays=ARRAYS,
     dialect=DIALECT,
     wrapper_of=wrapper_of,
-    exceptions_share=2,
     reading=READING,
     gone=GONE,
     raising=NEEDS_CUDA,
