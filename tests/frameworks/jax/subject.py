@@ -27,7 +27,8 @@ WRITTEN_OVER_UNSEEN: dict[str, str] = {
     "jax.numpy.array/copy": A_COPY,
     "jax.numpy.reshape/copy": A_COPY,
     "jax.numpy.reshape/transposed": A_COPY,
-    "jax.tree_util.Partial/mapped-over": "what is called holds other arrays, the doubled ones",
+    # Of the whole function: whether one of its cases notices it depends on where buffers lie in a long process.
+    "jax.tree_util.Partial": "what is called holds other arrays, which the case has mapped",
 }
 """Functions and cases that do not notice when the array that they are given is written over, and why."""
 
