@@ -253,16 +253,22 @@ class OutcomeWriter:
 
 
 def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Report]], list[Report]]:
-    """The first finish of each attempt, and the reports of further ones."""
+    """The first finish of each attempt, and the reports that cannot count: further ones, and those that come late.
+
+    What follows a late one is a further one too, though the stream was opened anew in between and reports it as if
+    it were the first.
+    """
     first: dict[Key, tuple[Finish, Report]] = {}
-    second = []
+    second: list[Report] = []
+    ended: set[Key] = set()
     for report in batch:
-        if report.key is None:
+        if report.key is None or (report.row is None and not report.late):
             continue
-        if report.late or report.key in first:
+        if report.late or report.key in ended:
             second.append(report)
         elif report.row is not None:
             first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report
+        ended.add(report.key)
     return first, second
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -16,6 +17,8 @@ from tests.runner_process import ROOT, until
 
 FILES = ("compose.yaml", "tests/containers/compose.yaml")
 """The second adds the hazards."""
+PROJECT = f"portolan-test-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"
+"""By checkout: the tests of two of them, side by side on one engine, do not take each other's containers."""
 UP_LIMIT_S = 600
 COMMAND_LIMIT_S = 180.0
 CAMPAIGN_LIMIT_S = 300.0
@@ -27,11 +30,11 @@ class Composed:
     """``with Composed(docker, folder) as composed: composed.up()``; what it made goes with it."""
 
     def __init__(
-        self, docker: list[str], folder: Path, name: str = "portolan-test", files: tuple[str, ...] = FILES
+        self, docker: list[str], folder: Path, suffix: str = "", files: tuple[str, ...] = FILES
     ) -> None:
         self.docker = docker
         self._files = files
-        self.name = name
+        self.name = PROJECT + suffix
         self.port = free_port()
         self.secrets = folder / "secrets"
         self.url = f"http://127.0.0.1:{self.port}"
@@ -41,11 +44,17 @@ class Composed:
     def __enter__(self) -> Composed:
         make = [sys.executable, "scripts/secret_files.py", "hazards=hazards/cpu"]
         subprocess.run(make, cwd=ROOT, env=self.variables, check=True, capture_output=True)
+        # A run that was killed has left its database, whose passwords are not those of the files just made.
+        self._remove()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.http.close()
-        self.compose("down", "--volumes", "--remove-orphans", "--timeout", "20")
+        self._remove()
+
+    def _remove(self) -> None:
+        removed = self.compose("down", "--volumes", "--remove-orphans", "--timeout", "20")
+        assert removed.returncode == 0, removed.stderr
 
     def compose(self, *arguments: str, limit_s: float = COMMAND_LIMIT_S) -> subprocess.CompletedProcess[str]:
         files = [part for file in self._files for part in ("-f", file)]

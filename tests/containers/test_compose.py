@@ -161,7 +161,7 @@ def test_the_restart_of_a_container_in_mid_campaign_loses_nothing(composed: Comp
 
 def test_a_port_that_is_taken_is_said(composed: Composed, tmp_path: Path) -> None:
     with (
-        Composed(composed.docker, tmp_path, "portolan-test-port") as second,
+        Composed(composed.docker, tmp_path, "-port") as second,
         listening_on("127.0.0.1") as taken,
     ):
         second.variables["PORTOLAN_PORT"] = str(taken)
@@ -170,8 +170,18 @@ def test_a_port_that_is_taken_is_said(composed: Composed, tmp_path: Path) -> Non
     assert "address already in use" in done.stderr.splitlines()[-1]
 
 
+def test_what_a_killed_run_of_the_tests_left_is_removed_first(docker: list[str], tmp_path: Path) -> None:
+    stack = Composed(docker, tmp_path, "-killed")
+    volume = f"{stack.name}_database"
+    labels = ["--label", f"com.docker.compose.project={stack.name}", "--label", "com.docker.compose.volume=database"]
+    subprocess.run([*docker, "volume", "create", *labels, volume], check=True, capture_output=True)
+    with stack:
+        listed = subprocess.run([*docker, "volume", "ls", "--quiet"], check=True, capture_output=True, text=True)
+    assert volume not in listed.stdout.split()
+
+
 def test_a_secret_that_is_missing_is_said(composed: Composed, tmp_path: Path) -> None:
-    with Composed(composed.docker, tmp_path, "portolan-test-secret") as second:
+    with Composed(composed.docker, tmp_path, "-secret") as second:
         (second.secrets / "enrolment-key").unlink()
         done = second.compose("up", "--detach", "--wait", *PLAIN)
     assert done.returncode != 0

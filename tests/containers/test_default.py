@@ -23,7 +23,7 @@ SAMPLES = {"jax": "jax.numpy.compress", "tensorflow": "tf.math.reduce_mean", "to
 
 @pytest.fixture(scope="module")
 def composed(docker: list[str], default_images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
-    with Composed(docker, tmp_path_factory.mktemp("default"), "portolan-test-default", ("compose.yaml",)) as composed:
+    with Composed(docker, tmp_path_factory.mktemp("default"), "-default", ("compose.yaml",)) as composed:
         composed.up()
         yield composed
 

@@ -100,6 +100,23 @@ async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: Pl
     assert attempt.late_outcome["ending"] == "mismatched"
 
 
+@pytest.mark.parametrize("together", [True, False], ids=["in one batch", "one after the other"])
+async def test_what_follows_a_late_finish_is_no_first_one(place: Place, together: bool) -> None:
+    """A stopped attempt that was given up has reported its end, and the stream, opened anew, brings another."""
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [job.key], "silent", counted=True)
+    stopped = report(place, job.key, 1, Outcome(verdict=Verdict.incomplete, ending=Ending.cancelled, duration_s=1.0))
+    reports = [stopped._replace(row=None, late=True), report(place, job.key, 2)]
+    for batch in [reports] if together else [[reports[0]], [reports[1]]]:
+        await stored(place, *batch)
+    async with place.engine.connect() as connection:
+        assert (await connection.execute(text("SELECT count(*) FROM outcomes"))).scalar_one() == 0
+        (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
+    assert (attempt.end, attempt.late_outcome["ending"]) == ("late", "cancelled")
+
+
 async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
