@@ -29,9 +29,7 @@ PLAIN = ("postgres", "roles", "migrate", "coordinator", "hazards")
 class Composed:
     """``with Composed(docker, folder) as composed: composed.up()``; what it made goes with it."""
 
-    def __init__(
-        self, docker: list[str], folder: Path, suffix: str = "", files: tuple[str, ...] = FILES
-    ) -> None:
+    def __init__(self, docker: list[str], folder: Path, suffix: str = "", files: tuple[str, ...] = FILES) -> None:
         self.docker = docker
         self._files = files
         self.name = PROJECT + suffix
