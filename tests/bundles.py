@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.fork_server import RUNNER_SERVER, call
-from tests.runner_process import LIMIT_S, environment
+from tests.runner_process import environment
+from tests.waiting import LIMIT_S
 
 FUNCTIONS = ("hazards.add", "hazards.fail", "hazards.gone", "hazards.segfault")
 RUNS = 2

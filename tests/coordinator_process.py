@@ -15,8 +15,9 @@ from coordinator.times import DEFAULT_TIMES, Times
 from tests.admin import AS_ADMIN, admin_token_file
 from tests.database_roles import application
 from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
-from tests.runner_process import LIMIT_S, ROOT, until
+from tests.runner_process import ROOT
 from tests.short_times import variables_of
+from tests.waiting import LIMIT_S, until
 
 STARTS_WITHIN_S = 180.0
 ENDS_WITHIN_S = 300.0

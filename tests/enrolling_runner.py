@@ -14,7 +14,8 @@ from typing import Any
 
 from protocol.enrolment_tokens import EnrolmentToken
 from tests.fork_server import RUNNER_SERVER, ForkedProcess
-from tests.runner_process import LIMIT_S, environment, says_something, until
+from tests.runner_process import environment, says_something
+from tests.waiting import LIMIT_S, until
 
 
 def token_of(key: str, name: str, target: str = "hazards/cpu") -> str:

@@ -12,7 +12,8 @@ import psutil
 
 from tests.admin import ADMIN_TOKEN
 from tests.fork_server import COORDINATOR_SERVER, ForkedProcess, ForkServer, call
-from tests.runner_process import LIMIT_S, environment, until
+from tests.runner_process import environment
+from tests.waiting import LIMIT_S, until
 
 COMMAND = [sys.executable, "-c", "import sys; from coordinator.cli import main; sys.exit(main())"]
 CALL_LIMIT_S = 300.0

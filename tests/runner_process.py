@@ -9,8 +9,7 @@ import select
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,23 +23,14 @@ from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
 from runners.isolation import processes
 from tests.fork_server import RUNNER_SERVER, ForkedProcess
+from tests.waiting import LIMIT_S
 
 ROOT = Path(__file__).parent.parent
-LIMIT_S = 120.0
 
 
 def environment(**variables: str) -> dict[str, str]:
     paths = [str(ROOT), str(ROOT / "tests" / "hazards")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables}
-
-
-def until(condition: Callable[[], Any], what: str, limit_s: float = LIMIT_S) -> Any:
-    """Wait for a condition that no event tells of (a process of another owner is gone)."""
-    end = time.monotonic() + limit_s
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not so within {limit_s:g} s: {what}"
-        time.sleep(0.01)
-    return value
 
 
 def says_something(stream: IO[str]) -> bool:

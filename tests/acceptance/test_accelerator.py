@@ -20,7 +20,8 @@ import pytest
 
 from tests.coordinator_process import free_port
 from tests.portolan_process import COMMAND, Portolan
-from tests.runner_process import LIMIT_S, ROOT
+from tests.runner_process import ROOT
+from tests.waiting import LIMIT_S
 
 PAGE = ROOT / "docs" / "how-to" / "add-an-accelerator.md"
 SETUP_LIMIT_S = 1_200.0

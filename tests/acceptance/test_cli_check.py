@@ -16,8 +16,9 @@ from tests.acceptance.test_registration import answering
 from tests.coordinator_process import free_port
 from tests.faults.conformance.toy import SECRET, Toy, served_beside
 from tests.portolan_process import Portolan
-from tests.runner_process import LIMIT_S, environment, until
+from tests.runner_process import environment
 from tests.short_times import HEARTBEAT
+from tests.waiting import LIMIT_S, until
 
 KEEPER = """
 while :; do

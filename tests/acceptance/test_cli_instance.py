@@ -17,7 +17,7 @@ import pytest
 
 from coordinator.cli.directory import DEFAULT_PORT
 from tests.portolan_process import Portolan, Up, wait_gone
-from tests.runner_process import until
+from tests.waiting import until
 
 NAP = ("submit", "--suite", "hazards", "--functions", "hazards.nap", "--wait", "--fail-on", "incomplete")
 

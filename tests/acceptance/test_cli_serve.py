@@ -18,7 +18,7 @@ from tests.admin import ADMIN_TOKEN, admin_token_file
 from tests.coordinator_process import free_port
 from tests.idle_connection import outlasts_clients
 from tests.portolan_process import COMMAND, Portolan
-from tests.runner_process import until
+from tests.waiting import until
 
 URL, PASSWORD_FILE = "PORTOLAN_DATABASE_URL", "PORTOLAN_DATABASE_PASSWORD_FILE"
 

@@ -15,7 +15,8 @@ from tests.acceptance.conftest import SECRET
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.enrolling_runner import EnrollingRunner, token_of
 from tests.portolan_process import Portolan
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import until
 
 ENROLMENT = "the-key-of-today-which-nobody-guesses"
 

@@ -24,7 +24,8 @@ from tests.acceptance.conftest import SECRET
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.fork_server import COORDINATOR_SERVER, call
 from tests.portolan_process import COMMAND
-from tests.runner_process import ROOT, RunnerProcess, alive, environment, until
+from tests.runner_process import ROOT, RunnerProcess, alive, environment
+from tests.waiting import until
 
 EXAMPLE = ROOT / "examples" / "node-runner"
 NODE = shutil.which("node")

@@ -26,7 +26,8 @@ from scripts import chromium
 from tests.browser.conftest import browser_path as browser_path
 from tests.browser.watched import WITHIN_S
 from tests.coordinator_process import free_port
-from tests.runner_process import LIMIT_S, ROOT, environment, until
+from tests.runner_process import ROOT, environment
+from tests.waiting import LIMIT_S, until
 
 PAGE = (ROOT / "docs" / "how-to" / "share-with-a-team.md").read_text()
 SETTINGS = "What differs from place to place"

@@ -9,7 +9,8 @@ import pytest
 
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import until
 
 SECRET = "The secret of the other target"
 FUNCTIONS = ("hazards.add", "hazards.nap")

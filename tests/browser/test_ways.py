@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.conftest import SECRET, House
 from tests.browser.told_runner import LOG_CHARACTERS, MARKUP
 from tests.browser.watched import WITHIN_S, Watched
-from tests.runner_process import LIMIT_S
+from tests.waiting import LIMIT_S
 
 QUICK_MS = 30_000
 CHECKED_MS = LIMIT_S * 1e3

@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 
 from tests.coordinator_process import free_port
-from tests.runner_process import ROOT, until
+from tests.runner_process import ROOT
+from tests.waiting import until
 
 FILES = ("compose.yaml", "tests/containers/compose.yaml")
 """The second adds the hazards."""

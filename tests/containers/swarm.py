@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.runner_process import ROOT, until
+from tests.runner_process import ROOT
+from tests.waiting import until
 
 PROGRAM = "PORTOLAN_SWARM"
 ENGINES = 3

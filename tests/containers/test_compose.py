@@ -13,7 +13,7 @@ import pytest
 
 from tests.containers.composed import PLAIN, Composed
 from tests.containers.inspection import ASK, ENROLMENT_ALONE, look_inside, shortcomings
-from tests.runner_process import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("images")
 

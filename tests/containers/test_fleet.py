@@ -17,7 +17,8 @@ import pytest
 from tests.containers.inspection import look_inside, shortcomings
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.portolan_process import COMMAND, Portolan
-from tests.runner_process import ROOT, until
+from tests.runner_process import ROOT
+from tests.waiting import until
 
 HAZARDS = "portolan/runner-hazards:test"
 UP_WITHIN_S = 180.0

@@ -18,7 +18,8 @@ import pytest
 from scripts.stack import service
 from tests.containers.inspection import ASK, ENROLMENT_ALONE, look_inside, shortcomings
 from tests.containers.swarm import COORDINATOR, ENGINES, PROGRAM, Stack, Swarm, said
-from tests.runner_process import ROOT, until
+from tests.runner_process import ROOT
+from tests.waiting import until
 
 IMAGES = (COORDINATOR, "postgres:17-trixie", "portolan/runner-hazards:test", "portolan/jax-cpu:latest")
 STARTS_WITHIN_S = 400.0

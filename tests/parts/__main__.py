@@ -125,6 +125,8 @@ def _write_sizes(record: Record) -> str:
     kept = {level: dict(of_level) for level, of_level in sizes.read_sizes().items()}
     of_level = kept.setdefault(record["level"], {})
     for name, part in record["parts"].items():
+        if not part["tests"]:
+            continue
         of_level[name] = Size(part["tests"], part["members"])
     sizes.PATH.write_text(sizes.written_sizes(kept))
     if record["level"] == 1:

@@ -22,14 +22,15 @@ class Part:
     environment: tuple[str, ...] = ()
     """The arguments of ``portolan-runner setup`` for its environment; without any, it is the coordinator's."""
     workers: int = 1
-    """How many processes run its tests; each takes a slot. A part without mostly waits for an engine."""
+    """How many cores its tests keep busy; each takes a slot. A part without mostly waits for an engine."""
     first: bool = False
     """It promises when things end, so only parts that wait run beside it, at the beginning."""
 
 
 def parts(cores: int) -> tuple[Part, ...]:
     """All parts, for so many cores."""
-    spread = ("--numprocesses", str(cores), "--dist", "loadfile", "--no-loadscope-reorder")
+    # Most tests of the coordinator wait for processes of their own more than half of their time.
+    spread = ("--numprocesses", str(2 * cores + 1), "--dist", "loadfile", "--no-loadscope-reorder")
     return (
         Part("lint", program=("make", "--no-print-directory", "lint")),
         Part("containers", ("tests/containers",), workers=0),

@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+OF_THE_MEMBERS = 0.9
+"""The least share of the members that are written down: some draws are of functions, which have unlike many cases."""
 PATH = Path(__file__).with_name("sizes.toml")
 HEAD = """\
-# How many tests each part has at each level, and how many members of lists they check one by one at least. A run with
-# another number of tests, or with fewer members, fails. `make test-sizes` writes what the last run had; the difference
+# How many tests each part has at each level, and how many members of lists they check one by one. A run with another
+# number of tests, or with a tenth fewer members, fails. `make test-sizes` writes what the last run had; the difference
 # belongs into the change that made it.
 """
 
@@ -54,10 +56,10 @@ def complaint(expected: Size | None, actual: Size, *, grown_by_change: bool) -> 
     """
     if expected is None:
         return "no size is written down for it: run make test-sizes after this run"
-    missing = actual.tests < expected.tests or actual.members < expected.members
+    missing = actual.tests < expected.tests or actual.members < OF_THE_MEMBERS * expected.members
     if not missing and (actual.tests == expected.tests or grown_by_change):
         return None
     return (
-        f"it had {actual.tests} tests and {actual.members} members of lists, and {expected.tests} and at least "
+        f"it had {actual.tests} tests and {actual.members} members of lists, and {expected.tests} and about "
         f"{expected.members} are written down: find what is missing, or run make test-sizes if the change made it so"
     )

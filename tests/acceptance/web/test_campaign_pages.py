@@ -10,7 +10,8 @@ import pytest
 
 from tests.acceptance.web.visitor import Visitor, text
 from tests.coordinator_process import CoordinatorProcess
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

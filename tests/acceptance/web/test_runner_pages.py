@@ -11,7 +11,8 @@ from tests.acceptance.web.visitor import Visitor, beside, form_token, text
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.conformance.toy import SECRET as TOY_SECRET
 from tests.faults.conformance.toy import Toy, served_beside
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.access.test_tokens import fetch
-from tests.runner_process import until
+from tests.waiting import until
 
 Make = Callable[..., httpx.Client]
 

@@ -17,7 +17,8 @@ from tests.coordinator_process import STARTS_WITHIN_S, CoordinatorProcess
 from tests.database_roles import application
 from tests.faults.access.raw_http import allow_files, connect, get
 from tests.portolan_process import COMMAND
-from tests.runner_process import environment, until
+from tests.runner_process import environment
+from tests.waiting import until
 
 IDLE = 1000
 PATIENCE_S = 60.0

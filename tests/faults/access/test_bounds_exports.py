@@ -19,8 +19,8 @@ import pytest
 from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.event_loop import EventLoop
-from tests.runner_process import until
 from tests.scripted_runner import Case, ScriptedRunner
+from tests.waiting import until
 
 AT_ONCE = 60
 LIMITS = "exports=2, exports_waiting=8"

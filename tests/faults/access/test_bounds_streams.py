@@ -15,8 +15,8 @@ from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.event_loop import EventLoop
 from tests.faults.access.raw_http import allow_files, answer, connect, get
-from tests.runner_process import until
 from tests.scripted_runner import Case, Script, ScriptedRunner
+from tests.waiting import until
 
 STREAMS = 300
 MOST = 200

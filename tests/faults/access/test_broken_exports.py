@@ -22,7 +22,7 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.enrolling_runner import Relay
 from tests.faults.registration.listing_runner import ListingRunner, cases
 from tests.portolan_process import Portolan
-from tests.runner_process import until
+from tests.waiting import until
 
 ROWS = 200
 MESSAGE_BYTES = 30_000

@@ -12,7 +12,7 @@ from coordinator.access.identifier import HELD_S
 from tests.acceptance.web.visitor import form_token
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
-from tests.runner_process import until
+from tests.waiting import until
 
 Make = Callable[..., httpx.Client]
 HTML = {"Accept": "text/html"}

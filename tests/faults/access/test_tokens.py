@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess
-from tests.runner_process import until
+from tests.waiting import until
 
 Make = Callable[..., httpx.Client]
 

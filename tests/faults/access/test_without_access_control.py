@@ -16,7 +16,7 @@ from tests.coordinator_process import free_port
 from tests.database_roles import application
 from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
 from tests.portolan_process import COMMAND, Portolan
-from tests.runner_process import LIMIT_S, until
+from tests.waiting import LIMIT_S, until
 
 OFF = "access control is off: whoever reaches this coordinator may do all"
 ELSEWHERE = "127.0.0.2"

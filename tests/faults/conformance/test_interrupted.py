@@ -13,7 +13,8 @@ from coordinator.conformance.contract import CLAUSES
 from coordinator.errors import RunnerError
 from protocol.enums import ConformanceTag
 from tests.faults.conformance.toy import REVISION, SECRET, Toy, served
-from tests.runner_process import LIMIT_S, RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import LIMIT_S, until
 
 NEEDS_A_TAG = {
     "jobs.newer": ConformanceTag.hangs,

@@ -9,8 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -20,6 +19,7 @@ import pytest
 from coordinator.database.binaries import servant
 from coordinator.database.embedded import EmbeddedPostgres, stop_leftovers
 from coordinator.errors import DatabaseError, DirectoryHeldError
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 KEEPER = """
@@ -32,13 +32,6 @@ if sys.argv[2] == "deaf":  # the kernel's help is taken away: the server will ou
 print(embedded.EmbeddedPostgres(Path(sys.argv[1])).start(), flush=True)
 sys.stdin.read()
 """
-
-
-def wait_until(condition: Callable[[], object], limit_s: float = 120.0) -> None:
-    give_up = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < give_up, "waited in vain"
-        time.sleep(0.01)
 
 
 async def ask(dsn: str, query: str) -> object:
@@ -88,7 +81,7 @@ async def test_the_server_is_killed(directory: Path) -> None:
     server = EmbeddedPostgres(directory)
     await committed(server.start())
     os.kill(server_pid(directory), signal.SIGKILL)
-    wait_until(lambda: not server.running)
+    until(lambda: not server.running, "the server has ended")
     with pytest.raises(DirectoryHeldError):
         EmbeddedPostgres(directory).start()  # its portolan lives, and may start it again
     assert await ask(server.start(), "select n from kept") == 7
@@ -101,7 +94,7 @@ async def test_portolan_is_killed_and_its_server_goes_with_it(directory: Path) -
     await committed(said(keeper))
     pid = server_pid(directory)
     kill(keeper)
-    wait_until(lambda: not psutil.pid_exists(pid))
+    until(lambda: not psutil.pid_exists(pid), "it is gone")
     await is_healed(directory)
 
 
@@ -156,7 +149,7 @@ async def test_a_stale_pid_file(directory: Path, now: str) -> None:
     other = psutil.Popen(["sleep", "1000"] if now == "another program" else ["true"], user=user)
     try:
         if now == "zombie":
-            wait_until(lambda: other.status() == psutil.STATUS_ZOMBIE)
+            until(lambda: other.status() == psutil.STATUS_ZOMBIE, "it has ended")
         elif now == "dead":
             other.wait(60)
         pid_file = directory / "cluster" / "postmaster.pid"
@@ -174,7 +167,7 @@ async def test_a_stale_pid_file(directory: Path, now: str) -> None:
 async def test_killed_while_the_database_is_made(place: Path) -> None:
     directory = place / "postgres"
     keeper = keep(directory)
-    wait_until((directory / "making" / "cluster" / "base").exists)
+    until((directory / "making" / "cluster" / "base").exists, "the making of the cluster has begun")
     kill(keeper)
     with EmbeddedPostgres(directory) as dsn:
         assert await ask(dsn, "select 1") == 1

@@ -20,8 +20,9 @@ from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
 from tests.faults.dispatch.test_killed import one_outcome_each
-from tests.runner_process import LIMIT_S, RunnerProcess, until
+from tests.runner_process import RunnerProcess
 from tests.silent_proxy import SilentProxy
+from tests.waiting import LIMIT_S, until
 
 STATEMENT_TIMEOUT_S = 2.0
 HELD_AT_MOST_S = 600.0

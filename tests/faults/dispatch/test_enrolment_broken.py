@@ -15,8 +15,9 @@ import pytest
 
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.enrolling_runner import EnrollingRunner, Relay, token_of
-from tests.runner_process import LIMIT_S, RunnerProcess, until
+from tests.runner_process import RunnerProcess
 from tests.short_times import SHORT_TIMES
+from tests.waiting import LIMIT_S, until
 
 KEY = "the-key-of-today-which-nobody-guesses"
 

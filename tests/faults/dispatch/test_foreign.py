@@ -11,9 +11,10 @@ import asyncpg
 
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET, SUITE, scripted_runner
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import RunnerProcess
 from tests.scripted_runner import Script, case_of
 from tests.short_times import SHORT_TIMES
+from tests.waiting import until
 
 
 def fetch(dsn: str, query: str) -> list[Any]:

@@ -17,8 +17,9 @@ from coordinator.migration import upgrade
 from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SECRET
-from tests.runner_process import LIMIT_S, RunnerProcess, until
+from tests.runner_process import RunnerProcess
 from tests.short_times import IMPATIENT_TIMES, SHORT_TIMES
+from tests.waiting import LIMIT_S, until
 
 RUNS = 24
 """Naps of 0.2 s: longer than a busy machine takes to send a signal."""

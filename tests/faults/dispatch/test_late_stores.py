@@ -13,7 +13,8 @@ from tests.event_loop import EventLoop
 from tests.faults.dispatch.conftest import SECRET
 from tests.faults.dispatch.test_database_silent import locked
 from tests.faults.dispatch.test_killed import attempts, cursor, one_outcome_each
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import until
 
 NAPS = 60
 ACKNOWLEDGED_BY_S = 4.0

@@ -25,8 +25,9 @@ from tests.database_roles import application
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
 from tests.portolan_process import COMMAND
-from tests.runner_process import ROOT, until
+from tests.runner_process import ROOT
 from tests.scripted_runner import Script
+from tests.waiting import until
 
 
 class LoggedCoordinator(CoordinatorProcess):

@@ -17,7 +17,8 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.database_roles import application
 from tests.faults.dispatch.conftest import SECRET
 from tests.faults.dispatch.test_killed import one_outcome_each
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import until
 
 ROUNDS = 6
 ADJUSTS_WITHIN_S = 30.0

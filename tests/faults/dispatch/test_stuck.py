@@ -19,6 +19,8 @@ from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
 from tests.scripted_runner import Job, Script, ScriptedRunner
 from tests.short_times import IMPATIENT_TIMES
+from tests.waiting import async_until
+from tests.waiting import until as sync_until
 
 ENDS_WITHIN_S = 120.0
 TIMES = replace(IMPATIENT_TIMES, start_s=2.0, absent_s=2.0, sweep_s=0.5)
@@ -46,9 +48,10 @@ async def submit(api: httpx.AsyncClient, scripted: ScriptedRunner, **fields: Any
 
 
 async def until(api: httpx.AsyncClient, campaign: int, holds: Callable[[dict[str, Any]], bool]) -> None:
-    async with asyncio.timeout(ENDS_WITHIN_S):
-        while not holds((await api.get(f"/campaigns/{campaign}")).json()):  # noqa: ASYNC110  another process decides
-            await asyncio.sleep(0.05)
+    async def seen() -> bool:
+        return holds((await api.get(f"/campaigns/{campaign}")).json())
+
+    await async_until(seen, "the campaign is as it should be", ENDS_WITHIN_S)
 
 
 async def ended(api: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:
@@ -171,9 +174,7 @@ async def test_a_lease_that_nobody_knows_of_is_found(api: httpx.AsyncClient, dat
 
     with scripted_runner(Script(begins=waits), cases=1) as scripted:
         campaign = await submit(api, scripted)
-        async with asyncio.timeout(ENDS_WITHIN_S):
-            while not held_back:  # noqa: ASYNC110  the runner's thread decides
-                await asyncio.sleep(0.01)
+        await asyncio.to_thread(sync_until, lambda: held_back, "the runner holds the job back", ENDS_WITHIN_S)
         connection = await asyncpg.connect(database)
         await connection.execute("UPDATE jobs SET attempt = attempt + 1")
         await connection.execute(

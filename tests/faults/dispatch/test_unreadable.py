@@ -14,9 +14,9 @@ import pytest
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.dispatch.conftest import SUITE, scripted_runner
-from tests.runner_process import until
 from tests.scripted_runner import Event, Script, case_of, encode
 from tests.short_times import SHORT_TIMES
+from tests.waiting import until
 
 BAD = f"{SUITE}.f3/0"
 

@@ -25,8 +25,9 @@ from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.faults.dispatch.conftest import SECRET
 from tests.fork_server import COORDINATOR_SERVER, ForkedProcess
 from tests.portolan_process import COMMAND, Portolan
-from tests.runner_process import LIMIT_S, RunnerProcess, environment, until
+from tests.runner_process import RunnerProcess, environment
 from tests.short_times import SHORT_TIMES, variables_of
+from tests.waiting import LIMIT_S, until
 
 RUNS = 25
 PAGES = ("/campaigns", "/campaigns/1", "/campaigns/1/matrix", "/runners", "/campaigns/new", "/compare?a=1&b=1")

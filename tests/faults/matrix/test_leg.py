@@ -11,7 +11,7 @@ import pytest
 
 from tests.event_loop import EventLoop
 from tests.faults.matrix.leg import Leg, Weather, corrupt, cut_in_the_middle, garble
-from tests.runner_process import until
+from tests.waiting import until
 
 PATIENCE_S = 0.5
 LIMIT_S = 20.0

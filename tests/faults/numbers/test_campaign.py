@@ -21,8 +21,8 @@ from tests.database_roles import application
 from tests.faults.conformance import toy
 from tests.faults.numbers.reading import API, read_everything
 from tests.runner_process import RunnerProcess
+from tests.waiting import LIMIT_S, async_until
 
-LIMIT_S = 120.0
 TIMES = (0.0, -0.0, 5e-324, 1e-12, 1e-6, 1.0, 3.0, 1e12)
 """All that a clock may say, from nothing to the longest."""
 CASES = tuple(f"f{place}" for place in range(len(TIMES)))
@@ -82,14 +82,6 @@ async def submit(client: httpx.AsyncClient, suite: str, **fields: Any) -> int:
     return int((await ask(client, "POST", "/campaigns", 201, json={"suite": suite, **fields}))["id"])
 
 
-async def until(condition: Callable[[], Any]) -> Any:
-    """Wait for a condition that is asked for over HTTP: there is no event to wait for."""
-    async with asyncio.timeout(LIMIT_S):
-        while not (value := await condition()):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-    return value
-
-
 async def outcomes(client: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:
     return list((await ask(client, "GET", f"/campaigns/{campaign}/outcomes", 200))["outcomes"])
 
@@ -106,7 +98,7 @@ async def test_whatever_a_clock_may_say_every_figure_is_finite(client: httpx.Asy
         async def ended() -> bool:
             return bool((await ask(client, "GET", f"/campaigns/{campaign}", 200))["state"] == "done")
 
-        await until(ended)
+        await async_until(ended, "the campaign ended")
     rows = await outcomes(client, campaign)
     assert len(rows) == 2 * 2 * len(TIMES)
     by_case = {row["case"]: row["cold_ms"] for row in rows if row["device"] == "cpu"}
@@ -140,7 +132,7 @@ async def test_on_a_stream_it_costs_no_other_target_anything(client: httpx.Async
                 refused = any(row["device"] == "gpu" and row["verdict"] == "incomplete" for row in rows)
                 return good == len(CASES) and (refused or "is not a runner" in (seen["reason"] or ""))
 
-            await until(told)
+            await async_until(told, "the stream told it")
             assert not any(
                 row["device"] == "gpu" and row["verdict"] == "passed" for row in await outcomes(client, campaign)
             )
@@ -156,7 +148,7 @@ async def test_from_our_own_child_it_is_told_as_the_environments_fault(client: h
         async def ended() -> bool:
             return bool((await ask(client, "GET", f"/campaigns/{campaign}", 200))["state"] == "done")
 
-        await until(ended)
+        await async_until(ended, "the campaign ended")
         rows = {row["case"]: row for row in await outcomes(client, campaign)}
         for case in ("one_of/measure-nan", "one_of/measure-negative", "one_of/end-infinite", "report/negative"):
             assert rows[f"hazards.{case}"]["cause"] == "environment", rows[f"hazards.{case}"]

@@ -11,7 +11,7 @@ import pytest
 from protocol.enrolment_tokens import EnrolmentToken
 from tests.faults.registration.listing_runner import ListingRunner, cases
 from tests.faults.registration.place import ENROLMENT_KEY, Place
-from tests.runner_process import until
+from tests.waiting import until
 
 LISTED = cases("f.one", "f.two")
 

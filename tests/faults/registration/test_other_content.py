@@ -18,8 +18,9 @@ from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import Case, cases
 from tests.faults.registration.place import Place
-from tests.runner_process import ROOT, until
+from tests.runner_process import ROOT
 from tests.short_times import SHORT_TIMES
+from tests.waiting import until
 
 SHOWN_WITHIN_S = 20.0
 """Before it is quarantined, which is for those that stay away for 30 s."""

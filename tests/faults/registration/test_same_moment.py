@@ -19,7 +19,8 @@ from coordinator.registry.models import RunnerRegistration
 from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
 from tests.database_roles import application
-from tests.runner_process import LIMIT_S, RunnerProcess
+from tests.runner_process import RunnerProcess
+from tests.waiting import LIMIT_S
 
 SECRET = "provisional"
 KEY = "of-no-coordinator"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from protocol.enums import Verdict
-from tests.runner_process import RunnerProcess, alive, until
+from tests.runner_process import RunnerProcess, alive
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

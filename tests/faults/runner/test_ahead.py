@@ -8,7 +8,8 @@ import pytest
 
 from protocol.enums import Ending
 from protocol.outcomes import Outcome
-from tests.runner_process import LIMIT_S, RunnerProcess
+from tests.runner_process import RunnerProcess
+from tests.waiting import LIMIT_S
 
 pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 

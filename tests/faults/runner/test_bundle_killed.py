@@ -13,7 +13,8 @@ import pytest
 from runners.isolation import processes
 from tests import bundles
 from tests.fork_server import RUNNER_SERVER, ForkedProcess
-from tests.runner_process import alive, environment, until
+from tests.runner_process import alive, environment
+from tests.waiting import until
 
 SLOW = ("hazards.nap", "hazards.process_id")
 RUNS = 20

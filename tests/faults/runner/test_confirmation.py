@@ -10,7 +10,8 @@ import pytest
 from protocol.enums import Ending, Repetition, Verdict
 from protocol.events import Heartbeat
 from protocol.outcomes import Evidence, Outcome
-from tests.runner_process import LIMIT_S, RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 

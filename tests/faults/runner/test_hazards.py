@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from protocol.enums import Ending, Verdict
-from tests.runner_process import RunnerProcess, until
+from tests.runner_process import RunnerProcess
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from runners.isolation import processes
-from tests.runner_process import LIMIT_S, RunnerProcess, alive, environment, until
+from tests.runner_process import RunnerProcess, alive, environment
+from tests.waiting import LIMIT_S, until
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 from protocol.enums import Ending, Repetition, Verdict
 from protocol.events import Finished, Heartbeat, Started
 from tests import bundles
-from tests.runner_process import LIMIT_S, RunnerProcess
+from tests.runner_process import RunnerProcess
+from tests.waiting import LIMIT_S
 
 pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 
-from tests.runner_process import LIMIT_S, RunnerProcess, alive, until
+from tests.runner_process import RunnerProcess, alive
+from tests.waiting import LIMIT_S, until
 
 CAN_BE_HUNG = """
 import signal, sys, time

@@ -13,7 +13,8 @@ import psutil
 import pytest
 
 from tests.fork_server import COORDINATOR_SERVER, ForkedProcess, ForkServer, call
-from tests.runner_process import LIMIT_S, ROOT, alive, environment, until
+from tests.runner_process import ROOT, alive, environment
+from tests.waiting import LIMIT_S, until
 
 SERVER = ForkServer("json")
 SHOWN = (

@@ -17,7 +17,7 @@ from scripts import chromium
 from tests.admin import ADMIN_TOKEN
 from tests.browser.watched import WITHIN_S
 from tests.faults.access.web.house import House
-from tests.runner_process import until
+from tests.waiting import until
 
 ELSEWHERE = "127.0.0.2"
 """The address of a thief: another one of this machine's."""

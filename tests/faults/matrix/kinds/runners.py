@@ -13,8 +13,8 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, REAL, SCRIPTED, Fault, Place
 from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
-from tests.runner_process import LIMIT_S
 from tests.scripted_runner import Event, ScriptedRunner
+from tests.waiting import LIMIT_S
 
 SPOILED_EVENTS = 2
 

@@ -19,6 +19,7 @@ from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome, Timing
 from tests.integration.coordinator.dispatch.conftest import Place
 from tests.integration.coordinator.dispatch.test_queue import PASSED
+from tests.waiting import async_until
 
 
 async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> None:
@@ -147,12 +148,11 @@ async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
 
 
 async def until_stored(place: Place, n: int) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            async with place.engine.connect() as connection:
-                if (await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == n:
-                    return
-            await asyncio.sleep(0.01)
+    async def is_stored() -> bool:
+        async with place.engine.connect() as connection:
+            return bool((await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == n)
+
+    await async_until(is_stored, f"event {n} is stored")
 
 
 @asynccontextmanager

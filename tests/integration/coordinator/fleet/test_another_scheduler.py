@@ -18,7 +18,8 @@ from coordinator.cli.rollout import Rollout
 from coordinator.fleet.scheduler import Container, Image, Limits, RunnerSpec, Scheduler
 from tests.admin import ADMIN_TOKEN
 from tests.coordinator_process import CoordinatorProcess, free_port
-from tests.runner_process import LIMIT_S, environment
+from tests.runner_process import environment
+from tests.waiting import LIMIT_S
 
 LIMITS = Limits(memory=1 << 30, cpus=1.0, pids=100, scratch=1 << 20)
 

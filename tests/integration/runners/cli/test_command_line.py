@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.fork_server import RUNNER_SERVER, call
-from tests.runner_process import LIMIT_S, RunnerProcess, environment
+from tests.runner_process import RunnerProcess, environment
+from tests.waiting import LIMIT_S
 
 
 def _call(*arguments: str, real: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -18,8 +18,9 @@ import pytest
 from runners.http import enrolment
 from runners.http.access import Access
 from tests.enrolling_runner import EnrollingRunner, token_of
-from tests.runner_process import LIMIT_S, RunnerProcess, until
+from tests.runner_process import RunnerProcess
 from tests.threaded_server import ThreadedServer
+from tests.waiting import LIMIT_S, until
 
 FIRST, SECOND = "a-first-key-of-thirty-two-letters", "a-second-key-of-thirty-two-letters"
 HERE = ("127.0.0.1", 8790)

@@ -11,7 +11,8 @@ import pytest
 from runners.isolation import processes
 from tests import fork_server
 from tests.interpreters import bare_environment, of_version
-from tests.runner_process import LIMIT_S, RunnerProcess, environment
+from tests.runner_process import RunnerProcess, environment
+from tests.waiting import LIMIT_S
 
 OURS = ("pydantic", "fastapi", "psutil", "uvicorn", "scipy")
 LIMITED = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -112,7 +113,10 @@ class Checkout:
         file = self.folder / path
         text = file.read_text()
         assert old in text
+        written_at = file.stat().st_mtime
         file.write_text(text.replace(old, new))
+        # As by hand: Python takes its bytecode for that of a source of the same size, written in the same second.
+        os.utime(file, (written_at + 2, written_at + 2))
 
     def digested(self, interpreter: str = sys.executable) -> Digested:
         done = subprocess.run(
