@@ -76,6 +76,7 @@ def coordinator(database: str) -> Iterator[CoordinatorProcess]:
     coordinator.stop()
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_sixty_exports_at_once(coordinator: CoordinatorProcess, runner: ScriptedRunner, format: str) -> None:
     assert coordinator.register(runner.url, runner.secret).status_code == 201

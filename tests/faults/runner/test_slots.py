@@ -77,6 +77,7 @@ def test_a_timed_case_runs_alone(runner: RunnerProcess) -> None:
         assert [together for together in seen if job["id"] in together] == [{job["id"]}]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("hazard", "timeout_s", "endings"),
     [

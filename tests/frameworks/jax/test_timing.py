@@ -10,10 +10,22 @@ import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 
 from runners.isolation import timing
 from runners.suite.device import Device
 from tests.frameworks.common.clocks import assert_told, hold
+
+
+@pytest.fixture(autouse=True)
+def compiles() -> Iterator[None]:
+    """Nothing comes from an earlier run: a cold call is measured."""
+    jax.config.update("jax_enable_compilation_cache", False)
+    # JAX asks for the setting once.
+    compilation_cache.reset_cache()
+    yield
+    jax.config.update("jax_enable_compilation_cache", True)
+    compilation_cache.reset_cache()
 
 
 @pytest.fixture

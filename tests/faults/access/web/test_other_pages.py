@@ -128,6 +128,7 @@ TOOLS = """([base, campaign, runner, encoded]) => {
 }"""
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("attack", SENT)
 def test_what_a_browser_sends_at_once_is_refused(house: House, page: Page, attack: str) -> None:
     before = house.state()
@@ -143,6 +144,7 @@ def test_what_a_browser_sends_at_once_is_refused(house: House, page: Page, attac
     assert house.state() == before
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("attack", ASKED)
 def test_what_a_browser_asks_about_first_is_not_allowed(house: House, page: Page, attack: str) -> None:
     before = house.state()
