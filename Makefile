@@ -14,7 +14,7 @@ comma := ,
 SERVICES = $(subst /,-,$(subst $(comma), ,$(TARGETS)))
 
 # tests/parts/plan.py says what they are.
-PARTS := coordinator browser containers faults $(FRAMEWORKS) toy
+PARTS := unit coordinator browser containers faults $(FRAMEWORKS) toy
 
 BIN := .venv/bin
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
@@ -30,7 +30,7 @@ help:
 	@echo 'make demo-docker [TARGETS=…]   the same chart from containers: PostgreSQL, coordinator, runners'
 	@echo 'make test                      all set-up and the tests of level 1: every claim, long lists by a draw'
 	@echo 'make test-whole                the tests of level 2: every member of every list'
-	@echo 'make test-torch                one part of them: coordinator, browser, jax, tensorflow, torch, toy, containers, faults'
+	@echo 'make test-torch                one part of them: unit, coordinator, browser, jax, tensorflow, torch, toy, containers, faults'
 	@echo 'make test-cost                 what the last run of them cost, by part and file'
 	@echo 'make test-sizes                keep how many tests the last run had, and how long they took'
 	@echo 'make lint                      ruff, mypy and the directions of imports'

@@ -8,10 +8,8 @@ const LINES = 1280;
 const BEHAVIOURS = {
   passes: () => {},
   slow: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SLOW_MS),
-  // Gives its thread never back: only a kill from outside ends it.
-  hangs: () => {
-    for (;;);
-  },
+  // Gives its thread never back: only a kill from outside ends it. It sleeps meanwhile, and takes no core from others.
+  hangs: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   prints: () => {
     for (let line = 0; line < LINES; line++) process.stdout.write(".".repeat(1023) + "\n");
     process.stdout.write("conformance: the end\n");
