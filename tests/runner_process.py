@@ -26,11 +26,12 @@ from tests.fork_server import RUNNER_SERVER, ForkedProcess
 from tests.waiting import LIMIT_S
 
 ROOT = Path(__file__).parent.parent
+PATHS = (str(ROOT), str(ROOT / "tests" / "hazards"))
+"""Where the processes of a runner of the hazards find their modules."""
 
 
 def environment(**variables: str) -> dict[str, str]:
-    paths = [str(ROOT), str(ROOT / "tests" / "hazards")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS), **variables}
 
 
 def says_something(stream: IO[str]) -> bool:

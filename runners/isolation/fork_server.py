@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,8 @@ from runners.settings import inherited
 IMPORT_LIMIT_S = 300.0
 """A framework that is not imported by then never will be: cold disks took 60 s for torch."""
 FORK_LIMIT_S = 30.0
+FORK_PAUSE_S = 0.05
+"""Before the next try where no process can be started: those of a case that is being killed are still counted."""
 START_LIMIT_S = 60.0
 """A Python interpreter has started by then."""
 PROJECT = Path(__file__).absolute().parents[2]
@@ -62,7 +65,8 @@ class ForkServer:
         self._device = device
         self._on_death = on_death
         self._children: dict[int, Child] = {}
-        self._waiting: dict[int, tuple[Child, asyncio.Future[None]]] = {}
+        self._waiting: dict[int, tuple[Child, asyncio.Future[bool]]] = {}
+        """By request: the child to be, and whether it was forked or refused."""
         self._requests = itertools.count(1)
         # Held while forking and while killing: a child whose pid is not known yet is no orphan.
         self._forking = asyncio.Lock()
@@ -140,7 +144,16 @@ class ForkServer:
         self._greeted.set()
 
     async def fork(self) -> Child:
-        """Fork a new child, which has done nothing yet."""
+        """Fork a new child, which has done nothing yet; while a limit of processes is reached, try again."""
+        give_up_at = time.monotonic() + FORK_LIMIT_S
+        while (child := await self._fork_once()) is None:
+            if time.monotonic() > give_up_at:
+                raise FrameworkBrokenError("no process can be started: the limit of processes is reached")
+            await asyncio.sleep(FORK_PAUSE_S)
+        return child
+
+    async def _fork_once(self) -> Child | None:
+        """The new child; None if no process could be started."""
         async with self._forking:
             if not self.alive:
                 raise FrameworkBrokenError("the zygote is gone")
@@ -149,13 +162,13 @@ class ForkServer:
             ends = [theirs.fileno(), *(writing for _, writing in pipes)]
             request = next(self._requests)
             child = Child(connection, [reading for reading, _ in pipes], self._scratch.room(str(request)))
-            forked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            forked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
             self._waiting[request] = child, forked
             try:
                 order = {"type": "fork", "request": request, "room": child.room}
                 self._channel.send(order, ends)
                 async with asyncio.timeout(FORK_LIMIT_S):
-                    await forked
+                    is_forked = await forked
             except (TimeoutError, ChannelLostError) as error:
                 child.dispose()
                 self._process.kill()
@@ -165,7 +178,10 @@ class ForkServer:
                 theirs.close()
                 for _, writing in pipes:
                     os.close(writing)
-            return child
+            if is_forked:
+                return child
+            child.dispose()
+            return None
 
     async def end(self, child: Child) -> None:
         """Kill a child and its descendants; return when they are gone."""
@@ -277,7 +293,11 @@ class ForkServer:
                 child.pid = pid
                 self._children[pid] = child
                 if not forked.done():
-                    forked.set_result(None)
+                    forked.set_result(True)
+            case {"type": "refused", "request": request} if request in self._waiting:
+                _, forked = self._waiting[request]
+                if not forked.done():
+                    forked.set_result(False)
             case {"type": "exited", "pid": pid, "status": status}:
                 child_gone = self._children.pop(pid, None)
                 if child_gone:

@@ -117,7 +117,14 @@ class Zygote:
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except BlockingIOError:
+            # A limit of processes is reached. What a case took of them comes back once its processes are buried.
+            for end in (connection_end, *output_ends):
+                os.close(end)
+            self._channel.send({"type": "refused", "request": message["request"]})
+            return
         if pid == 0:
             os.close(self._wakeup)
             connection = socket.socket(fileno=connection_end)
