@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 SECRET = "a-secret-of-the-tests"
 KEY = "an-enrolment-key-of-the-tests-only"
 """``coordinator.toml`` has a token that was made with it."""
-EXAMPLES = {1: ("--max-examples", "6"), 2: ()}
+EXAMPLES = {1: ("--max-examples", "4"), 2: ()}
 """How many requests of each operation are tried, by level; at level 2 as many as ``*.toml`` says."""
 RUN_LIMIT_S = 900.0
 """For a machine that does much else; alone, both runs together take two minutes."""
