@@ -71,11 +71,22 @@ def postgres() -> Iterator[str]:
     folder = _folder()
     with EmbeddedPostgres(folder / "postgres") as dsn:
         application(dsn)  # made here: most who ask for it later have an event loop that runs
+        asyncio.run(_without_autovacuum(dsn))
         yield dsn
         # Its data go with it: there is no need to write a hundred databases out first.
         pid = int((folder / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0])
         os.kill(pid, signal.SIGQUIT)
     shutil.rmtree(folder)
+
+
+async def _without_autovacuum(dsn: str) -> None:
+    """It would visit each of a hundred databases once a minute, which costs more than what the tests do in them."""
+    import asyncpg
+
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("ALTER SYSTEM SET autovacuum = off")
+    await connection.execute("SELECT pg_reload_conf()")
+    await connection.close()
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ class Part:
 def parts(cores: int) -> tuple[Part, ...]:
     """All parts, for so many cores."""
     # Most tests of the coordinator wait for processes of their own more than half of their time.
-    spread = ("--numprocesses", str(2 * cores + 1), "--dist", "loadfile", "--no-loadscope-reorder")
+    spread = ("--numprocesses", str(2 * cores), "--dist", "loadfile", "--no-loadscope-reorder")
     return (
         Part("lint", program=("make", "--no-print-directory", "lint")),
         Part("containers", ("tests/containers",), workers=0),

@@ -22,7 +22,7 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.enrolling_runner import Relay
 from tests.faults.registration.listing_runner import ListingRunner, cases
 from tests.portolan_process import Portolan
-from tests.waiting import until
+from tests.waiting import async_until, until
 
 ROWS = 200
 MESSAGE_BYTES = 30_000
@@ -95,10 +95,12 @@ async def _terminate_in_the_middle(dsn: str, begin: Callable[[], Any]) -> Any:
             "select pid from pg_stat_activity where datname = current_database() "
             "and wait_event_type = 'Lock' and query like '%outcome_rows%'"
         )
-        async with asyncio.timeout(PATIENCE_S):
-            while not (rows := await watcher.fetch(waiting)):
-                assert not begun.done(), begun.result().text[:500]
-        for row in rows:
+
+        async def statements() -> list[asyncpg.Record]:
+            assert not begun.done(), begun.result().text[:500]
+            return list(await watcher.fetch(waiting))
+
+        for row in await async_until(statements, "the export waits for the lock", PATIENCE_S):
             await watcher.execute("select pg_terminate_backend($1)", row["pid"])
         answer = await asyncio.to_thread(begun.result, PATIENCE_S)
         await transaction.rollback()
