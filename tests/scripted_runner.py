@@ -160,6 +160,8 @@ class ScriptedRunner:
         self.deleted: list[tuple[str, int]] = []
         self.nonces: list[str] = []
         """Of all outcomes that it ever reported."""
+        self.spoiled: list[str] = []
+        """Those of them whose line was not what its attempt had come to: nobody can tell what it was about."""
         self.boots: list[str] = []
         self.port = 0
         self.revision = "1"
@@ -311,6 +313,8 @@ class ScriptedRunner:
     async def _report(self, job: Job, fields: dict[str, Any]) -> None:
         event = self.finish_of(job.id, job.attempt, job.case, job.run, **fields)
         self._write("finished", job, verdict=event["outcome"]["verdict"])
+        if self.script.spoils:
+            self.spoiled.append(self.nonces[-1])
         job.finished = await self._emit(event, spoiled=True)
         if self.script.doubles_finishes:
             self.script.doubles_finishes -= 1

@@ -21,7 +21,7 @@ from tests.runner_process import RunnerProcess
 from tests.short_times import IMPATIENT_TIMES, SHORT_TIMES
 from tests.waiting import LIMIT_S, until
 
-RUNS = 12
+RUNS = 10
 """Naps of 0.2 s: longer than a busy machine takes to send a signal."""
 
 
