@@ -71,7 +71,8 @@ def postgres() -> Iterator[str]:
     folder = _folder()
     with EmbeddedPostgres(folder / "postgres") as dsn:
         application(dsn)  # made here: most who ask for it later have an event loop that runs
-        asyncio.run(_without_autovacuum(dsn))
+        # It would visit each of a hundred databases once a minute, which costs more than what the tests do in them.
+        asyncio.run(_execute(dsn, "ALTER SYSTEM SET autovacuum = off", "SELECT pg_reload_conf()"))
         yield dsn
         # Its data go with it: there is no need to write a hundred databases out first.
         pid = int((folder / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0])
@@ -79,13 +80,12 @@ def postgres() -> Iterator[str]:
     shutil.rmtree(folder)
 
 
-async def _without_autovacuum(dsn: str) -> None:
-    """It would visit each of a hundred databases once a minute, which costs more than what the tests do in them."""
+async def _execute(dsn: str, *statements: str) -> None:
     import asyncpg
 
     connection = await asyncpg.connect(dsn)
-    await connection.execute("ALTER SYSTEM SET autovacuum = off")
-    await connection.execute("SELECT pg_reload_conf()")
+    for statement in statements:
+        await connection.execute(statement)
     await connection.close()
 
 
@@ -115,26 +115,18 @@ def directory(made_directory: Path, place: Path) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def new_database(postgres: str) -> Callable[..., str]:
     """Makes a migrated database (``template="template1"``: an empty one), returns its DSN; it goes with the server."""
-    import asyncpg
-
     from coordinator.migration import upgrade
-
-    async def run(*statements: str) -> None:
-        connection = await asyncpg.connect(postgres)
-        for statement in statements:
-            await connection.execute(statement)
-        await connection.close()
 
     def named(name: str) -> str:
         return urlunsplit(urlsplit(postgres)._replace(path=f"/{name}"))
 
-    asyncio.run(run("create database template_migrated"))
+    asyncio.run(_execute(postgres, "create database template_migrated"))
     asyncio.run(upgrade(named("template_migrated")))
     numbers = itertools.count(1)
 
     def make(template: str = "template_migrated") -> str:
         name = f"test_{next(numbers)}"
-        asyncio.run(run(f"create database {name} template {template}"))
+        asyncio.run(_execute(postgres, f"create database {name} template {template}"))
         return named(name)
 
     return make

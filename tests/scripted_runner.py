@@ -160,8 +160,8 @@ class ScriptedRunner:
         self.deleted: list[tuple[str, int]] = []
         self.nonces: list[str] = []
         """Of all outcomes that it ever reported."""
-        self.spoiled: list[str] = []
-        """Those of them whose line was not what its attempt had come to: nobody can tell what it was about."""
+        self.unreadable: list[str] = []
+        """Those of them whose line a fault changed: which attempt they are about, nobody may be able to tell."""
         self.boots: list[str] = []
         self.port = 0
         self.revision = "1"
@@ -314,7 +314,7 @@ class ScriptedRunner:
         event = self.finish_of(job.id, job.attempt, job.case, job.run, **fields)
         self._write("finished", job, verdict=event["outcome"]["verdict"])
         if self.script.spoils:
-            self.spoiled.append(self.nonces[-1])
+            self.unreadable.append(self.nonces[-1])
         job.finished = await self._emit(event, spoiled=True)
         if self.script.doubles_finishes:
             self.script.doubles_finishes -= 1

@@ -19,25 +19,34 @@ def pause_s(asked_s: float, waited_s: float) -> float:
     return min(LONGEST_PAUSE_S, max(SHORTEST_PAUSE_S, 4 * asked_s, waited_s / 20))
 
 
+class _Wait:
+    """One wait: counts its time from its making, and each answer's from the pause before."""
+
+    def __init__(self, what: str, limit_s: float) -> None:
+        self._what = what
+        self._limit_s = limit_s
+        self._began = self._asks_at = time.monotonic()
+
+    def next_pause_s(self) -> float:
+        """The pause after an answer that was no; fails after the limit."""
+        now = time.monotonic()
+        assert now < self._began + self._limit_s, f"not so within {self._limit_s:g} s: {self._what}"
+        pause = pause_s(now - self._asks_at, now - self._began)
+        self._asks_at = now + pause
+        return pause
+
+
 def until(condition: Callable[[], Any], what: str, limit_s: float = LIMIT_S) -> Any:
     """What the condition says once that is true; fails after the limit."""
-    began = time.monotonic()
-    while True:
-        asked_at = time.monotonic()
-        if value := condition():
-            return value
-        now = time.monotonic()
-        assert now < began + limit_s, f"not so within {limit_s:g} s: {what}"
-        time.sleep(pause_s(now - asked_at, now - began))
+    wait = _Wait(what, limit_s)
+    while not (value := condition()):
+        time.sleep(wait.next_pause_s())
+    return value
 
 
 async def async_until(condition: Callable[[], Awaitable[Any]], what: str, limit_s: float = LIMIT_S) -> Any:
     """The same of a condition that is awaited."""
-    began = time.monotonic()
-    while True:
-        asked_at = time.monotonic()
-        if value := await condition():
-            return value
-        now = time.monotonic()
-        assert now < began + limit_s, f"not so within {limit_s:g} s: {what}"
-        await asyncio.sleep(pause_s(now - asked_at, now - began))
+    wait = _Wait(what, limit_s)
+    while not (value := await condition()):  # noqa: ASYNC110  nobody sets an event
+        await asyncio.sleep(wait.next_pause_s())
+    return value

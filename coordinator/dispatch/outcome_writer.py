@@ -260,15 +260,15 @@ def _first_finishes(batch: Sequence[Report]) -> tuple[dict[Key, tuple[Finish, Re
     """
     first: dict[Key, tuple[Finish, Report]] = {}
     second: list[Report] = []
-    ended: set[Key] = set()
+    attempts: set[Key] = set()
     for report in batch:
         if report.key is None or (report.row is None and not report.late):
             continue
-        if report.late or report.key in ended:
+        if report.late or report.key in attempts:
             second.append(report)
         elif report.row is not None:
             first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report
-        ended.add(report.key)
+        attempts.add(report.key)
     return first, second
 
 

@@ -162,13 +162,13 @@ class ForkServer:
             ends = [theirs.fileno(), *(writing for _, writing in pipes)]
             request = next(self._requests)
             child = Child(connection, [reading for reading, _ in pipes], self._scratch.room(str(request)))
-            forked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-            self._waiting[request] = child, forked
+            answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+            self._waiting[request] = child, answer
             try:
                 order = {"type": "fork", "request": request, "room": child.room}
                 self._channel.send(order, ends)
                 async with asyncio.timeout(FORK_LIMIT_S):
-                    is_forked = await forked
+                    has_process = await answer
             except (TimeoutError, ChannelLostError) as error:
                 child.dispose()
                 self._process.kill()
@@ -178,7 +178,7 @@ class ForkServer:
                 theirs.close()
                 for _, writing in pipes:
                     os.close(writing)
-            if is_forked:
+            if has_process:
                 return child
             child.dispose()
             return None
@@ -289,15 +289,15 @@ class ForkServer:
             case {"type": "broken", "reason": reason}:
                 self._give_up(str(reason))
             case {"type": "forked", "request": request, "pid": pid} if request in self._waiting:
-                child, forked = self._waiting[request]
+                child, answer = self._waiting[request]
                 child.pid = pid
                 self._children[pid] = child
-                if not forked.done():
-                    forked.set_result(True)
+                if not answer.done():
+                    answer.set_result(True)
             case {"type": "refused", "request": request} if request in self._waiting:
-                _, forked = self._waiting[request]
-                if not forked.done():
-                    forked.set_result(False)
+                _, answer = self._waiting[request]
+                if not answer.done():
+                    answer.set_result(False)
             case {"type": "exited", "pid": pid, "status": status}:
                 child_gone = self._children.pop(pid, None)
                 if child_gone:
@@ -320,9 +320,9 @@ class ForkServer:
             else:
                 why = (self.log_tail().strip().splitlines() or [reason])[-1]
             self._give_up(f"{failure}: {why}")
-        for _, forked in self._waiting.values():
-            if not forked.done():
-                forked.set_exception(ChannelLostError(reason))
+        for _, answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(ChannelLostError(reason))
 
 
 def environment(inherited: Mapping[str, str]) -> dict[str, str]:

@@ -117,20 +117,21 @@ class Zygote:
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
+        pid: int | None
         try:
             pid = os.fork()
         except BlockingIOError:
             # A limit of processes is reached. What a case took of them comes back once its processes are buried.
-            for end in (connection_end, *output_ends):
-                os.close(end)
-            self._channel.send({"type": "refused", "request": message["request"]})
-            return
+            pid = None
         if pid == 0:
             os.close(self._wakeup)
             connection = socket.socket(fileno=connection_end)
             self._live(connection, output_ends, message["room"], parent, self._device, self._cases)
         for end in (connection_end, *output_ends):
             os.close(end)
+        if pid is None:
+            self._channel.send({"type": "refused", "request": message["request"]})
+            return
         self._children.add(pid)
         self._channel.send({"type": "forked", "request": message["request"], "pid": pid})
 

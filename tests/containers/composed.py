@@ -52,8 +52,8 @@ class Composed:
         self._remove()
 
     def _remove(self) -> None:
-        removed = self.compose("down", "--volumes", "--remove-orphans", "--timeout", "20")
-        assert removed.returncode == 0, removed.stderr
+        down = self.compose("down", "--volumes", "--remove-orphans", "--timeout", "20")
+        assert down.returncode == 0, down.stderr
 
     def compose(self, *arguments: str, limit_s: float = COMMAND_LIMIT_S) -> subprocess.CompletedProcess[str]:
         files = [part for file in self._files for part in ("-f", file)]

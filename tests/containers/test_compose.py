@@ -127,8 +127,8 @@ def test_a_case_that_goes_wrong_costs_that_case_only(composed: Composed, hazard:
     assert ended["state"] == "done"
     verdicts = composed.verdicts(campaign)
     # A disk that is full is nobody's fault but the machine's.
-    ended_so = [each for each in composed.outcomes(campaign) if each["function"] == f"hazards.{hazard}"]
-    assert verdicts.pop(f"hazards.{hazard}/0") == ("incomplete" if hazard == "fill_disk" else "failed"), ended_so
+    of_hazard = [row for row in composed.outcomes(campaign) if row["function"] == f"hazards.{hazard}"]
+    assert verdicts.pop(f"hazards.{hazard}/0") == ("incomplete" if hazard == "fill_disk" else "failed"), of_hazard
     assert verdicts.pop("hazards.add/wrong") == "failed"
     assert set(verdicts.values()) == {"passed"}
     if hazard == "fill_disk":
@@ -177,8 +177,8 @@ def test_what_a_killed_run_of_the_tests_left_is_removed_first(docker: list[str],
     labels = ["--label", f"com.docker.compose.project={stack.name}", "--label", "com.docker.compose.volume=database"]
     subprocess.run([*docker, "volume", "create", *labels, volume], check=True, capture_output=True)
     with stack:
-        listed = subprocess.run([*docker, "volume", "ls", "--quiet"], check=True, capture_output=True, text=True)
-    assert volume not in listed.stdout.split()
+        volumes = subprocess.run([*docker, "volume", "ls", "--quiet"], check=True, capture_output=True, text=True)
+    assert volume not in volumes.stdout.split()
 
 
 def test_a_secret_that_is_missing_is_said(composed: Composed, tmp_path: Path) -> None:

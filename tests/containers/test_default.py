@@ -23,9 +23,9 @@ SAMPLES = {"jax": "jax.numpy.compress", "tensorflow": "tf.math.reduce_mean", "to
 
 @pytest.fixture(scope="module")
 def composed(docker: list[str], default_images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
-    with Composed(docker, tmp_path_factory.mktemp("default"), "-default", ("compose.yaml",)) as composed:
-        composed.up()
-        yield composed
+    with Composed(docker, tmp_path_factory.mktemp("default"), "-default", ("compose.yaml",)) as stack:
+        stack.up()
+        yield stack
 
 
 def test_every_runner_has_enrolled_with_the_digest_of_its_image(composed: Composed) -> None:

@@ -24,7 +24,7 @@ class Part:
     workers: int = 1
     """How many cores its tests keep busy; each takes a slot. A part without mostly waits for an engine."""
     first: bool = False
-    """It promises when things end, so it begins, while what is beside it is known."""
+    """It starts before all others: it checks when things end, so little may run beside it."""
 
 
 def parts(cores: int) -> tuple[Part, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OF_THE_MEMBERS = 0.9
-"""The least share of the members that are written down: some draws are of functions, which have unlike many cases."""
+"""The least share of the members that are written down: some draws are of functions, whose numbers of cases differ."""
 PATH = Path(__file__).with_name("sizes.toml")
 HEAD = """\
 # How many tests each part has at each level, and how many members of lists they check one by one. A run with another

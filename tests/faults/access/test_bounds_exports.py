@@ -80,14 +80,14 @@ def coordinator(database: str) -> Iterator[CoordinatorProcess]:
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_sixty_exports_at_once(coordinator: CoordinatorProcess, runner: ScriptedRunner, format: str) -> None:
     assert coordinator.register(runner.url, runner.secret).status_code == 201
-    finished = coordinator.submit("scripted.quick*", suite="scripted", runs=20)
-    assert coordinator.wait_ended(finished)["counters"]["done"] == 400
+    quick = coordinator.submit("scripted.quick*", suite="scripted", runs=20)
+    assert coordinator.wait_ended(quick)["counters"]["done"] == 400
     # Enough to be running still when the exports are over.
     running = coordinator.submit("scripted.slow*", suite="scripted", runs=100)
     coordinator.wait_done(running, 1)
 
     def export(_: int) -> httpx.Response:
-        address = f"{coordinator.url}/api/v1/campaigns/{finished}/outcomes"
+        address = f"{coordinator.url}/api/v1/campaigns/{quick}/outcomes"
         return httpx.get(address, params={"format": format}, headers=AS_ADMIN, timeout=PATIENCE_S)
 
     began = time.monotonic()

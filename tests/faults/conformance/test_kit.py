@@ -83,7 +83,7 @@ ALSO: dict[str, set[str]] = {
 """Checks that find a fault as well if the time brings it to them."""
 
 
-DRAWN = drawn(FAULTS, 4, "faults of the toy")
+SAMPLE = drawn(FAULTS, 4, "faults of the toy")
 
 
 async def _checked(fault: str | None, room: asyncio.Semaphore) -> Report:
@@ -97,9 +97,9 @@ async def _checked(fault: str | None, room: asyncio.Semaphore) -> Report:
 def reports() -> dict[str | None, Report]:
     async def all_of_them() -> list[Report]:
         room = asyncio.Semaphore(AT_ONCE)
-        return await asyncio.gather(*(_checked(fault, room) for fault in (None, *DRAWN)))
+        return await asyncio.gather(*(_checked(fault, room) for fault in (None, *SAMPLE)))
 
-    return dict(zip((None, *DRAWN), asyncio.run(all_of_them()), strict=True))
+    return dict(zip((None, *SAMPLE), asyncio.run(all_of_them()), strict=True))
 
 
 def _of(report: Report, result: Result) -> set[str]:
@@ -111,7 +111,7 @@ def test_a_runner_that_keeps_every_promise_passes_every_check(reports: dict[str 
     assert [each.id for each in reports[None].findings] == [clause.id for clause in CLAUSES]
 
 
-@pytest.mark.parametrize("fault", DRAWN)
+@pytest.mark.parametrize("fault", SAMPLE)
 def test_a_fault_is_found_by_the_check_that_it_breaks_and_by_no_other(
     reports: dict[str | None, Report], fault: str
 ) -> None:

@@ -23,7 +23,7 @@ from tests.levels import drawn
 from tests.runner_process import environment
 
 SECRET = "The-Secret-of-the-Mutants"
-DRAWN = drawn(MUTANTS, 5, "mutants of the example runner")
+SAMPLE = drawn(MUTANTS, 5, "mutants of the example runner")
 AT_ONCE = 8
 TIMES = CheckTimes(outcome_s=20.0)
 """An outcome of the example is there within a second, on a busy machine within some."""
@@ -97,11 +97,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, Report
         async with asyncio.TaskGroup() as group:
             checks = [
                 group.create_task(_checked(mutant, tmp_path_factory.mktemp("mutant"), room))
-                for mutant in (None, *DRAWN)
+                for mutant in (None, *SAMPLE)
             ]
         return [checking.result() for checking in checks]
 
-    names = [None, *(mutant.name for mutant in DRAWN)]
+    names = [None, *(mutant.name for mutant in SAMPLE)]
     return dict(zip(names, asyncio.run(all_of_them()), strict=True))
 
 
@@ -111,7 +111,7 @@ def test_the_runner_that_is_right_passes_every_check(reports: dict[str | None, R
     assert [found.id for found in report.findings] == [clause.id for clause in CLAUSES]
 
 
-@pytest.mark.parametrize("mutant", DRAWN, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", SAMPLE, ids=lambda mutant: mutant.name)
 def test_a_mutant_is_found_by_every_clause_that_it_breaks(reports: dict[str | None, Report], mutant: Mutant) -> None:
     findings = {found.id: found for found in reports[mutant.name].findings}
     told = {id: (found.result.value, found.detail) for id, found in findings.items()}

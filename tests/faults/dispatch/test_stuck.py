@@ -48,10 +48,10 @@ async def submit(api: httpx.AsyncClient, scripted: ScriptedRunner, **fields: Any
 
 
 async def until(api: httpx.AsyncClient, campaign: int, holds: Callable[[dict[str, Any]], bool]) -> None:
-    async def seen() -> bool:
+    async def is_so() -> bool:
         return holds((await api.get(f"/campaigns/{campaign}")).json())
 
-    await async_until(seen, "the campaign is as it should be", ENDS_WITHIN_S)
+    await async_until(is_so, "the campaign is as it should be", ENDS_WITHIN_S)
 
 
 async def ended(api: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ class Observation:
     outcomes: Sequence[Row] = ()
     reported: Mapping[str, set[str]] = field(default_factory=dict)
     """By scripted runner, the nonces that it sent."""
-    spoiled: Mapping[str, set[str]] = field(default_factory=dict)
+    unreadable: Mapping[str, set[str]] = field(default_factory=dict)
     """Of these, the nonces of finishes whose line a fault had changed."""
     forgotten: Mapping[str, int] = field(default_factory=dict)
     """By scripted runner, up to which serial number a restored database does not know what it reported."""
@@ -172,8 +172,8 @@ def first_finish_counts(seen: Observation) -> Iterator[str]:
     """Of two finishes of one attempt, the one that was reported first is the outcome."""
     first: dict[tuple[str, int, str], int] = {}
     for name, nonces in seen.reported.items():
-        # An attempt whose finish cannot be read is made again by its runner, and the next finish is the first.
-        for nonce in map(json.loads, nonces - seen.spoiled.get(name, set())):
+        # An attempt whose finish cannot be read is made again, and the next finish is the first.
+        for nonce in map(json.loads, nonces - seen.unreadable.get(name, set())):
             if nonce["serial"] <= seen.forgotten.get(name, -1):
                 continue
             key = (nonce["id"], nonce["attempt"], nonce["boot_id"])

@@ -189,5 +189,5 @@ def test_a_first_finish_that_a_restored_database_forgot_is_none(seen: Any) -> No
 def test_a_finish_that_could_not_be_read_is_no_first_one(seen: Any) -> None:
     seen.reported["alpha"].add(nonce(3, 0))
     assert [violation.invariant for violation in check(seen)] == ["first_finish_counts"]
-    seen.spoiled = {"alpha": {nonce(3, 0)}}
+    seen.unreadable = {"alpha": {nonce(3, 0)}}
     assert check(seen) == []

@@ -247,7 +247,7 @@ class Trial:
             attempts=self.world.rows(f"SELECT attempts.* FROM attempts JOIN jobs ON jobs.id = job_id WHERE {ours}"),
             outcomes=self.world.rows(f"SELECT * FROM outcomes WHERE {ours}"),
             reported={name: set(runner.nonces) for name, runner in self.world.runners.items()},
-            spoiled={name: set(runner.spoiled) for name, runner in self.world.runners.items()},
+            unreadable={name: set(runner.unreadable) for name, runner in self.world.runners.items()},
             forgotten={name: runner.forgotten for name, runner in self.world.runners.items()},
             boots={name: set(runner.boots) for name, runner in self.world.runners.items()},
             runner_names={row["id"]: address[row["url"]] for row in runners if row["url"] in address},

@@ -82,6 +82,13 @@ async def submit(client: httpx.AsyncClient, suite: str, **fields: Any) -> int:
     return int((await ask(client, "POST", "/campaigns", 201, json={"suite": suite, **fields}))["id"])
 
 
+async def wait_done(client: httpx.AsyncClient, campaign: int) -> None:
+    async def is_done() -> bool:
+        return bool((await ask(client, "GET", f"/campaigns/{campaign}", 200))["state"] == "done")
+
+    await async_until(is_done, "the campaign is done")
+
+
 async def outcomes(client: httpx.AsyncClient, campaign: int) -> list[dict[str, Any]]:
     return list((await ask(client, "GET", f"/campaigns/{campaign}/outcomes", 200))["outcomes"])
 
@@ -94,11 +101,7 @@ async def test_whatever_a_clock_may_say_every_figure_is_finite(client: httpx.Asy
         for device in (cpu, gpu):
             await register(client, await stack.enter_async_context(toy.served(device)))
         campaign = await submit(client, "toy", runs=2)
-
-        async def ended() -> bool:
-            return bool((await ask(client, "GET", f"/campaigns/{campaign}", 200))["state"] == "done")
-
-        await async_until(ended, "the campaign ended")
+        await wait_done(client, campaign)
     rows = await outcomes(client, campaign)
     assert len(rows) == 2 * 2 * len(TIMES)
     by_case = {row["case"]: row["cold_ms"] for row in rows if row["device"] == "cpu"}
@@ -144,11 +147,7 @@ async def test_from_our_own_child_it_is_told_as_the_environments_fault(client: h
     try:
         await register(client, runner.ready["url"], runner.ready["secret"])
         campaign = await submit(client, "hazards", functions=["hazards.one_of", "hazards.report"], runs=1, timeout_s=2)
-
-        async def ended() -> bool:
-            return bool((await ask(client, "GET", f"/campaigns/{campaign}", 200))["state"] == "done")
-
-        await async_until(ended, "the campaign ended")
+        await wait_done(client, campaign)
         rows = {row["case"]: row for row in await outcomes(client, campaign)}
         for case in ("one_of/measure-nan", "one_of/measure-negative", "one_of/end-infinite", "report/negative"):
             assert rows[f"hazards.{case}"]["cause"] == "environment", rows[f"hazards.{case}"]

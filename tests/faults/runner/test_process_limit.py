@@ -15,13 +15,13 @@ from tests.waiting import until
 
 REFUSING = f"""
 import os, sys
-forked, folder = os.fork, os.path.dirname(__file__)
+os_fork, folder = os.fork, os.path.dirname(__file__)
 def fork():
     if os.path.exists(folder + "/full"):
-        with open(folder + "/refused", "a") as file:
+        with open(folder + "/tries", "a") as file:
             file.write("x")
         raise BlockingIOError({errno.EAGAIN}, os.strerror({errno.EAGAIN}))
-    return forked()
+    return os_fork()
 if "runners.isolation.zygote" in sys.orig_argv:
     os.fork = fork
 """
@@ -37,8 +37,8 @@ def test_a_case_waits_until_its_process_can_be_started(tmp_path: Path) -> None:
         (tmp_path / "full").touch()
         job = runner.job("subtract/0")
         runner.post(job)
-        refused = tmp_path / "refused"
-        until(lambda: refused.exists() and len(refused.read_text()) >= TRIES, "it has tried several times")
+        tries = tmp_path / "tries"
+        until(lambda: tries.exists() and len(tries.read_text()) >= TRIES, "it has tried several times")
         (tmp_path / "full").unlink()
         assert [first.verdict, runner.finished(1)[job["id"]].verdict] == [Verdict.passed, Verdict.passed]
         assert zygote in runner.below(), "the framework was not imported again"

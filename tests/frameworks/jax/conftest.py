@@ -22,7 +22,7 @@ def subject() -> Subject:
     return subject_of("jax")
 
 
-COMPILED = Path(sys.prefix) / "compiled-for-tests"
+XLA_CACHE = Path(sys.prefix) / "compiled-for-tests"
 """What XLA compiled in earlier runs, by program, flags and version; it goes with its environment.
 
 Compilation is more than half of what these tests cost. A program that is new, or was changed, is compiled as ever.
@@ -33,7 +33,7 @@ Compilation is more than half of what these tests cost. A program that is new, o
 def cpu() -> Device:
     import jax
 
-    jax.config.update("jax_compilation_cache_dir", str(COMPILED))
+    jax.config.update("jax_compilation_cache_dir", str(XLA_CACHE))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     device = FRAMEWORK.load_device("cpu")

@@ -108,8 +108,8 @@ async def test_what_follows_a_late_finish_is_no_first_one(place: Place, together
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
         await queue.give_back(connection, [job.key], "silent", counted=True)
-    stopped = report(place, job.key, 1, Outcome(verdict=Verdict.incomplete, ending=Ending.cancelled, duration_s=1.0))
-    reports = [stopped._replace(row=None, late=True), report(place, job.key, 2)]
+    stop = report(place, job.key, 1, Outcome(verdict=Verdict.incomplete, ending=Ending.cancelled, duration_s=1.0))
+    reports = [stop._replace(row=None, late=True), report(place, job.key, 2)]
     for batch in [reports] if together else [[reports[0]], [reports[1]]]:
         await stored(place, *batch)
     async with place.engine.connect() as connection:
