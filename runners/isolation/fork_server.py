@@ -171,7 +171,8 @@ class ForkServer:
                     has_process = await answer
             except (TimeoutError, ChannelLostError) as error:
                 child.dispose()
-                self._process.kill()
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
                 raise FrameworkBrokenError(f"the zygote forks no more ({error or 'no answer'})") from error
             finally:
                 self._waiting.pop(request, None)

@@ -154,16 +154,20 @@ class Slot:
         if current.cancelled:
             await self.children.leave(wait=True)
             return cancelled()
+        outcome = await self._run_in_child(current)
+        child = current.child
+        earlier, functions = (0, 0) if child is None or current.clock is None else (child.turn, child.functions)
+        crowded = self._has_company(current) and is_crowded(outcome)
+        if crowded or is_suspect(outcome, earlier=earlier, functions=functions):
+            return await self._confirm(current, outcome, earlier=earlier, crowded=crowded)
+        return outcome
+
+    async def _run_in_child(self, current: Current) -> Outcome:
+        """Have a child run the case, if one can be had."""
         server = self._forks.server
         try:
             child = await self._child_for(current)
-            if isinstance(child, Outcome):
-                return child
-            outcome = await self._run_to_outcome(child, current)
-            crowded = self._has_company(current) and is_crowded(outcome)
-            if crowded or is_suspect(outcome, earlier=child.turn, functions=child.functions):
-                return await self._confirm(current, outcome, earlier=child.turn, crowded=crowded)
-            return outcome
+            return child if isinstance(child, Outcome) else await self._run_to_outcome(child, current)
         except FrameworkBrokenError as error:
             await self._renew(server)
             return harness_failed(f"{error}; the framework is being imported again")
@@ -186,9 +190,8 @@ class Slot:
         Neither the order of cases, nor what an earlier one left pending, nor what another slot took may accuse a
         device. If the time that is left is too short, or the confirmation itself fails, the outcome stands as it was.
         """
-        if current.clock is None:
-            return suspect
-        current.begin_anew(suspect)
+        if current.clock is not None:
+            current.begin_anew(suspect)
         if current.task.job.timeout_s - current.spent_s <= suspect.duration_s:
             return suspect
         # At once: it may be at the next case already, which would run beside the confirmation.
@@ -197,20 +200,10 @@ class Slot:
             self._part()
             async with self._company.alone(unless=lambda: current.cancelled):
                 current.alone = True
-                again = await self._run_again(current)
+                again = await self._run_in_child(current)
         else:
-            again = await self._run_again(current)
-        return suspect if again is None else confirmed(suspect, again, earlier=earlier)
-
-    async def _run_again(self, current: Current) -> Outcome | None:
-        """The outcome of the task in a fresh child; null if none could be made."""
-        server = self._forks.server
-        try:
-            child = await self._child_for(current)
-            return child if isinstance(child, Outcome) else await self._run_to_outcome(child, current)
-        except FrameworkBrokenError:
-            await self._renew(server)
-            return None
+            again = await self._run_in_child(current)
+        return confirmed(suspect, again, earlier=earlier)
 
     async def _run(self, child: Child, current: Current) -> Outcome:
         """Have the child run the case; on any end but a reported one the child is killed."""
@@ -317,7 +310,20 @@ class Slot:
         return died(status, elapsed, CLOSED if lost else None)
 
     async def _child_for(self, current: Current) -> Child | Outcome:
-        """A primed child for the task, or the outcome of a task that can have none."""
+        """A primed child for the task, or the outcome of a task that can have none.
+
+        Where the zygote ends meanwhile, as another case may kill it, one is made from the next zygote.
+        """
+        server = self._forks.server
+        try:
+            child = await self._prepared_child(current)
+            if isinstance(child, Child) or current.cancelled or server.alive:
+                return child
+        except FrameworkBrokenError:
+            await self._renew(server)
+        return await self._prepared_child(current)
+
+    async def _prepared_child(self, current: Current) -> Child | Outcome:
         if not self._forks.server.alive:
             await self._renew(self._forks.server)
         child = current.child = await self.children.take(current.task, alone=current.alone)

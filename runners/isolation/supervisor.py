@@ -67,6 +67,8 @@ class Supervisor:
         self._slots = self._new_slots(self._most_slots if self._forks.overlap else 1)
         self._tasks = [asyncio.create_task(slot.work()) for slot in self._slots]
         self._tasks.append(asyncio.create_task(self._watch_memory()))
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
         return description
 
     @property
@@ -108,6 +110,11 @@ class Supervisor:
         await self._forks.close()
         for slot in self._slots:
             await slot.children.close()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """No slot ends by itself: with one less, jobs would wait for ever."""
+        if not task.cancelled():
+            self.broken.set()
 
     def _new_slots(self, count: int) -> list[Slot]:
         threads = None if count == 1 else max(1, (os.cpu_count() or 1) // count)
