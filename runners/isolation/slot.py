@@ -157,9 +157,9 @@ class Slot:
         outcome = await self._run_in_child(current)
         child = current.child
         earlier, functions = (0, 0) if child is None or current.clock is None else (child.turn, child.functions)
-        crowded = self._has_company(current) and is_crowded(outcome)
-        if crowded or is_suspect(outcome, earlier=earlier, functions=functions):
-            return await self._confirm(current, outcome, earlier=earlier, crowded=crowded)
+        alone = self._has_company(current) and is_crowded(outcome)
+        if alone or is_suspect(outcome, earlier=earlier, functions=functions):
+            return await self._confirm(current, outcome, earlier=earlier, alone=alone)
         return outcome
 
     async def _run_in_child(self, current: Current) -> Outcome:
@@ -184,7 +184,7 @@ class Slot:
             await self.children.leave(wait=True)
         return with_log(outcome, tail, size)
 
-    async def _confirm(self, current: Current, suspect: Outcome, *, earlier: int, crowded: bool) -> Outcome:
+    async def _confirm(self, current: Current, suspect: Outcome, *, earlier: int, alone: bool) -> Outcome:
         """Run a case that is suspect after or beside others once more in a fresh child, within the same deadline.
 
         Neither the order of cases, nor what an earlier one left pending, nor what another slot took may accuse a
@@ -196,7 +196,7 @@ class Slot:
             return suspect
         # At once: it may be at the next case already, which would run beside the confirmation.
         await self.children.leave(wait=True)
-        if crowded:
+        if alone:
             self._part()
             async with self._company.alone(unless=lambda: current.cancelled):
                 current.alone = True
@@ -312,7 +312,7 @@ class Slot:
     async def _child_for(self, current: Current) -> Child | Outcome:
         """A primed child for the task, or the outcome of a task that can have none.
 
-        Where the zygote ends meanwhile, as another case may kill it, one is made from the next zygote.
+        If the zygote ends meanwhile, as another case may kill it, the child is made from the next zygote.
         """
         server = self._forks.server
         try:

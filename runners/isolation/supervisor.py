@@ -68,7 +68,7 @@ class Supervisor:
         self._tasks = [asyncio.create_task(slot.work()) for slot in self._slots]
         self._tasks.append(asyncio.create_task(self._watch_memory()))
         for task in self._tasks:
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._break)
         return description
 
     @property
@@ -111,8 +111,8 @@ class Supervisor:
         for slot in self._slots:
             await slot.children.close()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """No slot ends by itself: with one less, jobs would wait for ever."""
+    def _break(self, task: asyncio.Task[None]) -> None:
+        """Stop the service if a slot or the memory watch fails: jobs would wait for ever, or memory have no limit."""
         if not task.cancelled():
             self.broken.set()
 
