@@ -17,6 +17,8 @@ SERVICES = $(subst /,-,$(subst $(comma), ,$(TARGETS)))
 PARTS := unit coordinator browser containers faults $(FRAMEWORKS) toy
 
 BIN := .venv/bin
+# What can be made again and outlasts a checkout, as the product has it.
+CACHE := $(or $(PORTOLAN_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/portolan
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/lock.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
@@ -63,7 +65,7 @@ lock: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --cache-dir "$(CACHE)/mypy"
 	$(BIN)/lint-imports
 
 # All parts from one queue; `make test-whole` is for a release, `make test` for a change (tests/levels.py).
