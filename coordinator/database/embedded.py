@@ -47,7 +47,6 @@ SETTINGS = {
     "shared_buffers": "128MB",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    "jit": "off",
     "cluster_name": "portolan",
     # A statement that fails is logged without its values: a row that was refused can hold a runner's secret.
     "log_error_verbosity": "terse",

@@ -152,3 +152,16 @@ async def test_a_transaction_may_be_idle_no_longer_than_a_statement_and_its_answ
             assert shown.scalar_one() == f"{2 + DatabaseTimes().answer_margin_s:.0f}s"
     finally:
         await pool.dispose()
+
+
+async def test_statements_are_not_compiled_whatever_the_server_has(database: str) -> None:
+    owner = await asyncpg.connect(database)
+    name = await owner.fetchval("SELECT current_database()")
+    await owner.execute(f"ALTER DATABASE {name} SET jit = on")
+    await owner.close()
+    pool = engine(database, pool_size=1)
+    try:
+        async with pool.connect() as connection:
+            assert (await connection.execute(text("SHOW jit"))).scalar_one() == "off"
+    finally:
+        await pool.dispose()
