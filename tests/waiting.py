@@ -9,6 +9,9 @@ from typing import Any
 
 LIMIT_S = 120.0
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 0.1
+"""After an answer that costs nothing."""
+LONGEST_COSTLY_PAUSE_S = 1.0
+"""After one that is a command or comes from an engine."""
 
 
 def pause_s(asked_s: float, waited_s: float) -> float:
@@ -16,7 +19,9 @@ def pause_s(asked_s: float, waited_s: float) -> float:
 
     Asking takes a fifth of a short wait at most, and less of a long one: what is waited for needs the same cores.
     """
-    return min(LONGEST_PAUSE_S, max(SHORTEST_PAUSE_S, 4 * asked_s, waited_s / 20))
+    for_the_wait = min(LONGEST_PAUSE_S, max(SHORTEST_PAUSE_S, waited_s / 20))
+    for_the_asking = min(LONGEST_COSTLY_PAUSE_S, 4 * asked_s)
+    return max(for_the_wait, for_the_asking)
 
 
 class _Wait:

@@ -110,7 +110,7 @@ class ForkServer:
         except OSError as error:
             ours.close()
             self._log.close()
-            await self._scratch.close()
+            await asyncio.to_thread(self._scratch.close)
             raise FrameworkBrokenError(f"{self._interpreter.path} cannot be run: {error.strerror}") from error
         finally:
             theirs.close()
@@ -201,7 +201,7 @@ class ForkServer:
                     await child.gone.wait()
         self._children.pop(child.pid, None)
         child.dispose()
-        await self._scratch.clear(child.room)
+        await asyncio.to_thread(self._scratch.clear, child.room)
 
     async def has_orphans(self, child: Child) -> bool:
         """Whether a case left processes behind, below its child or already reparented to the zygote.
@@ -241,7 +241,7 @@ class ForkServer:
         self._children.clear()
         self._channel.close()
         self._log.close()
-        await self._scratch.close()
+        await asyncio.to_thread(self._scratch.close)
 
     def log_tail(self) -> str:
         """The zygote's output since the last call: the traceback of a broken import."""

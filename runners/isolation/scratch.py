@@ -7,7 +7,6 @@ room, which is no fault of its device.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shutil
@@ -36,13 +35,13 @@ class Scratch:
             return self.folder
         return path
 
-    async def clear(self, room: str) -> None:
+    def clear(self, room: str) -> None:
         """Delete what a child left in its room, once nothing of it lives."""
         if room != self.folder:
-            await asyncio.to_thread(shutil.rmtree, room, ignore_errors=True)
+            shutil.rmtree(room, ignore_errors=True)
 
-    async def close(self) -> None:
-        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def move_in(room: str) -> None:
