@@ -43,16 +43,18 @@ async def test_data_password_and_port_last_from_start_to_start(place: Path) -> N
         assert not (directory / "making").exists()
 
 
-async def test_it_is_private_and_durable(postgres: str) -> None:
-    with pytest.raises(asyncpg.InvalidPasswordError):
-        await ask(postgres.replace("portolan:", "portolan:x", 1), "select 1")
-    assert await ask(postgres, "select current_user || ' ' || current_database()") == "portolan portolan"
-    rules = "select string_agg(distinct auth_method, ' ') from pg_hba_file_rules"
-    assert await ask(postgres, rules) == "scram-sha-256"
-    assert await ask(postgres, "show listen_addresses") == "127.0.0.1"
-    assert await ask(postgres, "show fsync") == "on"
-    assert await ask(postgres, "show synchronous_commit") == "on"
-    assert await ask(postgres, "show server_encoding") == "UTF8"
+async def test_it_is_private_and_durable(directory: Path) -> None:
+    with EmbeddedPostgres(directory) as dsn:
+        with pytest.raises(asyncpg.InvalidPasswordError):
+            await ask(dsn.replace("portolan:", "portolan:x", 1), "select 1")
+        assert await ask(dsn, "select current_user || ' ' || current_database()") == "portolan portolan"
+        rules = "select string_agg(distinct auth_method, ' ') from pg_hba_file_rules"
+        assert await ask(dsn, rules) == "scram-sha-256"
+        assert await ask(dsn, "show listen_addresses") == "127.0.0.1"
+        assert await ask(dsn, "show fsync") == "on"
+        assert await ask(dsn, "show full_page_writes") == "on"
+        assert await ask(dsn, "show synchronous_commit") == "on"
+        assert await ask(dsn, "show server_encoding") == "UTF8"
 
 
 def test_secrets_are_readable_by_their_owner_only(directory: Path) -> None:
