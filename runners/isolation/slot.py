@@ -188,7 +188,8 @@ class Slot:
         """Run a case that is suspect after or beside others once more in a fresh child, within the same deadline.
 
         Neither the order of cases, nor what an earlier one left pending, nor what another slot took may accuse a
-        device. If the time that is left is too short, or the confirmation itself fails, the outcome stands as it was.
+        device. The outcome stands as it was if the time that is left is too short, and a failure also if the
+        confirmation comes to no outcome.
         """
         if current.clock is not None:
             current.begin_anew(suspect)
