@@ -181,8 +181,14 @@ def first_finish_counts(seen: Observation) -> Iterator[str]:
     for outcome in seen.outcomes:
         if outcome["runner_id"] in seen.runner_names and outcome["log_tail"]:
             nonce = json.loads(outcome["log_tail"])
-            if nonce["serial"] > first.get((nonce["id"], nonce["attempt"], nonce["boot_id"]), nonce["serial"]):
-                yield f"the outcome of job {outcome['job_id']} is a second finish"
+            earliest = first.get((nonce["id"], nonce["attempt"], nonce["boot_id"]), nonce["serial"])
+            if nonce["serial"] > earliest:
+                name = seen.runner_names[outcome["runner_id"]]
+                forgotten = f"forgotten up to {seen.forgotten[name]}" if seen.forgotten.get(name) else "none forgotten"
+                yield (
+                    f"the outcome of job {outcome['job_id']} is a second finish: {nonce['serial']} of {name}, attempt "
+                    f"{nonce['attempt']}, after {earliest}; {forgotten}"
+                )
 
 
 def hazards_are_themselves(seen: Observation) -> Iterator[str]:
