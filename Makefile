@@ -17,7 +17,7 @@ SERVICES = $(subst /,-,$(subst $(comma), ,$(TARGETS)))
 PARTS := unit coordinator browser containers faults $(FRAMEWORKS) toy
 
 BIN := .venv/bin
-# What can be made again and outlasts a checkout, as the product has it.
+# Beside the environments that portolan-runner keeps: a fresh clone need not check all types again.
 CACHE := $(or $(PORTOLAN_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/portolan
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/lock.txt pyproject.toml | cksum | cut -d ' ' -f 1)

@@ -17,7 +17,8 @@ LONGEST_COSTLY_PAUSE_S = 1.0
 def pause_s(asked_s: float, waited_s: float) -> float:
     """The pause after an answer that took ``asked_s``, in a wait of ``waited_s`` so far.
 
-    Asking takes a fifth of a short wait at most, and less of a long one: what is waited for needs the same cores.
+    Asking takes a fifth of a short wait at most, and less of a long one: what is waited for needs the same cores. Only
+    an answer that took longer than a quarter of a second may take a larger part.
     """
     for_the_wait = min(LONGEST_PAUSE_S, max(SHORTEST_PAUSE_S, waited_s / 20))
     for_the_asking = min(LONGEST_COSTLY_PAUSE_S, 4 * asked_s)

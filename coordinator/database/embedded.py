@@ -47,6 +47,8 @@ SETTINGS = {
     "shared_buffers": "128MB",
     "timezone": "UTC",
     "log_timezone": "UTC",
+    # For those who read the views with a client of their own; the coordinator's connections ask for it themselves.
+    "jit": "off",
     "cluster_name": "portolan",
     # A statement that fails is logged without its values: a row that was refused can hold a runner's secret.
     "log_error_verbosity": "terse",
