@@ -61,7 +61,7 @@ class Times:
     poll_s: float = 2.0
     """Work is announced by NOTIFY; this only catches what an announcement missed."""
     sweep_s: float = 15.0
-    """Between two looks for leases of claims that were committed after their connection was given up."""
+    """Between two comparisons of what is in flight with the leases in the database."""
     renew_s: float = 5.0
     """Between two renewals of ownership and of leases: some may fail before either ends."""
 

@@ -11,9 +11,9 @@ from coordinator.times import Times
 class Key(NamedTuple):
     """One attempt of one job, as it was leased to one boot of one runner.
 
-    ``token`` is drawn anew for every boot of every runner and for every time that a coordinator
-    begins to serve it. It is part of the job's id on the wire, so an id is unique beyond this
-    database, its copies and its restores, and names its lease by itself.
+    ``token`` is drawn anew each time that jobs are claimed. It is part of the job's id on the wire,
+    so an id is unique beyond this database, its copies and its restores, also under a coordinator
+    that goes on through a restore, and names its lease by itself.
     """
 
     job: int

@@ -102,7 +102,6 @@ class RunnerSession:
         self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
         self._acknowledged = owned.cursor
         self._reader = StreamReader(owned, self._state, self._feed, self._on_stored)
-        self._token = token_hex(TOKEN_BYTES)
 
     def wake(self) -> None:
         self._feed(WakeEvent(time.monotonic()))
@@ -170,7 +169,6 @@ class RunnerSession:
         info = await client.info()
         if info.boot_id != self.runner.boot_id:
             self.runner = await refresh(self._engine, self.runner, info, await client.catalogue())
-            self._token = token_hex(TOKEN_BYTES)
             bind_contextvars(boot=info.boot_id)
             log.info("the runner restarted")
         async with self._engine.begin() as connection:
@@ -197,7 +195,7 @@ class RunnerSession:
             self._read_events(client),
             self._follow_instructions(client),
             self._keep_claiming(),
-            self._find_stray_leases(),
+            self._compare_leases(),
         )
 
     async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
@@ -299,11 +297,16 @@ class RunnerSession:
             # More jobs may have finished since it was decided: one larger claim instead of two.
             await self._claim(max(claim.limit, self._state.room))
 
-    async def _find_stray_leases(self) -> None:
-        """Find leases of claims that were committed after their connection was given up."""
+    async def _compare_leases(self) -> None:
+        """Compare what is in flight here with the leases in the database, every few seconds.
+
+        A lease that is unknown here was committed after its claim's connection was given up. An attempt without a
+        lease was revoked while nobody could be told, or the database was restored from a time before it.
+        """
         unknown: set[Key] = set()
         while True:
             await asyncio.sleep(self._times.sweep_s)
+            await self.stop_revoked()
             held = {job.key: job for job in await self._held()}
             # A finished job is held until its outcome is stored, so a stray is one that is unknown twice in a row.
             now_unknown = held.keys() - self._state.in_flight
@@ -319,7 +322,8 @@ class RunnerSession:
                 connection,
                 runner_id=self.runner.id,
                 boot_id=self.runner.boot_id,
-                token=self._token,
+                # Another each time: a database that was restored under us hands out the same jobs once more.
+                token=token_hex(TOKEN_BYTES),
                 target_id=self.runner.target_id,
                 suites=list(self.runner.suites),
                 limit=limit,

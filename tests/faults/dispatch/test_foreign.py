@@ -80,6 +80,37 @@ def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
     assert (first.id, first.attempt) in scripted.deleted, "the job of the lost database is stopped"
 
 
+def test_a_coordinator_that_outlives_a_restore_uses_no_id_again(coordinator: CoordinatorProcess) -> None:
+    """It notices nothing of the restore, and its runner still has the job that the database does not know any more."""
+    with scripted_runner(Script(ends=lambda job: False)) as scripted:
+        assert coordinator.register(scripted.url, scripted.secret).status_code == 201
+        campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
+        until(lambda: runner_is_busy(coordinator, campaign), "it runs")
+        scripted.script.ends = lambda job: True
+        forget_leases(coordinator.dsn)
+        coordinator.wait_ended(campaign)
+        (outcome,) = coordinator.outcomes(campaign)
+    assert (outcome["verdict"], outcome["attempt"]) == ("passed", 1)
+    forgotten, *since = [(job.id, job.attempt) for job in scripted.posted]
+    assert since, "the job was given to the runner again"
+    assert forgotten not in since
+
+
+def forget_leases(dsn: str) -> None:
+    """Take the database back to where jobs had been submitted and none had been claimed."""
+
+    async def forget() -> None:
+        connection = await asyncpg.connect(dsn)
+        async with connection.transaction():
+            await connection.execute("DELETE FROM attempts")
+            await connection.execute(
+                "UPDATE jobs SET state = 'queued', attempt = 0, runner_id = NULL, lease_until = NULL, token = NULL"
+            )
+        await connection.close()
+
+    asyncio.run(forget())
+
+
 def test_a_runner_cannot_finish_what_another_one_holds(coordinator: CoordinatorProcess) -> None:
     never_ending = Script(ends=lambda job: False)
     with scripted_runner(never_ending, device="one") as held, scripted_runner(device="two") as impostor:
