@@ -76,6 +76,12 @@ class Client:
     _threads: list[threading.Thread] = field(default_factory=list)
     works: bool = True
 
+    def begin(self) -> None:
+        """Put the world to work while all is well: some schedules let no submission through before they end."""
+        for body in CAMPAIGNS:
+            self._submit(body)
+        assert len(self.planned) == len(CAMPAIGNS), self.answers
+
     def start(self) -> None:
         for work in (self._submit_on, self._read_on):
             self._threads.append(threading.Thread(target=work, name=work.__name__))
@@ -157,6 +163,7 @@ class Trial:
         began = time.time()
         first = self._newest_campaign()
         self.world.at_restore.append(self.client.forget)
+        self.client.begin()
         self.client.start()
         try:
             self._befall(limit_s)
