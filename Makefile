@@ -22,7 +22,7 @@ CACHE := $(or $(PORTOLAN_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/portolan
 # Whenever the lock changes, so does the stamp's name, and .venv is brought up to date.
 STAMP := .venv/set-up-$(shell cat coordinator/lock.txt pyproject.toml | cksum | cut -d ' ' -f 1)
 
-.PHONY: help setup demo images demo-docker lock frameworks test test-whole $(PARTS:%=test-%) test-cost test-sizes lint bench test-mutants screenshots clean
+.PHONY: help setup demo images demo-docker lock frameworks test test-whole $(PARTS:%=test-%) test-cost test-sizes lint bench check-stubs test-mutants screenshots clean
 .DEFAULT_GOAL := help
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo 'make lint                      ruff, mypy and the directions of imports'
 	@echo 'make lock [UPGRADE=1]          pin the packages of every environment, with their hashes'
 	@echo 'make bench [BENCH=name]        measure; each figure is one line of JSON'
+	@echo 'make check-stubs               torch without CUDA against torch with it, every case, for hours'
 	@echo 'make test-mutants [MUTANTS=30] make mistakes in a copy of the product; the tests must notice each'
 	@echo 'make screenshots               pictures of the main pages, docs/images/, with Chromium'
 	@echo 'make clean                     remove .venv and caches; data and frameworks stay'
@@ -83,6 +84,10 @@ $(PARTS:%=test-%): test-%: $(STAMP)
 
 test-cost test-sizes: test-%: $(STAMP)
 	@$(BIN)/python -m tests.parts --$*
+
+# torch without CUDA's packages against torch with them: hours, for a new version of torch.
+check-stubs: $(STAMP)
+	@$(BIN)/python scripts/check_stubs.py $(ARGS)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(BENCH)

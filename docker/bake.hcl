@@ -11,10 +11,8 @@ variable "PIP_EXTRA_INDEX_URL" { default = null }
 // Not empty: builds of packages that are not in the locks, such as those of another index. Versions stay.
 variable "PORTOLAN_ANY_BUILD" { default = "" }
 
-// Said of an image that could not be made of CPU packages alone.
-variable "NOTE_CUDA" {
-  default = "holds CUDA packages without using them, because the package index has no CPU build of torch 2.9.0"
-}
+// Not empty: with the packages that only a GPU uses, in every image of torch.
+variable "PORTOLAN_WITH_CUDA" { default = "" }
 
 group "default" {
   targets = ["coordinator", "torch-cpu", "torch-xla", "tensorflow-cpu", "jax-cpu"]
@@ -35,6 +33,7 @@ target "base" {
     PIP_INDEX_URL       = PIP_INDEX_URL
     PIP_EXTRA_INDEX_URL = PIP_EXTRA_INDEX_URL
     ANY_BUILD           = PORTOLAN_ANY_BUILD
+    WITH_CUDA           = PORTOLAN_WITH_CUDA
   }
 }
 
@@ -81,7 +80,7 @@ target "torch-cuda" {
 target "torch-xla" {
   inherits = ["torch"]
   tags     = ["portolan/torch-xla:latest"]
-  args     = { DEVICE = "xla", NOTE = NOTE_CUDA }
+  args     = { DEVICE = "xla" }
 }
 
 target "torch-tpu" {
@@ -90,7 +89,6 @@ target "torch-tpu" {
   args = {
     DEVICE  = "tpu"
     VARIANT = "-tpu"
-    NOTE    = NOTE_CUDA
   }
 }
 

@@ -2,11 +2,24 @@
 # What differs between frameworks and devices are the arguments; docker/bake.hcl has a set for each.
 ARG PYTHON=python:3.11-slim-bookworm
 
+# What is installed: a lock, without the packages that this device does not use. Of this stage only what comes out
+# counts, so that other changes of the code install nothing anew.
+FROM ${PYTHON} AS locked
+ARG FRAMEWORK=""
+ARG DEVICE=""
+# Which lock: the one of FOLDER that ends in VARIANT.
+ARG FOLDER=runners
+ARG VARIANT=""
+# Not empty: with packages that only a GPU uses, also where none is served.
+ARG WITH_CUDA=""
+COPY runners /src/runners
+COPY docker/locked.py /src/
+RUN python3 /src/locked.py "${FRAMEWORK}" "${DEVICE}" "/src/${FOLDER}/lock${VARIANT}.txt" /locked
+
 FROM ${PYTHON} AS installed
 # Which package index: none is named here, so pip's own default holds unless an argument names another.
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
-# Which lock: the one of FOLDER that ends in VARIANT.
 ARG FOLDER=runners
 ARG VARIANT=""
 # Not empty: any build of the locked versions, and of what the index's builds of them need.
@@ -15,19 +28,35 @@ ARG ANY_BUILD=""
 RUN python3 -m venv --without-pip /opt/venv
 COPY runners/*.txt /requirements/
 COPY ${FOLDER}/*.txt /requirements/own/
+COPY --from=locked /locked /requirements/locked
 WORKDIR /requirements/own
 RUN --mount=type=cache,target=/root/.cache/pip \
     pip="python3 -m pip --python /opt/venv/bin/python" \
     && if [ -z "${ANY_BUILD}" ]; then \
-        $pip install --require-hashes --no-deps -r "lock${VARIANT}.txt"; \
+        $pip install --require-hashes --no-deps -r ../locked/lock.txt; \
+    elif [ -e ../locked/spared.txt ]; then \
+        $pip install --no-deps -r ../locked/pins.txt && touch /opt/venv/portolan-any-build; \
     else \
-        sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' "lock${VARIANT}.txt" >pins.txt \
-        && $pip install -r "requirements${VARIANT}.txt" -c pins.txt \
-        && touch /opt/venv/portolan-any-build; \
-    fi \
-    && $pip check
+        $pip install -r "requirements${VARIANT}.txt" -c ../locked/pins.txt && touch /opt/venv/portolan-any-build; \
+    fi
 COPY docker/strip.py /requirements/
 RUN python3 /requirements/strip.py /opt/venv
+
+# What stands in for the packages that were left out, made by a package that the image does not keep.
+FROM installed AS completed
+ARG FRAMEWORK=""
+COPY docker/lock.txt /requirements/stubs.txt
+RUN --mount=type=cache,target=/root/.cache/pip \
+    python3 -m pip install --require-hashes --no-deps --target /stubs -r /requirements/stubs.txt
+COPY runners/__init__.py runners/errors.py /src/runners/
+COPY runners/cli/__init__.py runners/cli/locks.py /src/runners/cli/
+COPY runners/isolation/__init__.py runners/isolation/installation.py /src/runners/isolation/
+COPY runners/suite/__init__.py runners/suite/framework.py /src/runners/suite/
+COPY runners/torch/__init__.py /src/runners/torch/
+COPY runners/torch/suites/__init__.py /src/runners/torch/suites/
+COPY runners/torch/stubs /src/runners/torch/stubs
+COPY docker/complete.py /src/
+RUN PYTHONPATH=/stubs python3 /src/complete.py "${FRAMEWORK}" /opt/venv /requirements/locked
 
 FROM ${PYTHON} AS project
 COPY protocol /opt/portolan/protocol
@@ -39,7 +68,7 @@ FROM ${PYTHON} AS runner
 # One user for all runners: their lock for timed sections is on a volume that they share.
 RUN useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin portolan \
     && install -d -o portolan -g portolan /var/lib/portolan-timing
-COPY --from=installed /opt/venv /opt/venv
+COPY --from=completed /opt/venv /opt/venv
 COPY --from=project /opt/portolan /opt/portolan
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONPATH=/opt/portolan:/opt/framework \
@@ -63,12 +92,10 @@ ARG FRAMEWORK=""
 ARG DEVICE=""
 ARG VERSION=""
 ARG PORTOLAN_VERSION=""
-ARG NOTE=""
 RUN --mount=type=bind,source=docker/check.py,target=/check.py ["python", "/check.py"]
 LABEL org.opencontainers.image.title="Portolan runner" \
       org.opencontainers.image.version="${PORTOLAN_VERSION}" \
       org.portolan.role="runner" \
       org.portolan.framework="${FRAMEWORK}" \
       org.portolan.version="${VERSION}" \
-      org.portolan.device="${DEVICE}" \
-      org.portolan.note="${NOTE}"
+      org.portolan.device="${DEVICE}"

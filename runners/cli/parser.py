@@ -106,6 +106,9 @@ def make_parser() -> argparse.ArgumentParser:
         default=[],
         help="a package that brings a device of the framework: a folder, a file, or a requirement; repeat for more",
     )
+    setup.add_argument(
+        "--with-cuda", action="store_true", help="with the packages that torch/cuda alone uses; also for other devices"
+    )
     return parser
 
 

@@ -12,14 +12,23 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
-ANY_BUILD = Path(sys.prefix) / "portolan-any-build"
-"""A file in an environment whose packages may be other builds than those of its lock."""
+ANY_BUILD = "portolan-any-build"
+"""A file in an environment whose packages may be other builds than those of its lock: its hash differs by it."""
+STAND_IN = "portolan-stand-in"
+"""A file in an environment with a note about what stands in for packages that are not installed."""
 
 
 def identity() -> dict[str, str]:
     """The version of Python, and the hash of this environment."""
     python = platform.python_version()
-    return {"python": python, "environment": environment_hash(installed(), python, any_build=ANY_BUILD.exists())}
+    any_build = (Path(sys.prefix) / ANY_BUILD).exists()
+    return {"python": python, "environment": environment_hash(installed(), python, any_build=any_build)}
+
+
+def notes() -> list[str]:
+    """Sentences about this environment that must stand beside any figure."""
+    file = Path(sys.prefix) / STAND_IN
+    return [file.read_text().strip()] if file.exists() else []
 
 
 def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, any_build: bool = False) -> str:

@@ -32,6 +32,23 @@ class DeviceDeclaration:
 
 
 @dataclass(frozen=True)
+class SparedPackages:
+    """Packages that the framework's own package asks for, and that only some of its devices use.
+
+    An environment for the other devices goes without them.
+    """
+
+    packages: str
+    """A pattern of their whole names, normalized (lower case, hyphens)."""
+    used_by: frozenset[str]
+    """The devices that use them."""
+    stand_in: str
+    """``package.module:function``. It takes the folder of the installed packages, puts there what the framework needs
+    to be imported without these, and returns a note for every figure, or nothing if it needs nothing. It raises
+    ``StubError`` where it cannot."""
+
+
+@dataclass(frozen=True)
 class PublicSurface:
     """The declaration of what a framework offers to its users, for the enumeration of its functions and classes."""
 
@@ -58,6 +75,8 @@ class Framework:
     """Devices of the framework that no runner of ours can serve, each with the reason."""
     surface: PublicSurface | None = None
     """Its public surface; None where it cannot be enumerated."""
+    spared: SparedPackages | None = None
+    """Packages that an environment may go without."""
 
     def load_device(self, name: str) -> Device:
         """Import the framework and make the device, which stays untouched."""

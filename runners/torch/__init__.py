@@ -6,7 +6,7 @@ folder in ``suites/`` is a suite of its name, and a file in that folder that def
 
 from __future__ import annotations
 
-from runners.suite.framework import DeviceDeclaration, Framework, PublicSurface, suites_in
+from runners.suite.framework import DeviceDeclaration, Framework, PublicSurface, SparedPackages, suites_in
 
 # Asked whether CUDA is there (importing torch_xla asks), torch looks by NVML: its other way would
 # have every forked child refused CUDA, and a CUDA-only call fail for our forking.
@@ -30,5 +30,9 @@ FRAMEWORK = Framework(
             "torch.classes": "makes any name that it is asked for",
             "torch.ops": "makes any name that it is asked for",
         },
+    ),
+    # CUDA's libraries and the compiler for its kernels: two thirds of what torch would bring.
+    spared=SparedPackages(
+        r"nvidia-.*|cuda-.*|(pytorch-)?triton", used_by=frozenset({"cuda"}), stand_in="runners.torch.stubs.place:place"
     ),
 )

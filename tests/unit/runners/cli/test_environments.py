@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.cli import environments
+from runners.cli import environment_builder, environments
 from runners.cli.indexes import index_variables
 from runners.isolation.installation import environment_hash
 
@@ -61,7 +61,7 @@ def test_a_broken_download_is_one_line_and_the_next_call_starts_anew(
     uv = project / "uv"
     uv.write_text('#!/bin/sh\n[ "$1" = venv ] || { echo "connection lost"; exit 3; }\nmkdir -p "$5/bin"\n')
     uv.chmod(0o755)
-    monkeypatch.setattr(environments, "_find_uv", lambda: str(uv))
+    monkeypatch.setattr(environment_builder, "find_uv", lambda: str(uv))
     said: list[str] = []
     for _ in range(2):
         with pytest.raises(environments.SetupFailedError, match="connection lost") as told:
@@ -76,7 +76,7 @@ def test_a_framework_that_cannot_be_imported_is_no_environment(project: Path, mo
         f'#!/bin/sh\n[ "$1" = venv ] && mkdir -p "$5/bin" && ln -s {sys.executable} "$5/bin/python"\nexit 0\n'
     )
     uv.chmod(0o755)
-    monkeypatch.setattr(environments, "_find_uv", lambda: str(uv))
+    monkeypatch.setattr(environment_builder, "find_uv", lambda: str(uv))
     with pytest.raises(environments.SetupFailedError, match="No module named 'torch'"):
         environments.set_up("torch", say=print)
     assert environments.find("torch") is None
@@ -89,7 +89,7 @@ def test_a_device_that_needs_other_packages_has_an_environment_of_its_own(projec
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "_find_uv", lambda: "uv")
+    monkeypatch.setattr(environment_builder, "find_uv", lambda: "uv")
     (project / "cache").write_text("a file, not a folder")
     with pytest.raises(environments.SetupFailedError, match="PORTOLAN_CACHE"):
         environments.set_up("torch", say=print)
@@ -167,7 +167,7 @@ def test_a_package_without_a_device_is_one_line_that_says_what_it_needs(
     uv = project / "uv"
     uv.write_text('#!/bin/sh\n[ "$1" = venv ] && mkdir -p "$5/bin" && ln -s /bin/true "$5/bin/python"\nexit 0\n')
     uv.chmod(0o755)
-    monkeypatch.setattr(environments, "_find_uv", lambda: str(uv))
+    monkeypatch.setattr(environment_builder, "find_uv", lambda: str(uv))
     with pytest.raises(environments.SetupFailedError, match=r"brings no device: .* torch\.NAME .* portolan\.devices"):
         environments.set_up("torch", say=print, added=[str(package(project / "npu"))])
 

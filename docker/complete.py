@@ -1,0 +1,43 @@
+"""Completes an installed environment: puts what stands in for the packages that it goes without, and checks it.
+
+``complete.py FRAMEWORK ENVIRONMENT LOCKED``, where LOCKED is the folder that ``locked.py`` wrote. Without a
+``spared.txt`` in it nothing stands in, and no package may be missing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from runners.cli import locks
+from runners.errors import StubError
+from runners.isolation.installation import STAND_IN
+
+
+def main(framework: str, environment: str, locked: str) -> str | None:
+    python, spared = Path(environment) / "bin" / "python", Path(locked) / "spared.txt"
+    packages = spared.read_text() if spared.exists() else None
+    if packages is not None:
+        (installed,) = Path(environment).glob("lib/python*/site-packages")
+        module, _, function = (Path(locked) / "stand-in.txt").read_text().partition(":")
+        try:
+            note = getattr(import_module(module), function)(installed)
+        except StubError as error:
+            return f"{error}; build the image with PORTOLAN_WITH_CUDA=1"
+        if note:
+            (Path(environment) / STAND_IN).write_text(f"{note}\n")
+        # Bound at once, a symbol that nobody has is found.
+        subprocess.run([python, "-c", f"import {framework}"], env={**os.environ, "LD_BIND_NOW": "1"}, check=True)
+    checked = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", python, "check"], capture_output=True, text=True, check=False
+    )
+    if checked.returncode and not (packages and locks.lack_only(checked.stdout.splitlines(), packages)):
+        return checked.stdout + checked.stderr
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

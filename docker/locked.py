@@ -1,0 +1,32 @@
+"""Writes what an image installs: the lock of its framework, without the packages that its device does not use.
+
+``locked.py FRAMEWORK DEVICE LOCK FOLDER`` writes ``lock.txt`` into the folder, and ``pins.txt``, which has no hashes.
+If packages are left out, ``spared.txt`` has their pattern, and ``stand-in.txt`` names the function that makes up for
+them. With the variable WITH_CUDA, none are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from runners.cli import locks
+from runners.frameworks import spared
+
+
+def main(framework: str, device: str, lock: str, folder: str) -> None:
+    content, target = Path(lock).read_text(), Path(folder)
+    left_out = spared(framework, device, whole=bool(os.environ.get("WITH_CUDA")))
+    target.mkdir()
+    if left_out is not None:
+        content = locks.without(content, left_out.packages)
+        (target / "spared.txt").write_text(left_out.packages)
+        (target / "stand-in.txt").write_text(left_out.stand_in)
+    (target / "lock.txt").write_text(content)
+    (target / "pins.txt").write_text("".join(f"{pin}\n" for pin in re.findall(r"^[^ \n]+==[^ \n]+", content, re.M)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,155 @@
+"""The builder of one environment: it installs, checks and marks, and reports its progress."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from runners.cli import locks
+from runners.cli.indexes import ANY_BUILD_VARIABLE, index_variables
+from runners.errors import SetupFailedError
+from runners.settings import inherited
+
+COMPLETE = "portolan-complete.json"
+"""Written last: an environment without it was interrupted, and is made again."""
+PROGRESS_EVERY_S = 5.0
+
+Say = Callable[[str], None]
+
+
+class Builder:
+    """Makes one environment, step by step, and reports its progress: at most one line every few seconds."""
+
+    def __init__(self, what: str, framework: str, target: Path, say: Say) -> None:
+        self.what = what
+        self.target = target
+        self.say = say
+        self._framework = framework
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def python(self) -> str:
+        return str(self.target / "bin" / "python")
+
+    @property
+    def packages(self) -> Path:
+        """The folder of the installed packages."""
+        return self.target / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+
+    def begin(self) -> None:
+        """Make an empty environment, in place of one that was interrupted."""
+        # In place, not beside it: an environment's scripts hold its path and cannot be moved.
+        if self.target.exists():
+            self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
+            shutil.rmtree(self.target)
+        self._call([find_uv(), "venv", "--quiet", "--python", sys.executable, str(self.target)])
+
+    def keep(self, name: str, text: str) -> str:
+        """Write a file beside the packages; its path."""
+        path = self.target / name
+        path.write_text(text)
+        return str(path)
+
+    def install(self, commands: Iterable[Sequence[str]]) -> None:
+        """Carry out commands of ``uv pip``."""
+        for command, *arguments in commands:
+            compiling = [] if command == "compile" else ["--compile-bytecode"]
+            self._call([find_uv(), "pip", command, "--python", self.python, *compiling, *arguments])
+
+    def check(self, spared: str | None = None) -> None:
+        """Check what was installed: better found now than by a runner. ``spared`` packages may be missing."""
+        try:
+            self._call([find_uv(), "pip", "check", "--python", self.python])
+        except _StepFailedError as error:
+            if spared is None or not locks.lack_only(error.words, spared):
+                raise
+        # Without CUDA: a runner looks for its device when it starts. Bound at once, a symbol that nobody has is found.
+        variables = {"CUDA_VISIBLE_DEVICES": "", **({} if spared is None else {"LD_BIND_NOW": "1"})}
+        self._call([self.python, "-P", "-c", f"import {self._framework}"], variables)
+
+    def complete(self, **facts: Any) -> None:
+        """Mark the environment as complete, with facts about it."""
+        mark = {"name": self.what, "seconds": round(self.seconds, 1), **facts}
+        (self.target / COMPLETE).write_text(json.dumps(mark) + "\n")
+
+    def _call(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
+        """Run one step; pass its words on as progress."""
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**index_variables(inherited()), **(variables or {})},
+        )
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        words: deque[str] = deque(maxlen=40)
+        reported, rest = time.monotonic(), ""
+        doing = "making it" if "venv" in command else "resolving and downloading"
+        try:
+            while process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(0.2)
+                rest = _gather(rest + (process.stdout.read() or b"").decode(errors="replace"), words)
+                if words and "venv" not in command:
+                    doing = words[-1]
+                if time.monotonic() - reported >= PROGRESS_EVERY_S:
+                    reported = time.monotonic()
+                    self.say(f"{self.what}: {doing} ({self.seconds:.0f} s)")
+            _gather(rest + (process.stdout.read() or b"").decode(errors="replace") + "\n", words)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            process.stdout.close()
+        if process.returncode != 0:
+            tail = " ".join(" ".join(words).split())[-600:]
+            reason = f"{self.what}: {Path(command[0]).name} ended with {process.returncode}: {tail}; {_advice(tail)}"
+            raise _StepFailedError(reason, words)
+
+
+class _StepFailedError(SetupFailedError):
+    """A step ended with an error; ``words`` are the last lines that it printed."""
+
+    def __init__(self, reason: str, words: Iterable[str]) -> None:
+        super().__init__(reason)
+        self.words = list(words)
+
+
+def _advice(tail: str) -> str:
+    if "hash" in tail.lower():
+        return (
+            f"the index has another build than the lock: set {ANY_BUILD_VARIABLE}=1 to take it, "
+            "wherever portolan or portolan-runner is called"
+        )
+    if "unsatisfiable" in tail:
+        return "choose a version that the index has for this Python and machine"
+    return "run setup again to retry"
+
+
+def find_uv() -> str:
+    """The uv beside this Python, or the one on the path."""
+    beside = Path(sys.executable).with_name("uv")
+    found = str(beside) if beside.exists() else shutil.which("uv")
+    if not found:
+        raise SetupFailedError(f"uv is not installed; run: {sys.executable} -m pip install uv")
+    return found
+
+
+def _gather(text: str, words: deque[str]) -> str:
+    *lines, rest = text.replace("\r", "\n").split("\n")
+    words.extend(line.strip() for line in lines if line.strip())
+    return rest

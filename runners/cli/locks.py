@@ -1,0 +1,48 @@
+"""Lock files: packages with their versions and hashes, as uv and pip read them. Pure text in, text out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_COMPLAINT = re.compile(r"\brequires?\b|\brequirement\b|\bnot compatible\b|\bincompatible\b")
+"""A line of pip's or uv's ``check`` about one package, or about how many there are."""
+_COUNT = re.compile(r"Found \d+ incompatibilit")
+_UNMET = re.compile(r"requires `?([A-Za-z0-9._-]+).*not installed")
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def names(lock: str) -> list[str]:
+    """The packages of a lock, by their normalized names."""
+    return [name for name, _ in _entries(lock) if name]
+
+
+def without(lock: str, packages: str) -> str:
+    """A lock without the packages whose whole names match a pattern."""
+    return "".join(text for name, text in _entries(lock) if not (name and re.fullmatch(packages, name)))
+
+
+def lack_only(checked: Iterable[str], packages: str) -> bool:
+    """Whether all that ``pip check`` or ``uv pip check`` found is that packages of this pattern are not there."""
+    complaints = [line for line in checked if _COMPLAINT.search(line) and not _COUNT.match(line)]
+    unmet = [normalized(match[1]) for line in complaints if (match := _UNMET.search(line))]
+    return len(unmet) == len(complaints) and all(re.fullmatch(packages, name) for name in unmet)
+
+
+def normalized(name: str) -> str:
+    """A package's name as its files and indexes spell it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _entries(lock: str) -> Iterator[tuple[str, str]]:
+    """Each package with its lines, of which the first begins with its name; comments have the name ``''``."""
+    name, text = "", ""
+    for line in lock.splitlines(keepends=True):
+        if not line.startswith((" ", "\t")):
+            if text:
+                yield name, text
+            found = _REQUIREMENT.match(line)
+            name, text = (normalized(found[0]) if found else ""), ""
+        text += line
+    if text:
+        yield name, text

@@ -1,0 +1,26 @@
+"""Puts the stubs that torch's libraries need beside them."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+from runners.errors import StubError
+from runners.torch.stubs.answers import answers
+from runners.torch.stubs.demands import demands
+from runners.torch.stubs.shared_object import MACHINE, shared_object
+
+
+def place(packages: Path) -> str:
+    """Make every library that torch needs and that is not there; a note, empty if none was needed.
+
+    Raises ``StubError``.
+    """
+    folder = packages / "torch" / "lib"
+    stubs = demands(folder)
+    if stubs and platform.machine() != MACHINE:
+        raise StubError(f"stubs of CUDA's libraries can be made for {MACHINE} alone")
+    for stub in stubs:
+        names = [symbol.name for symbol in stub.symbols]
+        (folder / stub.soname).write_bytes(shared_object(stub, answers(stub.soname, names)))
+    return f"CUDA's packages are not installed: stubs stand in for {len(stubs)} libraries" if stubs else ""
