@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -24,11 +25,11 @@ def main(framework: str, environment: str, locked: str) -> str | None:
         (installed,) = Path(environment).glob("lib/python*/site-packages")
         module, _, function = (Path(locked) / "stand-in.txt").read_text().partition(":")
         try:
-            note = getattr(import_module(module), function)(installed)
+            stand_ins = getattr(import_module(module), function)(installed)
         except StubError as error:
             return f"{error}; build the image with PORTOLAN_WITH_CUDA=1"
-        if note:
-            (Path(environment) / STAND_IN).write_text(f"{note}\n")
+        if stand_ins:
+            (Path(environment) / STAND_IN).write_text(f"{json.dumps(stand_ins)}\n")
         # Bound at once, a symbol that nobody has is found.
         subprocess.run([python, "-c", f"import {framework}"], env={**os.environ, "LD_BIND_NOW": "1"}, check=True)
     checked = subprocess.run(

@@ -6,7 +6,7 @@ Holding one to the contract is in ``check_command.py``.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from coordinator.errors import SettingError
 from coordinator.settings import enrolment_key
 from coordinator.settings import enrolment_key_file as checked_key_file
 from protocol.enrolment_tokens import EnrolmentToken
+
+if TYPE_CHECKING:
+    from coordinator.registry.models import Runner
 
 app = typer.Typer(no_args_is_help=True, help="The runners that the coordinator knows.")
 app.command("check")(check)
@@ -32,16 +35,23 @@ def listed(client: Client, as_json: AsJson = False) -> None:
         print_json(runners)
         return
     print_columns(
-        ("id", "name", "target", "state", "hardware", "url", "in flight", "reason"),
+        ("id", "name", "target", "state", "hardware", "environment", "url", "in flight", "reason"),
         [
             (
-                *(str(runner.id), runner.name or "", runner.target, runner.state, runner.hardware, runner.url),
-                *(str(runner.in_flight), runner.reason or ""),
+                *(str(runner.id), runner.name or "", runner.target, runner.state, runner.hardware),
+                *(environment_of(runner), runner.url, str(runner.in_flight), runner.reason or ""),
             )
             for runner in runners
         ],
         empty="no runner is registered: `portolan up` starts some, `portolan runner register URL` adds one",
     )
+
+
+def environment_of(runner: Runner) -> str:
+    """The hash of its packages, with those that others stand in for."""
+    libraries: dict[str, str] = runner.fingerprint.get("libraries", {})
+    lacking = [f"{name} {version}" for name, version in libraries.items() if version.startswith("not installed")]
+    return "; ".join([runner.environment, *lacking])
 
 
 @app.command("register")

@@ -263,8 +263,8 @@ def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
         builder.check()
         return
     module, _, function = left_out.stand_in.partition(":")
-    if note := getattr(import_module(module), function)(builder.packages):
-        builder.keep(STAND_IN, f"{note}\n")
+    if stand_ins := getattr(import_module(module), function)(builder.packages):
+        builder.keep(STAND_IN, f"{json.dumps(stand_ins)}\n")
     try:
         builder.check(left_out.packages)
     except SetupFailedError as error:

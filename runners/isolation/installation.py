@@ -6,6 +6,7 @@ Only the framework's own interpreter can say it, so a child of the zygote does.
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 import sys
 from collections.abc import Iterable
@@ -14,8 +15,8 @@ from pathlib import Path
 
 ANY_BUILD = "portolan-any-build"
 """A file in an environment whose packages may be other builds than those of its lock: its hash differs by it."""
-STAND_IN = "portolan-stand-in"
-"""A file in an environment with a note about what stands in for packages that are not installed."""
+STAND_IN = "portolan-stand-in.json"
+"""A file in an environment that goes without packages: what stands in for them, by the name of what they are of."""
 
 
 def identity() -> dict[str, str]:
@@ -25,10 +26,10 @@ def identity() -> dict[str, str]:
     return {"python": python, "environment": environment_hash(installed(), python, any_build=any_build)}
 
 
-def notes() -> list[str]:
-    """Sentences about this environment that must stand beside any figure."""
+def stand_ins() -> dict[str, str]:
+    """What stands in for packages that are not installed here, by the name of what they are of."""
     file = Path(sys.prefix) / STAND_IN
-    return [file.read_text().strip()] if file.exists() else []
+    return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
 def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, any_build: bool = False) -> str:

@@ -27,7 +27,7 @@ from runners.isolation import processes, scratch
 from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
 from runners.isolation.explanation import EXPLAINED, explained
 from runners.isolation.harness import run_case
-from runners.isolation.installation import identity, notes
+from runners.isolation.installation import identity, stand_ins
 from runners.isolation.lowering import lower_case, lowers
 from runners.isolation.observations import Observation, as_message, harness_failed, kept, make_evidence, printable
 from runners.isolation.warm_up import warm_up
@@ -112,7 +112,7 @@ class Worker:
     def _describe(self) -> Message:
         try:
             description = {**dataclasses.asdict(self._device.describe()), **identity()}
-            description["notes"] = [*description["notes"], *notes()]
+            description["libraries"] = {**description["libraries"], **stand_ins()}
             described = {"type": "described", "description": description}
             encode(described)  # A value that JSON cannot hold is reported here, with its reason.
         except DeviceUnavailableError as error:

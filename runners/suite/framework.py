@@ -44,8 +44,8 @@ class SparedPackages:
     """The devices that use them."""
     stand_in: str
     """``package.module:function``. It takes the folder of the installed packages, puts there what the framework needs
-    to be imported without these, and returns a note for every figure, or nothing if it needs nothing. It raises
-    ``StubError`` where it cannot."""
+    to be imported without these, and returns what that is, by the name of what the packages are of; nothing if nothing
+    is needed. It raises ``StubError`` where it cannot."""
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,7 @@ def test_a_runner_is_registered_and_removed(portolan: Portolan, place: Path) -> 
         assert portolan.call("runner", "register", url, "--secret-stdin", stdin="the right one\n").returncode == 0
         listed = json.loads(portolan.ask("runner", "list", "--json"))
         assert [each["state"] for each in listed if each["url"] == url] == ["online"]
+        assert listed[-1]["environment"] in portolan.ask("runner", "list")
         portolan.ask("runner", "remove", number)
         assert url not in portolan.ask("runner", "list")
     finally:

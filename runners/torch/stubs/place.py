@@ -11,8 +11,8 @@ from runners.torch.stubs.demands import demands
 from runners.torch.stubs.shared_object import MACHINE, shared_object
 
 
-def place(packages: Path) -> str:
-    """Make every library that torch needs and that is not there; a note, empty if none was needed.
+def place(packages: Path) -> dict[str, str]:
+    """Make every library that torch needs and that is not there; says how many, if any.
 
     Raises ``StubError``.
     """
@@ -23,4 +23,4 @@ def place(packages: Path) -> str:
     for stub in stubs:
         names = [symbol.name for symbol in stub.symbols]
         (folder / stub.soname).write_bytes(shared_object(stub, answers(stub.soname, names)))
-    return f"CUDA's packages are not installed: stubs stand in for {len(stubs)} libraries" if stubs else ""
+    return {"CUDA": f"not installed, stubs of {len(stubs)} libraries"} if stubs else {}

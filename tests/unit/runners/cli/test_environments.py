@@ -11,7 +11,7 @@ import pytest
 
 from runners.cli import environment_builder, environments
 from runners.cli.indexes import index_variables
-from runners.isolation.installation import environment_hash
+from runners.isolation.installation import STAND_IN, environment_hash, stand_ins
 
 LOCK = "# Made by hand.\ntorch==2.9.0 \\\n    --hash=sha256:00\n"
 
@@ -106,6 +106,15 @@ def test_pips_indexes_are_passed_on_unless_uv_has_its_own() -> None:
 
 def test_bytecode_is_compiled_even_where_python_is_told_not_to() -> None:
     assert "PYTHONDONTWRITEBYTECODE" not in index_variables({"PYTHONDONTWRITEBYTECODE": "1"})
+
+
+def test_what_stands_in_for_packages_is_told_with_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert stand_ins() == {}
+    (tmp_path / STAND_IN).write_text('{"CUDA": "not installed, stubs of 14 libraries"}\n')
+    assert stand_ins() == {"CUDA": "not installed, stubs of 14 libraries"}
 
 
 def test_the_environment_hash_is_of_versions_and_not_of_spelling() -> None:
