@@ -63,8 +63,17 @@ def run(programs: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
         timeout=PROGRAM_LIMIT_S,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LD_LIBRARY_PATH": str(_other_cuda(tmp_path))},
     )
+
+
+def _other_cuda(tmp_path: Path) -> Path:
+    """A folder on the loader's path with libraries of CUDA that would break torch, if it took any of them."""
+    folder = tmp_path / "cuda"
+    folder.mkdir()
+    for soname in ("libcudart.so.12", "libcublas.so.12", "libcudnn.so.9"):
+        (folder / soname).write_text("no library")
+    return folder
 
 
 def test_what_needs_no_cuda_works_and_is_quiet(tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ import pytest
 from coordinator.cli.runner_commands import environment_of
 from coordinator.registry.models import Runner
 
+LACKING = {"torch": "2.9.0", "CUDA": "not installed, stubs of 14 libraries"}
+
 
 @pytest.mark.parametrize(
     ("fingerprint", "shown"),
     [
-        (
-            {"libraries": {"torch": "2.9.0", "CUDA": "not installed, stubs of 14 libraries"}},
-            "0123; CUDA not installed, stubs of 14 libraries",
-        ),
+        ({"libraries": LACKING}, "0123; CUDA not installed, stubs of 14 libraries"),
         ({"libraries": {"torch": "2.9.0"}}, "0123"),
         ({}, "0123"),
     ],
