@@ -35,7 +35,10 @@ def console_of(output: Path | None) -> Iterator[Console]:
 
 @contextmanager
 def writing(output: Path | None) -> Iterator[BinaryIO]:
-    """Yield stdout, or a file that appears only once it is whole."""
+    """Yield stdout, or a file that appears only once it is whole.
+
+    A device or a pipe is written to as it is. A link stays, and the file that it leads to is replaced.
+    """
     if output is None and sys.stdout.isatty():
         # For a person, who is not to be written to by what a case printed; a pipe gets every byte as it is.
         yield cast(BinaryIO, _Shown())
@@ -45,7 +48,12 @@ def writing(output: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with replacing(output) as sink:
+    if output.exists() and (not output.is_file() or output.absolute().is_relative_to("/dev")):
+        # Under /dev there are links to whatever a descriptor is open on.
+        with open(output, "wb") as stream:
+            yield stream
+        return
+    with replacing(output.resolve()) as sink:
         yield sink
 
 

@@ -1,0 +1,53 @@
+"""Files that a person names for an output."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli.output import writing
+
+
+def test_a_pipe_gets_the_output_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        with writing(pipe) as sink:
+            sink.write(b"outcomes")
+        assert reader.communicate()[0] == b"outcomes"
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    file, link = tmp_path / "kept" / "file", tmp_path / "link"
+    file.parent.mkdir()
+    file.write_text("old")
+    link.symlink_to(file)
+    with pytest.raises(ZeroDivisionError), writing(link) as sink:
+        sink.write(b"half")
+        raise ZeroDivisionError
+    assert file.read_text() == "old"
+    with writing(link) as sink:
+        sink.write(b"new")
+    assert link.is_symlink()
+    assert file.read_text() == "new"
+
+
+def test_a_link_to_nothing_makes_the_file(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "file")
+    with writing(link) as sink:
+        sink.write(b"new")
+    assert link.is_symlink()
+    assert (tmp_path / "file").read_text() == "new"
+
+
+def test_the_name_of_stdout_is_stdout() -> None:
+    program = "from pathlib import Path; from coordinator.cli.output import writing\nwith writing(Path('/dev/stdout')) as s: s.write(b'outcomes')"
+    assert subprocess.check_output([sys.executable, "-c", program]) == b"outcomes"
+    assert Path("/dev/stdout").is_symlink()
