@@ -27,7 +27,7 @@ def identity() -> dict[str, str]:
 
 
 def stand_ins() -> dict[str, str]:
-    """What stands in for packages that are not installed here, by the name of what they are of."""
+    """The stand-ins for packages that are not installed here, by the name of what they are of."""
     file = Path(sys.prefix) / STAND_IN
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
