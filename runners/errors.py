@@ -12,7 +12,8 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   └── AheadError                    422  2
     ├── UsageError                        500  2
     ├── SetupFailedError                  500  2
-    │   └── StubError                     500  2
+    │   ├── StubError                     500  2
+    │   └── StepFailedError               500  2
     ├── BundleError                       500  2
     ├── UnservableError                   500  2
     ├── RefusedError                      500  2
@@ -35,6 +36,7 @@ Nothing but the standard library is imported here: the processes of the cases ra
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -108,6 +110,14 @@ class SetupFailedError(RunnerError):
 
 class StubError(SetupFailedError):
     """No stubs can be made for packages that are left out."""
+
+
+class StepFailedError(SetupFailedError):
+    """A step of making an environment ended with an error; ``words`` are the last lines that it printed."""
+
+    def __init__(self, reason: str, words: Iterable[str]) -> None:
+        super().__init__(reason)
+        self.words = list(words)
 
 
 class BundleError(RunnerError):

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from coordinator.access.tokens import new_token
 from coordinator.atomic_files import write_private
-from coordinator.errors import DatabaseError
+from coordinator.errors import CoordinatorError, DatabaseError
 from coordinator.held_folder import FolderLock
 from coordinator.variables import variables
 
@@ -55,6 +55,7 @@ class DataDirectory:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = (path or default_directory()).absolute()
+        self.is_given = path is not None
 
     @property
     def postgres(self) -> Path:
@@ -117,7 +118,12 @@ class DataDirectory:
 
 
 def find_url(given: str | None, directory: DataDirectory) -> str:
-    """Return the URL of a command's coordinator: as given, else the environment's, else the local one's."""
+    """Return the URL of a command's coordinator: as given, else the environment's, else the local one's.
+
+    A data directory that was given stands for its own instance alone. Raises ``CoordinatorError`` if none runs there.
+    """
+    if directory.is_given and not given:
+        return _require_running(directory).url
     if url := given or variables().url:
         return url.rstrip("/")
     try:
@@ -125,6 +131,16 @@ def find_url(given: str | None, directory: DataDirectory) -> str:
     except DatabaseError:
         found = None  # somebody else's instance: the default address may still be right
     return found.url if found else DEFAULT_URL
+
+
+def _require_running(directory: DataDirectory) -> Whereabouts:
+    found = directory.running()
+    if found is None:
+        raise CoordinatorError(
+            f"no instance runs on {directory.path}: start it with `portolan up --data-dir {directory.path}`, "
+            "or leave --data-dir out"
+        )
+    return found
 
 
 def kept_admin_token(file: Path) -> str:

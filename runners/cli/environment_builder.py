@@ -16,7 +16,7 @@ from typing import Any
 
 from runners.cli import locks
 from runners.cli.indexes import ANY_BUILD_VARIABLE, index_variables
-from runners.errors import SetupFailedError
+from runners.errors import SetupFailedError, StepFailedError
 from runners.settings import inherited
 
 COMPLETE = "portolan-complete.json"
@@ -73,7 +73,7 @@ class Builder:
         """Check what was installed: better found now than by a runner. ``spared`` packages may be missing."""
         try:
             self._call([find_uv(), "pip", "check", "--python", self.python])
-        except _StepFailedError as error:
+        except StepFailedError as error:
             if spared is None or not locks.lack_only(error.words, spared):
                 raise
         # Without CUDA: a runner looks for its device when it starts. Bound at once, a symbol that nobody has is found.
@@ -118,15 +118,7 @@ class Builder:
         if process.returncode != 0:
             tail = " ".join(" ".join(words).split())[-600:]
             reason = f"{self.what}: {Path(command[0]).name} ended with {process.returncode}: {tail}; {_advice(tail)}"
-            raise _StepFailedError(reason, words)
-
-
-class _StepFailedError(SetupFailedError):
-    """A step ended with an error; ``words`` are the last lines that it printed."""
-
-    def __init__(self, reason: str, words: Iterable[str]) -> None:
-        super().__init__(reason)
-        self.words = list(words)
+            raise StepFailedError(reason, words)
 
 
 def _advice(tail: str) -> str:

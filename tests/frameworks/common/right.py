@@ -33,6 +33,9 @@ def assert_right(cpu: Device, case: Case, subject: Subject) -> None:
     elif case.id in subject.now_and_then and outcome.ending is Ending.mismatched:
         assert outcome.evidence is not None
         assert outcome.evidence.right_at is not None
+    elif case.id in subject.needing_spared and outcome.ending is not Ending.returned:
+        assert outcome.evidence is not None
+        assert outcome.evidence.message == f"No module named '{subject.needing_spared[case.id]}'"
     elif case.id in subject.faulty:
         assert outcome.verdict is Verdict.failed, "the framework has mended this: take the case off the list"
     elif case.function in subject.gone:

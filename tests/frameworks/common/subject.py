@@ -45,6 +45,8 @@ class Subject:
     """Names as the paper printed them that this version does not have, and what stands for them today."""
     raising: Reasons = field(default_factory=dict)
     """Functions whose calls run as written and must fail on a machine without their accelerator."""
+    needing_spared: Reasons = field(default_factory=dict)
+    """Cases that import a package without which an environment for the CPU is made, and which."""
     faulty: Reasons = field(default_factory=dict)
     """Cases that this version gets wrong on the CPU too, and how."""
     by_processor: Reasons = field(default_factory=dict)
@@ -80,6 +82,7 @@ class Subject:
         yield from chain(
             self.gone,
             self.raising,
+            self.needing_spared,
             self.faulty,
             self.by_processor,
             self.refused_by_some,

@@ -173,6 +173,7 @@ SUBJECT = Subject(
     reading=READING,
     gone=GONE,
     raising=NEEDS_CUDA,
+    needing_spared={"torch.library.triton_op/example": "triton", "torch.library.wrap_triton/example": "triton"},
     now_and_then=FIRST_EXP,
     without_mutants=WITHOUT_MUTANTS,
     written_over_unseen=WRITTEN_OVER_UNSEEN,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.cli.directory import DEFAULT_URL, DataDirectory, Whereabouts, default_directory, find_url
-from coordinator.errors import DirectoryHeldError
+from coordinator.errors import CoordinatorError, DirectoryHeldError
 
 HERE = Whereabouts("http://127.0.0.1:5", "postgresql://x")
 
@@ -17,7 +17,8 @@ def test_what_is_said_goes_before_the_environment_and_that_before_the_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PORTOLAN_URL", raising=False)
-    directory = DataDirectory(tmp_path / "data")
+    monkeypatch.setenv("PORTOLAN_DATA", str(tmp_path / "data"))
+    directory = DataDirectory()
     assert find_url(None, directory) == DEFAULT_URL
     with directory.held():
         directory.announce(HERE)
@@ -25,6 +26,19 @@ def test_what_is_said_goes_before_the_environment_and_that_before_the_directory(
         monkeypatch.setenv("PORTOLAN_URL", "http://there:1/")
         assert find_url(None, directory) == "http://there:1"
         assert find_url("http://elsewhere:2", directory) == "http://elsewhere:2"
+
+
+def test_a_directory_that_is_given_stands_for_its_own_instance_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTOLAN_URL", "http://there:1/")
+    directory = DataDirectory(tmp_path / "data")
+    with pytest.raises(CoordinatorError, match=r"no instance runs on .*/data: start it with `portolan up --data-dir"):
+        find_url(None, directory)
+    assert find_url("http://elsewhere:2", directory) == "http://elsewhere:2"
+    with directory.held():
+        directory.announce(HERE)
+        assert find_url(None, directory) == HERE.url
 
 
 def test_an_instance_that_ended_is_not_found(tmp_path: Path) -> None:
