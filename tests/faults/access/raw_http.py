@@ -14,8 +14,6 @@ LENGTH = "Content-Length: {}"
 class Answer:
     status: int
     headers: dict[str, str]
-    beginning: bytes
-    """What came of the body with its head."""
 
 
 def allow_files(count: int) -> None:
@@ -45,22 +43,29 @@ def post(path: str, body: bytes, *headers: str, kind: str = "application/json") 
 def answer(connection: socket.socket) -> Answer:
     """The head of the next answer; raises ``ConnectionError`` if there is none."""
     received = b""
-    while b"\r\n\r\n" not in received:
-        piece = connection.recv(65536)
+    # Byte by byte: what follows the head belongs to the body, or to the next answer of the connection.
+    while not received.endswith(b"\r\n\r\n"):
+        piece = connection.recv(1)
         if not piece:
             raise ConnectionError(f"closed without an answer, after {received!r}")
         received += piece
-    head, _, rest = received.partition(b"\r\n\r\n")
-    first, *lines = head.decode().split("\r\n")
-    pairs = (line.partition(": ") for line in lines)
-    return Answer(int(first.split()[1]), {name.lower(): value for name, _, value in pairs}, rest)
+    first, *lines = received.decode().splitlines()
+    pairs = (line.partition(": ") for line in lines if line)
+    return Answer(int(first.split()[1]), {name.lower(): value for name, _, value in pairs})
+
+
+def body(connection: socket.socket, head: Answer) -> bytes:
+    """The body of that answer, by its declared length or to the end of the connection."""
+    if "content-length" not in head.headers:
+        return b"".join(iter(lambda: connection.recv(1 << 20), b""))
+    length = int(head.headers["content-length"])
+    received = b""
+    while len(received) < length and (piece := connection.recv(length - len(received))):
+        received += piece
+    return received
 
 
 def whole(connection: socket.socket) -> tuple[Answer, bytes]:
-    """The next answer with its body, by its declared length or to the end of the connection."""
+    """The next answer with its body."""
     head = answer(connection)
-    body = head.beginning
-    length = int(head.headers["content-length"]) if "content-length" in head.headers else None
-    while (length is None or len(body) < length) and (piece := connection.recv(1 << 20)):
-        body += piece
-    return head, body
+    return head, body(connection, head)
