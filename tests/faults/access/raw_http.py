@@ -12,6 +12,8 @@ LENGTH = "Content-Length: {}"
 
 @dataclass(frozen=True)
 class Answer:
+    """The head of an answer; its body is still to be read from the connection."""
+
     status: int
     headers: dict[str, str]
 
@@ -42,30 +44,30 @@ def post(path: str, body: bytes, *headers: str, kind: str = "application/json") 
 
 def answer(connection: socket.socket) -> Answer:
     """The head of the next answer; raises ``ConnectionError`` if there is none."""
-    received = b""
+    head = b""
     # Byte by byte: what follows the head belongs to the body, or to the next answer of the connection.
-    while not received.endswith(b"\r\n\r\n"):
-        piece = connection.recv(1)
-        if not piece:
-            raise ConnectionError(f"closed without an answer, after {received!r}")
-        received += piece
-    first, *lines = received.decode().splitlines()
-    pairs = (line.partition(": ") for line in lines if line)
+    while not head.endswith(b"\r\n\r\n"):
+        byte = connection.recv(1)
+        if not byte:
+            raise ConnectionError(f"closed without an answer, after {head!r}")
+        head += byte
+    first, *lines = head.decode().removesuffix("\r\n\r\n").split("\r\n")
+    pairs = (line.partition(": ") for line in lines)
     return Answer(int(first.split()[1]), {name.lower(): value for name, _, value in pairs})
 
 
-def body(connection: socket.socket, head: Answer) -> bytes:
+def read_body(connection: socket.socket, head: Answer) -> bytes:
     """The body of that answer, by its declared length or to the end of the connection."""
     if "content-length" not in head.headers:
         return b"".join(iter(lambda: connection.recv(1 << 20), b""))
     length = int(head.headers["content-length"])
-    received = b""
-    while len(received) < length and (piece := connection.recv(length - len(received))):
-        received += piece
-    return received
+    body = b""
+    while len(body) < length and (piece := connection.recv(length - len(body))):
+        body += piece
+    return body
 
 
 def whole(connection: socket.socket) -> tuple[Answer, bytes]:
     """The next answer with its body."""
     head = answer(connection)
-    return head, body(connection, head)
+    return head, read_body(connection, head)

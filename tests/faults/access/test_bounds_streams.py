@@ -14,7 +14,7 @@ import pytest
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.event_loop import EventLoop
-from tests.faults.access.raw_http import allow_files, answer, body, connect, get
+from tests.faults.access.raw_http import allow_files, answer, connect, get, read_body
 from tests.scripted_runner import Case, Script, ScriptedRunner
 from tests.waiting import until
 
@@ -49,7 +49,7 @@ def test_hundreds_of_streams_leave_room_for_a_request(coordinator: CoordinatorPr
     path = get(f"/api/v1/campaigns/{campaign}/events", f"Authorization: Bearer {ADMIN_TOKEN}")
     with contextlib.ExitStack() as open_streams:
         streams = [open_streams.enter_context(connect(coordinator.port, path)) for _ in range(STREAMS)]
-        answers = [answer(stream) for stream in streams]
+        heads = [answer(stream) for stream in streams]
         waits = []
         for _ in range(5):
             began = time.monotonic()
@@ -57,20 +57,20 @@ def test_hundreds_of_streams_leave_room_for_a_request(coordinator: CoordinatorPr
             waits.append(time.monotonic() - began)
             assert response.status_code == 200, (response.status_code, waits)
         assert max(waits) < PROMPT_S, waits
-        statuses = Counter(each.status for each in answers)
+        statuses = Counter(head.status for head in heads)
         assert statuses == {200: MOST, 429: STREAMS - MOST}
-        stream, refused = next(each for each in zip(streams, answers, strict=True) if each[1].status == 429)
+        stream, refused = next(pair for pair in zip(streams, heads, strict=True) if pair[1].status == 429)
         assert int(refused.headers["retry-after"]) >= 1
-        assert f"{MOST}" in json.loads(body(stream, refused))["detail"]
+        assert f"{MOST}" in json.loads(read_body(stream, refused))["detail"]
         # Each of them is told how the campaign ends, from one reading.
         coordinator.http.post(f"/campaigns/{campaign}/cancel")
-        for stream, first in zip(streams, answers, strict=True):
-            if first.status == 200:
-                received = b""
-                while b"event: ended" not in received:
+        for stream, head in zip(streams, heads, strict=True):
+            if head.status == 200:
+                events = b""
+                while b"event: ended" not in events:
                     piece = stream.recv(65536)
-                    assert piece, received[-300:]
-                    received += piece
+                    assert piece, events[-300:]
+                    events += piece
     # Those that are gone leave their places.
     until(lambda: _status(coordinator, campaign) == 200, "there is room for a stream again")
 

@@ -7,6 +7,7 @@ functions, with the reason of each; the claims hold every name to be needed.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -30,8 +31,6 @@ class Subject:
     brought: tuple[str, ...] = ()
     """Packages that the framework brings, and that its frozen suites are read without."""
     # At level 1 one in so many is asked. Where each case is compiled, fewer can be.
-    by_processor_in_library: tuple[str, ...] = ()
-    """Words in the ids of cases of ``library`` whose kernels, and so what they are right to, vary by processor."""
     mutants_share: int = 4
     """Of the value cases, with wrong functions."""
     library_share: int = 4
@@ -51,6 +50,8 @@ class Subject:
     """Cases that this version gets wrong on the CPU too, and how."""
     by_processor: Reasons = field(default_factory=dict)
     """Cases that are wrong on some processors only, and their mismatch there."""
+    by_processor_in_library: re.Pattern[str] | None = None
+    """Matches the functions of ``library`` that some processors compute with kernels of their own."""
     refused_by_some: Reasons = field(default_factory=dict)
     """Cases that have no kernel on some processors, and why."""
     now_and_then: Reasons = field(default_factory=dict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 WITH_ONEDNN = {
     "tf.nn.conv3d/empty-batch": "result: expected shape (0, 3, 3, 3, 2), got (0, 5, 5, 5, 3)",
 }
@@ -23,3 +25,7 @@ BY_ONEDNN_ALONE = dict.fromkeys(
     "no kernel without oneDNN",
 )
 """Cases that TensorFlow's own kernels for the CPU refuse, so that they raise on processors where it takes no oneDNN."""
+
+KERNELS_OF_CONVOLUTIONS = re.compile("conv(?!ert)|correlate|extract_patches", re.IGNORECASE)
+"""Functions of the suite ``library`` whose narrow floats, and what they make of a filter that is longer than its input,
+vary with the kernels."""

@@ -11,7 +11,7 @@ from tests.frameworks.common.keywords import Reading
 from tests.frameworks.common.subject import Subject
 from tests.frameworks.tensorflow.arrays import ARRAYS
 from tests.frameworks.tensorflow.dialect import DIALECT
-from tests.frameworks.tensorflow.processor import BY_ONEDNN_ALONE, WITH_ONEDNN
+from tests.frameworks.tensorflow.processor import BY_ONEDNN_ALONE, KERNELS_OF_CONVOLUTIONS, WITH_ONEDNN
 from tests.frameworks.tensorflow.wrappers import wrapper_of
 
 GONE: dict[str, str] = {
@@ -128,12 +128,12 @@ SUBJECT = Subject(
     wrapper_of=wrapper_of,
     reading=READING,
     brought=("keras",),
-    by_processor_in_library=("conv", "Conv", "correlate", "extract_patches"),
     mutants_share=6,
     library_share=8,
     gone=GONE,
     faulty=FAULTY,
     by_processor=WITH_ONEDNN,
+    by_processor_in_library=KERNELS_OF_CONVOLUTIONS,
     refused_by_some=BY_ONEDNN_ALONE,
     without_mutants=WITHOUT_MUTANTS,
     of_part=OF_PART,
