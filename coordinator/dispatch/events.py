@@ -46,6 +46,13 @@ class StrayLeasesEvent(Event):
 
 
 @dataclass(frozen=True)
+class PostingEvent(Event):
+    """These jobs are about to be sent to the runner; what it makes of them is its own affair from now on."""
+
+    keys: tuple[Key, ...]
+
+
+@dataclass(frozen=True)
 class PostedEvent(Event):
     """The runner answered a batch: it accepted jobs (queued, or known already) and refused others."""
 
@@ -80,7 +87,14 @@ class FinishedEvent(Event):
 
 @dataclass(frozen=True)
 class StoppedEvent(Event):
-    """The attempt ended because another client had it stopped."""
+    """The attempt ended because somebody had it stopped, and it had not run for as long as it may."""
+
+    key: Key
+
+
+@dataclass(frozen=True)
+class StopAnsweredEvent(Event):
+    """The runner answered a DELETE of this attempt, whose end is still to be read."""
 
     key: Key
 

@@ -10,7 +10,14 @@ from coordinator.dispatch.leases import Key, Lease
 FELL_SILENT = "the runner fell silent"
 """Why a job that had not started was requeued; its runner may come back and hold it still."""
 
-LossReason = Literal["restarted", "silent", "stopped by somebody else", "no longer there"]
+LossReason = Literal[
+    "restarted",
+    "silent",
+    "stopped by somebody else",
+    "stopped before its deadline",
+    "no longer there",
+    "its end was not reported",
+]
 
 
 @dataclass(frozen=True)

@@ -57,13 +57,19 @@ class Flight:
 
     lease: Lease
     phase: Literal["claimed", "posted", "started"]
+    sent: bool = False
+    """Whether a POST of it was begun: until then nothing is the runner's fault."""
     started_at: float | None = None
     elapsed_s: float = 0.0
     """For how long it has run, by the runner's latest heartbeat."""
     waited_s: float = 0.0
     """For how long it has waited for the timing lock, by the same; on no deadline, up to ``Times.lock_wait_s``."""
+    named_at: float = float("-inf")
+    """When a heartbeat last named it as running."""
     stopped: float | None = None
-    """When the runner was sent a DELETE because the deadline had passed."""
+    """When it was decided to send the runner a DELETE, because the deadline had passed."""
+    stop_answered: float | None = None
+    """When the runner answered that DELETE."""
     revoked: bool = False
     absent_since: float | None = None
     """Since when heartbeats have named the job neither as running nor as queued."""
@@ -87,6 +93,6 @@ def resume_flight(lease: Lease, now: float, before: Flight | None = None) -> Fli
     if before is not None and before.started_at is not None:
         return before
     if not lease.started:
-        return Flight(lease, "claimed")
+        return Flight(lease, "claimed", sent=before is None or before.sent)
     # It may have ended long ago, and the stream is about to bring that.
-    return Flight(lease, "started", started_at=now - min(lease.ran_s, lease.timeout_s))
+    return Flight(lease, "started", sent=True, started_at=now - min(lease.ran_s, lease.timeout_s))

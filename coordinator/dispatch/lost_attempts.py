@@ -21,10 +21,9 @@ MOST_REFUSALS = 3
 MOST_ATTEMPTS = 1_000
 """Of one job, whatever became of them: that many ways to go round for ever nobody has thought of."""
 
-Consequence = Literal["retry", "timeout", "crash", "infrastructure"]
+Consequence = Literal["retry", "crash", "infrastructure"]
 
 _OUTCOMES = {
-    "timeout": (Verdict.failed, Ending.timed_out, Cause.timeout, "silenced-its-runner"),
     "crash": (Verdict.failed, Ending.exited, Cause.crash, "restarted-its-runner"),
     "infrastructure": (Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, "attempts-lost"),
 }
@@ -33,14 +32,12 @@ _OUTCOMES = {
 def consequence(reasons: Iterable[str]) -> Consequence:
     """The consequence of losses for these reasons.
 
-    Three times silent is a timeout, three times a restart a crash (``lose`` checks that the runners did well
-    on other jobs since); a mixture is nobody's fault but ours.
+    Three times a restart is a crash (``lose`` checks that the runners did well on other jobs since). Silence says
+    nothing of the case: a network that is away looks the same.
     """
     reasons = list(reasons)
     if len(reasons) < MOST:
         return "retry"
-    if all(reason == "silent" for reason in reasons):
-        return "timeout"
     if all(reason == "restarted" for reason in reasons):
         return "crash"
     return "infrastructure"
@@ -55,7 +52,7 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
             return None
         losses = await queue.lost_attempts(connection, key.job)
         reasons = [why for why, _, _ in losses]
-        # An attempt whose runner fell silent and came back with it has one row, however often that happened.
+        # An attempt that came back from a silence after its time limit has one row, however often that happened.
         reasons += ["silent"] * (returned[0].lost - len(reasons))
         ends_as = consequence(reasons)
         if ends_as == "crash" and not await queue.did_well_since(connection, losses):

@@ -111,13 +111,17 @@ WITH back AS (
 SELECT id, attempt, token, lost, refused FROM back
 """)
 
-# A runner that was silent may come back with all that it had. What it began counts as a silence all the same.
+# A runner that was silent may come back with all that it had, and then it was no loss: a network may be away any
+# number of times within one long case. Past the case's time limit it counts, so that this ends.
 _WELCOME_BACK = text(f"""
 WITH back AS (
     UPDATE jobs j SET state = CASE WHEN a.started_at IS NULL THEN 'leased' ELSE 'running' END,
-           runner_id = a.runner_id, token = a.token, lease_until = now() + make_interval(secs => :lease_s)
-      FROM attempts a
-     WHERE a.runner_id = :runner AND a.boot_id = :boot AND a."end" = 'lost' AND a.reason IN ('silent', '{FELL_SILENT}')
+           runner_id = a.runner_id, token = a.token, lease_until = now() + make_interval(secs => :lease_s),
+           lost = j.lost - CASE WHEN a.reason = 'silent' AND a.started_at + make_interval(secs => c.timeout_s) > now()
+                                THEN 1 ELSE 0 END
+      FROM attempts a, campaigns c
+     WHERE c.id = j.campaign_id
+       AND a.runner_id = :runner AND a.boot_id = :boot AND a."end" = 'lost' AND a.reason IN ('silent', '{FELL_SILENT}')
        AND j.id = a.job_id AND j.attempt = a.attempt AND j.state = 'queued'
     RETURNING j.id, j.attempt
 )

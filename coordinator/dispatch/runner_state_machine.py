@@ -19,8 +19,10 @@ from coordinator.dispatch.events import (
     FinishedEvent,
     HeartbeatEvent,
     PostedEvent,
+    PostingEvent,
     RevokedEvent,
     StartedEvent,
+    StopAnsweredEvent,
     StoppedEvent,
     StrayLeasesEvent,
     TickEvent,
@@ -33,6 +35,7 @@ from coordinator.dispatch.instructions import (
     GiveBack,
     Instruction,
     Lose,
+    LossReason,
     Post,
     Quarantine,
     Stop,
@@ -73,7 +76,7 @@ class RunnerState:
     _last_claim: float | None = None
     _last_heard: float = float("-inf")
     _progress_at: float | None = None
-    """When the runner last began or ended a job of ours, or was given the first one."""
+    """When the runner last began or ended a job of ours, or was sent the first one."""
     _full_since: float | None = None
     """Since when it has been full without holding a job of ours."""
     _paused_until: float = float("-inf")
@@ -100,15 +103,15 @@ class RunnerState:
         """The number of jobs that may be claimed at once."""
         return min(MAX_CLAIM, max(0, min(self.ahead, self.queue_limit) - len(self._flights)))
 
-    def overdue(self, key: Key) -> bool:
-        """Whether a DELETE was sent for this attempt because it was past its deadline."""
+    def ran_too_long(self, key: Key, duration_s: float) -> bool:
+        """Whether this attempt was stopped for its deadline, and had reached that on the runner's clock as well."""
         flight = self._flights.get(key)
-        return flight is not None and flight.stopped is not None
+        return flight is not None and flight.stopped is not None and duration_s >= flight.lease.timeout_s
 
     def wants(self, key: Key) -> bool:
-        """Whether this coordinator has neither stopped nor revoked this attempt."""
+        """Whether this coordinator still waits for what comes of this attempt."""
         flight = self._flights.get(key)
-        return flight is not None and flight.stopped is None and not flight.revoked
+        return flight is not None and not flight.revoked
 
     def handle(self, event: Event) -> list[Instruction]:
         match event:
@@ -122,6 +125,8 @@ class RunnerState:
                 return self._claimed(now, leases)
             case StrayLeasesEvent(now, leases):
                 return self._adopt_strays(now, leases)
+            case PostingEvent(now, keys):
+                return self._posting(now, keys)
             case PostedEvent():
                 return self._posted(event)
             case StartedEvent(now, key):
@@ -130,6 +135,8 @@ class RunnerState:
                 return self._finished(now, key)
             case StoppedEvent(now, key):
                 return self._stopped(now, key)
+            case StopAnsweredEvent(now, key):
+                return self._stop_answered(now, key)
             case UnreadableLineEvent(now, key, reason):
                 return self._read_failed(now, key, reason)
             case HeartbeatEvent(now, running, queued):
@@ -160,7 +167,15 @@ class RunnerState:
         # Whether the last POST before the break arrived is unknown; posting again changes nothing.
         unsure = tuple(lease for lease in event.leases if not lease.started)
         posts: list[Instruction] = [Post(unsure)] if unsure else []
-        return [*posts, *self._refill(event.now)]
+        return [*posts, *self._unanswered_stops(), *self._refill(event.now)]
+
+    def _unanswered_stops(self) -> list[Instruction]:
+        """A DELETE that was not answered before the break has perhaps not arrived."""
+        return [
+            Stop(key)
+            for key, flight in self._flights.items()
+            if flight.stopped is not None and flight.stop_answered is None
+        ]
 
     def _restarted(self, leases: tuple[Lease, ...]) -> list[Instruction]:
         """A new boot: all attempts of the old one are gone.
@@ -189,8 +204,6 @@ class RunnerState:
             return []
         if not self.online:
             return [GiveBack(tuple(lease.key for lease in leases), "the runner went away")]
-        if not self._flights:
-            self._progress_at = now
         for lease in leases:
             self._flights[lease.key] = Flight(lease, "claimed")
         return [Post(leases), *self._refill(now)]
@@ -205,6 +218,14 @@ class RunnerState:
         self._flights.update((lease.key, resume_flight(lease, now)) for lease in unknown)
         waiting = tuple(lease for lease in unknown if not lease.started)
         return [Post(waiting)] if waiting else []
+
+    def _posting(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
+        if not any(flight.sent for flight in self._flights.values()):
+            self._progress_at = now
+        for key in keys:
+            if (flight := self._flights.get(key)) is not None:
+                flight.sent = True
+        return []
 
     def _posted(self, event: PostedEvent) -> list[Instruction]:
         for key in event.accepted:
@@ -256,10 +277,17 @@ class RunnerState:
 
     def _stopped(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
-        if self._flights.pop(key, None) is None:
+        flight = self._flights.pop(key, None)
+        if flight is None:
             return []
         self._note_progress(now)
-        return [Lose((key,), "stopped by somebody else"), *self._refill(now)]
+        reason: LossReason = "stopped by somebody else" if flight.stopped is None else "stopped before its deadline"
+        return [Lose((key,), reason), *self._refill(now)]
+
+    def _stop_answered(self, now: float, key: Key) -> list[Instruction]:
+        if (flight := self._flights.get(key)) is not None and flight.stopped is not None:
+            flight.stop_answered = now
+        return []
 
     def _note_progress(self, now: float) -> None:
         self._progress_at, self._fruitless = now, 0
@@ -302,7 +330,7 @@ class RunnerState:
 
     @staticmethod
     def _seen_running(now: float, flight: Flight, elapsed_s: float, waited_s: float) -> None:
-        flight.absent_since = None
+        flight.absent_since, flight.named_at = None, now
         if flight.started_at is None:
             flight.phase, flight.started_at = "started", now - min(elapsed_s, flight.lease.timeout_s)
         flight.elapsed_s = elapsed_s
@@ -317,37 +345,61 @@ class RunnerState:
         return [self._strike(reason)]
 
     def _revoked(self, keys: tuple[Key, ...]) -> list[Instruction]:
-        held = [key for key in keys if key in self._flights]
-        for key in held:
-            self._flights[key].revoked = True
-        return [Stop(key) for key in held]
+        out: list[Instruction] = []
+        for key in keys:
+            flight = self._flights.get(key)
+            if flight is None or flight.revoked:
+                continue
+            if flight.sent:
+                flight.revoked = True
+                out.append(Stop(key))
+            else:
+                del self._flights[key]
+        return out
 
     def _tick(self, now: float) -> list[Instruction]:
         if self._flights and now - self._last_heard > self.times.silence_s:
             return self._silent()
         waits_s = 0.0 if self._progress_at is None else now - self._progress_at
-        if self._flights and not self.started and waits_s > self.times.start_s:
+        sent = any(flight.sent for flight in self._flights.values())
+        if sent and not self.started and waits_s > self.times.start_s:
             return self._stalled(now)
-        out: list[Instruction] = []
-        for key, flight in list(self._flights.items()):
-            if not flight.is_overdue(now, self.times):
-                continue
-            if flight.stopped is None:
-                flight.stopped = now
-                out.append(Stop(key))
-            elif flight.stopped + self.times.grace_s < now and flight.stopped < self._last_heard:
-                del self._flights[key]
-                out.append(TimeOut(key, max(flight.ran_s(now, self.times), flight.elapsed_s)))
-                out.append(self._strike("it did not end a job past its deadline"))
+        overdue = [key for key, flight in self._flights.items() if flight.is_overdue(now, self.times)]
+        out = [instruction for key in overdue for instruction in self._past_deadline(now, key)]
         return [*out, *self._refill(now)]
+
+    def _past_deadline(self, now: float, key: Key) -> list[Instruction]:
+        """It is a timeout if the runner itself names the job as running after its deadline.
+
+        A runner that has answered the DELETE, tells of other things and neither names the job nor ends it has lost
+        the report of its end: whatever that was, nothing says that the case ran for so long.
+        """
+        flight = self._flights[key]
+        if flight.stopped is None:
+            flight.stopped = now
+            return [Stop(key)]
+        if now <= flight.stopped + self.times.grace_s:
+            return []
+        if flight.named_at > flight.stopped:
+            del self._flights[key]
+            time_out = TimeOut(key, max(flight.ran_s(now, self.times), flight.elapsed_s))
+            return [time_out, self._strike("it did not end a job past its deadline")]
+        # A runner that answers no DELETE has a while longer, and not for ever.
+        told_at = flight.stopped + self.times.silence_s if flight.stop_answered is None else flight.stop_answered
+        if self._last_heard <= told_at + self.times.grace_s + self.times.absent_s:
+            return []
+        del self._flights[key]
+        lose = Lose((key,), "its end was not reported")
+        return [lose, self._strike("it reported no end of a job that it was told to stop")]
 
     def _stalled(self, now: float) -> list[Instruction]:
         """It took jobs and begins none. The first one may be why, so that one is counted."""
-        head, *others = self._flights
+        sent = [key for key, flight in self._flights.items() if flight.sent]
+        head, *others = [*sent, *(key for key in self._flights if key not in sent)]
         self._flights.clear()
         self._progress_at = now
         why = f"the runner did not begin it within {self.times.start_s:g} s"
-        out: list[Instruction] = [Stop(key) for key in (head, *others)]
+        out: list[Instruction] = [Stop(key) for key in sent]
         out.append(GiveBack((head,), why, refused=True))
         if others:
             out.append(GiveBack(tuple(others), why))

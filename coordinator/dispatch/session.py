@@ -28,8 +28,12 @@ from coordinator.dispatch.events import (
     ConnectedEvent,
     DisconnectedEvent,
     Event,
+    FinishedEvent,
     PostedEvent,
+    PostingEvent,
     RevokedEvent,
+    StopAnsweredEvent,
+    StoppedEvent,
     StrayLeasesEvent,
     TickEvent,
     WakeEvent,
@@ -41,6 +45,7 @@ from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor, HeldJob
 from coordinator.dispatch.records import record_without_report
 from coordinator.dispatch.runner_state_machine import RunnerState
+from coordinator.dispatch.stop_queue import StopQueue
 from coordinator.dispatch.stream_reader import StreamReader
 from coordinator.errors import (
     EventsAheadError,
@@ -79,6 +84,8 @@ FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
 """Instructions that need no runner; the others are void when the stream breaks."""
 ACKNOWLEDGE_EVERY = 2_000
 """So many stored events are acknowledged at once; fewer when the stream is quiet."""
+STOPS_AT_ONCE = 8
+"""A cancellation may stop hundreds of jobs of a runner that is far away."""
 TOKEN_BYTES = 8
 
 
@@ -99,6 +106,7 @@ class RunnerSession:
         """The jobs of leases that are about to be posted."""
         self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
         self._claims: asyncio.Queue[Claim] = asyncio.Queue()
+        self._stops = StopQueue()
         self._stored = Cursor(owned.id, owned.boot_id, owned.cursor)
         self._acknowledged = owned.cursor
         self._reader = StreamReader(owned, self._state, self._feed, self._on_stored)
@@ -195,6 +203,7 @@ class RunnerSession:
             self._read_events(client),
             self._follow_instructions(client),
             self._keep_claiming(),
+            self._send_stops(client),
             self._compare_leases(),
         )
 
@@ -225,15 +234,20 @@ class RunnerSession:
             self._feed(TickEvent(time.monotonic()))
 
     def _feed(self, event: Event) -> None:
+        if isinstance(event, FinishedEvent | StoppedEvent):
+            self._stops.remove(event.key)
         for instruction in self._state.handle(event):
             if isinstance(instruction, Claim):
                 self._claims.put_nowait(instruction)
+            elif isinstance(instruction, Stop):
+                self._stops.put(instruction.key)
             else:
                 self._instructions.put_nowait(instruction)
 
     def _adopt(self, event: AdoptedEvent | ConnectedEvent) -> None:
         """Begin anew with the leases of this event: older instructions are void, but for the database's."""
         _drain(self._claims)
+        self._stops.clear()
         for instruction in _drain(self._instructions):
             if isinstance(instruction, FOR_THE_DATABASE):
                 self._instructions.put_nowait(instruction)
@@ -272,8 +286,6 @@ class RunnerSession:
         match instruction:
             case Post(leases):
                 await self._post(leases, client)
-            case Stop(key):
-                await client.stop(key.wire_id, key.attempt)
             case GiveBack(keys, reason, refused):
                 for given_up in await lost_attempts.give_back(
                     self._engine, keys, reason, self.runner.id, refused=refused
@@ -289,6 +301,20 @@ class RunnerSession:
                 await self._record_own_outcome(record_without_report(key, *timed_out, reason, elapsed_s), [key])
             case Quarantine(seconds, reason):
                 await self._quarantine(seconds, self._state.strikes, reason)
+
+    async def _send_stops(self, client: RunnerClient) -> None:
+        """Side by side, and beside the other instructions: no job waits to be posted until others are stopped."""
+        while True:
+            keys = await self._stops.take(STOPS_AT_ONCE)
+            answers = await asyncio.gather(*(self._stop(key, client) for key in keys), return_exceptions=True)
+            for answer in answers:
+                if isinstance(answer, BaseException):
+                    raise answer
+
+    async def _stop(self, key: Key, client: RunnerClient) -> None:
+        await client.stop(key.wire_id, key.attempt)
+        self._stops.remove(key)
+        self._feed(StopAnsweredEvent(time.monotonic(), key))
 
     async def _keep_claiming(self) -> None:
         """Lease a batch while the one before is posted."""
@@ -338,6 +364,7 @@ class RunnerSession:
             job = self._jobs.pop(lease.key, None)
             if job is not None and job.key in in_flight:
                 by_suite[job.suite_id].append(job)
+        self._feed(PostingEvent(time.monotonic(), tuple(job.key for jobs in by_suite.values() for job in jobs)))
         for suite_id, jobs in by_suite.items():
             name, revision = self.runner.suites.get(suite_id, ("", ""))
             # All at once, because to validate the messages one by one takes ten times as long.

@@ -91,15 +91,16 @@ class StreamReader:
         if key in self._stopped:
             return late
         if outcome.ending is Ending.cancelled:
-            if self._state.overdue(key):
+            if self._state.ran_too_long(key, outcome.duration_s):
                 outcome = overdue(outcome)
             elif self._state.wants(key):
-                log.warning("another client stopped a job", **log_fields(key))
+                log.warning("a job was stopped before its deadline", **log_fields(key))
                 self._feed(StoppedEvent(time.monotonic(), key))
                 self._stopped.add(key)
                 return late
             elif key not in self._state.in_flight:
                 # It was stopped because it runs elsewhere or was given up: its end changes nothing.
+                self._feed(FinishedEvent(time.monotonic(), key))
                 self._stopped.add(key)
                 return late
         row = await record_off_loop(key, outcome, framework=self._runner.framework, device=self._runner.device)

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from coordinator.app import create_app
+from coordinator.dispatch.lost_attempts import MOST
 from coordinator.settings import Settings
 from protocol.jobs import JobStatus
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
@@ -144,6 +145,29 @@ async def test_a_runner_that_is_silent_in_each_case_and_then_reports_is_believed
         outcomes = await ended(api, await submit(api, scripted))
         assert Counter(outcome["verdict"] for outcome in outcomes) == {"passed": 3}
     assert len(scripted.posted) <= 9, "it is not given the same again and again"
+
+
+async def test_a_case_that_outlasts_many_silences_is_no_timeout(api: httpx.AsyncClient) -> None:
+    """The network is away as often as attempts may be lost, and each time the same attempt comes back."""
+    with scripted_runner(Script(ends=lambda job: False), cases=1) as scripted:
+        campaign = await submit(api, scripted, timeout_s=600)
+        await until(api, campaign, lambda _: scripted.last_started() is not None)
+        for _ in range(MOST):
+            scripted.script.silent = True
+            await until_runner_is(api, "quarantined")
+            scripted.script.silent = False
+            await until_runner_is(api, "online")
+        assert scripted.deleted == [], "nobody stopped it"
+        scripted.finish(scripted.posted[0])
+        (outcome,) = await ended(api, campaign)
+    assert (outcome["verdict"], outcome["attempt"]) == ("passed", 1)
+
+
+async def until_runner_is(api: httpx.AsyncClient, state: str) -> None:
+    async def is_so() -> bool:
+        return bool((await runner(api))["state"] == state)
+
+    await async_until(is_so, f"the runner is {state}", ENDS_WITHIN_S)
 
 
 async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> None:

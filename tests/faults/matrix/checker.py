@@ -29,7 +29,6 @@ RECOVERY_S = 2 * TIMES.grace_s + TIMES.silence_s
 COORDINATORS_RULES = frozenset(
     {
         "coordinator-deadline",
-        "silenced-its-runner",
         "restarted-its-runner",
         "attempts-lost",
         "unstorable",

@@ -226,6 +226,21 @@ async def test_a_runner_that_was_silent_comes_back_with_what_nobody_else_has_had
     assert await finish(place, [running.key, waiting.key]) == {1, 2}
 
 
+@pytest.mark.parametrize(("ran_s", "counted"), [(1, 0), (3600, 1)])
+async def test_a_silence_counts_only_past_the_time_limit_of_the_case(place: Place, ran_s: int, counted: int) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.start(connection, [job.key])
+        await connection.execute(
+            text("UPDATE attempts SET started_at = now() - make_interval(secs => :ran_s)"), {"ran_s": ran_s}
+        )
+        await queue.give_back(connection, [job.key], "silent", counted=True)
+        await queue.welcome_back(connection, place.runner_id, "boot-1")
+    (row,) = await rows(place, "SELECT lost FROM jobs")
+    assert row.lost == counted
+
+
 async def test_what_a_runner_lost_otherwise_it_does_not_get_back(place: Place) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()

@@ -12,7 +12,7 @@ from coordinator.dispatch.lost_attempts import consequence
     [
         (["silent"], "retry"),
         (["silent", "restarted"], "retry"),
-        (["silent"] * 3, "timeout"),
+        (["silent"] * 3, "infrastructure"),
         (["restarted"] * 3, "crash"),
         (["silent", "restarted", "silent"], "infrastructure"),
     ],

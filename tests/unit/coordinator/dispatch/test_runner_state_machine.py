@@ -15,8 +15,10 @@ from coordinator.dispatch.events import (
     FinishedEvent,
     HeartbeatEvent,
     PostedEvent,
+    PostingEvent,
     RevokedEvent,
     StartedEvent,
+    StopAnsweredEvent,
     StoppedEvent,
     StrayLeasesEvent,
     TickEvent,
@@ -114,6 +116,7 @@ class Fleet(RuleBasedStateMachine):
         fate = [data.draw(st.sampled_from(["queued", "queued", "full", "refused"])) for _ in waiting]
         accepted = tuple(key for key, status in zip(waiting, fate, strict=True) if status == "queued")
         self.runner.update(dict.fromkeys(accepted, False))
+        self.feed(PostingEvent(self.now, tuple(waiting)))
         self.feed(
             PostedEvent(
                 self.now,
@@ -172,7 +175,12 @@ class Fleet(RuleBasedStateMachine):
 
     @rule()
     def cancels(self) -> None:
-        self.feed(RevokedEvent(self.now, tuple(self.held)[:3]))
+        keys = tuple(self.held)[:3]
+        self.feed(RevokedEvent(self.now, keys))
+        for key in self.held.keys() - self.machine.in_flight:
+            assert key in keys
+            assert key not in self.runner, "the runner holds what nobody told it to stop"
+            del self.held[key]
 
     @precondition(lambda self: self.machine.online)
     @rule(data=st.data(), known=st.booleans())
@@ -282,10 +290,64 @@ def test_a_runner_that_restarts_again_and_again_is_quarantined_longer_each_time(
 def test_a_job_past_its_deadline_is_stopped_and_then_timed_out() -> None:
     machine = connected(Lease(Key(1, 1), 5.0, started=True))
     assert Stop(Key(1, 1)) in machine.handle(TickEvent(5.0 + TIMES.grace_s + 0.1))
-    machine.handle(HeartbeatEvent(16.0, ()))
+    machine.handle(HeartbeatEvent(16.0, ((Key(1, 1), 16.0, 0.0),)))
     out = machine.handle(TickEvent(5.0 + 2 * TIMES.grace_s + 0.3))
     assert isinstance(out[0], TimeOut)
     assert isinstance(out[-1], Quarantine)
+
+
+def test_a_busy_runner_that_lost_the_report_of_an_end_is_no_proof_of_a_timeout() -> None:
+    """It has no pause for a heartbeat: one job ends after the other, and only of this one it says nothing."""
+    lost, others = Lease(Key(1, 1), 5.0, started=True), [Lease(Key(job, 1), 5.0) for job in range(2, 60)]
+    machine = connected(lost, *others)
+    out: list[Instruction] = []
+    for second, other in enumerate(others, start=1):
+        machine.handle(StartedEvent(float(second), other.key))
+        machine.handle(FinishedEvent(second + 0.5, other.key))
+        out += (step := machine.handle(TickEvent(second + 0.6)))
+        if Stop(lost.key) in step:
+            machine.handle(StopAnsweredEvent(second + 0.7, lost.key))
+    assert Stop(lost.key) in out
+    assert Lose((lost.key,), "its end was not reported") in out
+    assert not any(isinstance(instruction, TimeOut) for instruction in out)
+
+
+def test_a_stop_that_was_not_answered_is_sent_again_after_a_break() -> None:
+    running = Lease(Key(1, 1), 5.0, started=True)
+    machine = connected(running)
+    assert Stop(running.key) in machine.handle(TickEvent(5.0 + TIMES.grace_s + 0.1))
+    assert Stop(running.key) in machine.handle(ConnectedEvent(16.0, True, (running,)))
+    machine.handle(StopAnsweredEvent(16.1, running.key))
+    assert Stop(running.key) not in machine.handle(ConnectedEvent(16.2, True, (running,)))
+
+
+def test_what_was_stopped_before_its_deadline_is_lost_and_no_timeout() -> None:
+    """The time since its start came from a clock that had gone ahead."""
+    running = Lease(Key(1, 1), 900.0, started=True, ran_s=3600.0)
+    machine = connected(running)
+    assert Stop(running.key) in machine.handle(TickEvent(TIMES.grace_s + 0.1))
+    assert not machine.ran_too_long(running.key, 12.0)
+    assert Lose((running.key,), "stopped before its deadline") in machine.handle(StoppedEvent(11.0, running.key))
+
+
+def test_what_was_cancelled_is_stopped_once_and_what_was_not_sent_yet_not_at_all() -> None:
+    machine = connected()
+    machine.handle(ClaimedEvent(0.1, (ONE, TWO)))
+    machine.handle(PostingEvent(0.2, (ONE.key,)))
+    assert machine.handle(RevokedEvent(0.3, (ONE.key, TWO.key))) == [Stop(ONE.key)]
+    assert machine.handle(RevokedEvent(0.4, (ONE.key, TWO.key))) == []
+    assert machine.in_flight == {ONE.key}
+
+
+def test_a_runner_is_not_late_with_what_was_not_sent_to_it() -> None:
+    machine = connected()
+    machine.handle(ClaimedEvent(0.1, (ONE, TWO)))
+    for second in range(0, int(TIMES.start_s) + 10, 5):
+        machine.handle(HeartbeatEvent(float(second), ()))
+        assert machine.handle(TickEvent(float(second))) == []
+    machine.handle(PostingEvent(second + 1.0, (ONE.key, TWO.key)))
+    machine.handle(PostedEvent(second + 2.0, (ONE.key, TWO.key)))
+    assert machine.handle(TickEvent(second + 3.0)) == []
 
 
 def test_waiting_for_the_timing_lock_is_not_charged() -> None:
@@ -321,8 +383,10 @@ def quarantines(out: list[Instruction]) -> list[str]:
 def taken(*leases: Lease) -> RunnerState:
     """A runner that has answered ``queued`` to these."""
     machine = connected()
+    keys = tuple(lease.key for lease in leases)
     machine.handle(ClaimedEvent(0.0, leases))
-    machine.handle(PostedEvent(0.0, tuple(lease.key for lease in leases)))
+    machine.handle(PostingEvent(0.0, keys))
+    machine.handle(PostedEvent(0.0, keys))
     return machine
 
 

@@ -1,0 +1,41 @@
+"""The DELETEs that a session has still to send to its runner: each attempt once, and none of what has ended."""
+
+from __future__ import annotations
+
+import asyncio
+
+from coordinator.dispatch.leases import Key
+
+
+class StopQueue:
+    """Attempts that the runner is to be told to stop. An attempt is in it from ``put`` until ``remove``."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Key, None] = {}
+        self._taken: set[Key] = set()
+        self._arrived = asyncio.Event()
+
+    def put(self, key: Key) -> None:
+        if key not in self._taken:
+            self._waiting[key] = None
+            self._arrived.set()
+
+    def remove(self, key: Key) -> None:
+        """It has ended, or the runner has answered."""
+        self._waiting.pop(key, None)
+        self._taken.discard(key)
+
+    def clear(self) -> None:
+        self._waiting.clear()
+        self._taken.clear()
+
+    async def take(self, most: int) -> list[Key]:
+        """The attempts that have waited longest, at least one."""
+        while not self._waiting:
+            self._arrived.clear()
+            await self._arrived.wait()
+        keys = list(self._waiting)[:most]
+        for key in keys:
+            del self._waiting[key]
+        self._taken.update(keys)
+        return keys
