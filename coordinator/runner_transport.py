@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 import httpcore
 import httpx
@@ -49,14 +50,19 @@ class RunnerTransport(httpx.AsyncHTTPTransport):
         context = _ssl_context()
         super().__init__(verify=context, trust_env=False)
         self._answer_s = answer_s
+        self._backend = _CheckedBackend(networks)
         # httpx hands no backend through to its pool.
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=context,
             max_connections=MAX_CONNECTIONS,
             max_keepalive_connections=MAX_CONNECTIONS,
             keepalive_expiry=IDLE_CONNECTION_S,
-            network_backend=_CheckedBackend(networks),
+            network_backend=self._backend,
         )
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await self._backend.close_all()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         deadline = asyncio.get_running_loop().time() + self._answer_s
@@ -121,6 +127,13 @@ class _CheckedBackend(httpcore.AnyIOBackend):
 
     def __init__(self, networks: RunnerNetworks | None) -> None:
         self._networks = networks
+        self._streams: WeakSet[httpcore.AsyncNetworkStream] = WeakSet()
+
+    async def close_all(self) -> None:
+        """Close also what the pool has forgotten: it takes idle connections out before it closes them one by one, and
+        a request that is cancelled meanwhile leaves the rest of them open."""
+        for stream in list(self._streams):
+            await stream.aclose()
 
     async def connect_tcp(
         self,
@@ -135,7 +148,9 @@ class _CheckedBackend(httpcore.AnyIOBackend):
             async with asyncio.timeout(timeout):
                 for address in self._checked(host, port, await _resolve(host, port)):
                     try:
-                        return await super().connect_tcp(address, port, None, local_address, socket_options)
+                        stream = await super().connect_tcp(address, port, None, local_address, socket_options)
+                        self._streams.add(stream)
+                        return stream
                     except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                         failure = error
         except TimeoutError as error:

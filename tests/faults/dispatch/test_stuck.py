@@ -24,7 +24,7 @@ from tests.waiting import async_until
 from tests.waiting import until as sync_until
 
 ENDS_WITHIN_S = 120.0
-TIMES = replace(IMPATIENT_TIMES, start_s=2.0, absent_s=2.0, sweep_s=0.5)
+TIMES = replace(IMPATIENT_TIMES, start_s=2.0, absent_s=2.0, answer_s=3.0, quarantine_s=0.3, sweep_s=0.5)
 """Some of these runners never begin a job, and it is for the coordinator to lose patience with them."""
 
 
@@ -186,6 +186,24 @@ async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> 
         outcomes = {outcome["case"]: outcome for outcome in await ended(api, campaign)}
         assert {outcome["verdict"] for outcome in outcomes.values()} == {"passed"}
         assert outcomes[f"{SUITE}.f3/0"]["attempt"] == 2
+
+
+async def test_a_cancellation_over_a_slow_link_holds_up_nothing(api: httpx.AsyncClient) -> None:
+    """A runner that answers after 0.1 s holds hundreds of jobs; the next campaign waits for no stop of them."""
+    with scripted_runner(cases=400) as scripted:
+        await ended(api, await submit(api, scripted))
+        scripted.script.starts = False
+        cancelled = await submit(api, scripted)
+        await asyncio.to_thread(sync_until, lambda: scripted.holds >= 100, "it holds many jobs", ENDS_WITHIN_S)
+        scripted.script.answer_after_s = 0.1
+        assert (await api.post(f"/campaigns/{cancelled}/cancel")).status_code == 200
+        following = await submit(api, scripted, functions=[f"{SUITE}.f3"])
+        scripted.script.starts = True
+        (outcome,) = await ended(api, following)
+        await asyncio.to_thread(sync_until, lambda: not scripted.holds, "it holds nothing any more", ENDS_WITHIN_S)
+        assert (await runner(api))["state"] == "online"
+    assert (outcome["verdict"], outcome["attempt"]) == ("passed", 1)
+    assert max(Counter(scripted.deleted).values()) == 1
 
 
 async def test_a_lease_that_nobody_knows_of_is_found(api: httpx.AsyncClient, database: str) -> None:
