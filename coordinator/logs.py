@@ -5,22 +5,39 @@ holds for more than one line is bound where it becomes known: the runner where i
 its request comes in. Tasks inherit what is bound when they start. Lines of other libraries, uvicorn among them, go the
 same way. No local variables and no parameters of SQL stand in a traceback: they may be secrets. What still gets into
 a line (a row that PostgreSQL refused, an address with a password) is taken out of the finished line, whoever logged it.
+
+Lines are finished and written by a thread: a slow disk, or a pipe that nobody reads, holds up no request and no runner.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from typing import Any, TextIO
+from contextlib import contextmanager, suppress
+from contextvars import Context, copy_context
+from queue import Full, Queue
+from threading import Thread
+from typing import Any, NamedTuple, TextIO
 
 import structlog
 from structlog.processors import ExceptionRenderer, JSONRenderer, TimeStamper
 from structlog.stdlib import BoundLogger, LoggerFactory, ProcessorFormatter, add_log_level, add_logger_name
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
 
 from coordinator.settings import LogFormat
-from protocol.redaction import redacted
+from protocol.redaction import cut, redacted
+
+LONGEST_FIELD = 16 * 1024
+"""In characters; a traceback has its place in it, and a header of 60 KB has none."""
+
+
+def _bound_fields(_logger: Any, _method: str, fields: EventDict) -> EventDict:
+    """What is too long is cut within its field, so that a line of JSON stays one."""
+    for name, value in fields.items():
+        if isinstance(value, str) and len(value) > LONGEST_FIELD:
+            fields[name] = redacted(cut(value, LONGEST_FIELD))
+    return fields
+
 
 _FIELDS_OF_ALL: tuple[Processor, ...] = (
     structlog.contextvars.merge_contextvars,
@@ -29,8 +46,9 @@ _FIELDS_OF_ALL: tuple[Processor, ...] = (
     TimeStamper(fmt="iso", utc=True, key="time"),
 )
 _RENDERERS: dict[LogFormat, tuple[Processor, ...]] = {
-    "json": (ExceptionRenderer(), JSONRenderer(default=str)),
+    "json": (ExceptionRenderer(), _bound_fields, JSONRenderer(default=str)),
     "text": (
+        _bound_fields,
         structlog.dev.ConsoleRenderer(
             colors=False, pad_level=False, timestamp_key="time", exception_formatter=structlog.dev.plain_traceback
         ),
@@ -47,6 +65,60 @@ structlog.configure(
 def get_logger(name: str) -> BoundLogger:
     logger: BoundLogger = structlog.stdlib.get_logger(name)
     return logger
+
+
+MOST_WAITING = 10_000
+"""Lines that wait to be written; further ones are left out, and counted."""
+END_WITHIN_S = 3.0
+"""For the last lines of a process that ends."""
+
+
+class _Line(NamedTuple):
+    record: logging.LogRecord
+    context: Context
+    """What was bound where it was logged."""
+
+
+class _Waiting(logging.Handler):
+    """Puts lines into a queue, unfinished; one that is full makes nobody wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: Queue[_Line | None] = Queue(MOST_WAITING)
+        self._left_out = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            if self._left_out:
+                self.lines.put_nowait(_Line(_left_out(self._left_out), copy_context()))
+                self._left_out = 0
+            self.lines.put_nowait(_Line(record, copy_context()))
+        except Full:
+            self._left_out += 1
+
+
+class _Writer(Thread):
+    """Finishes and writes the lines of a queue; it outlasts ``end`` if its stream takes nothing."""
+
+    def __init__(self, lines: Queue[_Line | None], handler: logging.Handler) -> None:
+        super().__init__(name="log", daemon=True)
+        self._lines = lines
+        self._handler = handler
+
+    def run(self) -> None:
+        while (line := self._lines.get()) is not None:
+            line.context.run(self._handler.handle, line.record)
+        self._handler.close()
+
+    def end(self) -> None:
+        with suppress(Full):
+            self._lines.put(None, timeout=END_WITHIN_S)
+        self.join(END_WITHIN_S)
+
+
+def _left_out(count: int) -> logging.LogRecord:
+    message = f"{count} lines were left out: the log is not read or written as fast as it grows"
+    return logging.LogRecord(__name__, logging.WARNING, __file__, 0, message, None, None)
 
 
 @contextmanager
@@ -66,11 +138,13 @@ def log_to(stream: TextIO, form: LogFormat, secrets: Collection[str] = ()) -> It
             processors=[ProcessorFormatter.remove_processors_meta, *_RENDERERS[form], redact],
         )
     )
-    root = logging.getLogger()
-    root.addHandler(handler)
+    root, waiting = logging.getLogger(), _Waiting()
+    writer = _Writer(waiting.lines, handler)
+    writer.start()
+    root.addHandler(waiting)
     logging.getLogger("coordinator").setLevel(logging.INFO)
     try:
         yield
     finally:
-        root.removeHandler(handler)
-        handler.close()
+        root.removeHandler(waiting)
+        writer.end()

@@ -2,6 +2,8 @@
 
 Logs of both sides go through ``redacted``. What a case printed goes through ``masked`` alone: rules read it for the
 cause of a failure, and a text that merely has the form of a secret must stay. Pure, standard library only.
+
+Anybody can bring a line into a log, so a line is cut first, and every expression takes time in proportion to its text.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 MASK = "***"
+LONGEST_LINE = 256 * 1024
+"""In characters. What is longer loses its end before anything is looked for in it."""
 SHORTEST = 8
 """A shorter value stands in innocent text too often."""
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|(^|_)KEY($|_)|APIKEY", re.IGNORECASE)
@@ -31,7 +35,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
             r"((?:secret|password|passwd|token|authorization)\\*[\"']?\s*[=:]\s*)"
-            r"(\\*[\"'])(?!\*\*\*)(?:(?!\2).)+\2",
+            r"(\\{0,7}[\"'])(?!\*\*\*)(?:(?!\2).)+\2",
             re.IGNORECASE,
         ),
         rf"\1\2{MASK}\2",
@@ -41,12 +45,16 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(r"((?:secret|password|passwd|token)=)(?!\*\*\*)[^\s,;&)}\]\"'\\]+", re.IGNORECASE),
         rf"\1{MASK}",
     ),
-    # what pydantic was given
-    (re.compile(r"(input_value=).*?(?=, input_type=)", re.DOTALL), rf"\1{MASK}"),
-    # a row that PostgreSQL refused, and the parameters of a statement
-    (re.compile(r"(Failing row contains )\(.*?\)\.(?=\\n|\n|\\?\"|'|$)", re.DOTALL), rf"\1({MASK})."),
-    (re.compile(r"(\[parameters: )(?!\*).*?\](?=\\n|\n|\\?\"|'|$)", re.DOTALL), rf"\1{MASK}]"),
 )
+_END = r"(?=\\n|\n|\\?\"|'|$)"
+_BETWEEN: tuple[tuple[str, re.Pattern[str]], ...] = (
+    # what pydantic was given
+    ("input_value=", re.compile(", input_type=")),
+    # a row that PostgreSQL refused, and the parameters of a statement
+    ("Failing row contains (", re.compile(rf"\)\.{_END}")),
+    ("[parameters: ", re.compile(rf"\]{_END}")),
+)
+"""Everything from the one to the other is secret; where the other is missing, everything to the end of the text."""
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
@@ -68,10 +76,33 @@ def masked_tail(text: str, secrets: Iterable[str]) -> str:
 
 def redacted(line: str, secrets: Iterable[str] = ()) -> str:
     """A line of a log without these values, and without anything that has the form of a secret."""
-    line = masked(line, secrets)
+    line = masked(cut(line, LONGEST_LINE), secrets)
     for form, without in _FORMS:
         line = form.sub(without, line)
+    for begin, end in _BETWEEN:
+        line = _without_between(line, begin, end)
     return line
+
+
+def cut(text: str, longest: int) -> str:
+    """The beginning of a longer text, and how much of it is missing."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}… ({len(text) - longest} characters left out)"
+
+
+def _without_between(text: str, begin: str, end: re.Pattern[str]) -> str:
+    pieces, at = [], 0
+    while (found := text.find(begin, at)) >= 0:
+        hidden = found + len(begin)
+        if text.startswith(MASK, hidden):  # done within a field, whose end is not the end of this text
+            pieces.append(text[at:hidden])
+            at = hidden
+            continue
+        match = end.search(text, hidden)
+        pieces += [text[at:hidden], MASK]
+        at = match.start() if match else len(text)
+    return "".join([*pieces, text[at:]])
 
 
 def secret_values(variables: Mapping[str, str]) -> frozenset[str]:

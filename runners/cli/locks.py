@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 _COMPLAINT = re.compile(r"\brequires?\b|\brequirement\b|\bnot compatible\b|\bincompatible\b")
 """A line of pip's or uv's ``check`` about one package, or about how many there are."""
 _COUNT = re.compile(r"Found \d+ incompatibilit")
-_UNMET = re.compile(r"requires `?([A-Za-z0-9._-]+).*not installed")
+_UNMET = re.compile(r"requires `?([A-Za-z0-9._-]+)")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -25,7 +25,7 @@ def without(lock: str, packages: str) -> str:
 def lack_only(checked: Iterable[str], packages: str) -> bool:
     """Whether all that ``pip check`` or ``uv pip check`` found is that packages of this pattern are not there."""
     complaints = [line for line in checked if _COMPLAINT.search(line) and not _COUNT.match(line)]
-    unmet = [normalized(match[1]) for line in complaints if (match := _UNMET.search(line))]
+    unmet = [normalized(match[1]) for line in complaints if "not installed" in line and (match := _UNMET.search(line))]
     return len(unmet) == len(complaints) and all(re.fullmatch(packages, name) for name in unmet)
 
 

@@ -82,7 +82,7 @@ def is_deprecated(doc: str | None, name: str) -> bool:
     """Whether the documentation deprecates the object itself, and not one of its arguments."""
     if not doc:
         return False
-    if re.search(r"^\s*\.\. deprecated::", doc, re.MULTILINE) or "(deprecated)" in doc.strip().partition("\n")[0]:
+    if re.search(r"^[ \t]*\.\. deprecated::", doc, re.MULTILINE) or "(deprecated)" in doc.strip().partition("\n")[0]:
         return True
     start = " ".join(" ".join(re.split(r"\n\s*\n", doc.strip())[:_PARAGRAPHS]).split())
     own = re.escape(name.rpartition(".")[2])

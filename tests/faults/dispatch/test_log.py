@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from coordinator.database.connection import engine
-from coordinator.logs import get_logger, log_to
+from coordinator.logs import MOST_WAITING, get_logger, log_to
 from tests.admin import admin_token_file
 from tests.coordinator_process import CoordinatorProcess
 from tests.database_roles import application
@@ -75,7 +76,7 @@ def test_ids_are_fields_of_the_log(coordinator: LoggedCoordinator) -> None:
         coordinator.wait_ended(campaign)
         job = int(scripted.posted[0].id.rpartition(".")[2])
         session = {"runner": runner, "url": scripted.url, "boot": scripted.boot_id}
-        stopped = coordinator.logged("another client stopped a job")
+        stopped = coordinator.logged("a job was stopped before its deadline")
         assert stopped.items() >= {**session, "job": job, "attempt": 1}.items()
         assert coordinator.logged("the campaign is complete")["campaign"] == campaign
         asyncio.run(ask_while_locked(coordinator, campaign))
@@ -111,6 +112,31 @@ def test_lines_for_people(database: str, tmp_path: Path) -> None:
     line, *_ = [line for line in coordinator.log.read_text().splitlines() if "the runner is offline" in line]
     assert f" runner={runner} " in line
     assert f" url={scripted.url}" in line
+
+
+def test_a_log_that_nobody_reads_makes_nobody_wait() -> None:
+    reading, writing = os.pipe()
+    log = get_logger("coordinator.tests")
+    read: list[str] = []
+    with os.fdopen(reading) as lines, os.fdopen(writing, "w") as stream:
+        with log_to(stream, "text"):
+            for _ in range(2 * MOST_WAITING):
+                log.warning("a line that is written when somebody reads")
+            reader = threading.Thread(target=lambda: read.extend(lines))
+            reader.start()
+            until(lambda: len(read) > MOST_WAITING / 2, "somebody reads")
+            log.warning("the last line")
+        stream.close()
+        reader.join()
+    assert any("lines were left out" in line for line in read)
+    assert "the last line" in read[-1]
+
+
+def test_a_line_of_a_megabyte_is_cut_and_stays_json() -> None:
+    written = io.StringIO()
+    with log_to(written, "json"):
+        get_logger("coordinator.tests").warning("an answer", text="input_value=" * 100_000)
+    assert json.loads(written.getvalue())["text"].startswith("input_value=***")
 
 
 async def test_no_parameter_of_a_statement_is_logged(database: str) -> None:
