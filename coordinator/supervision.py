@@ -49,6 +49,10 @@ class Pulse:
         self._due = None
 
     @property
+    def is_due(self) -> bool:
+        return self._due is not None
+
+    @property
     def overdue_since(self) -> float | None:
         """On the monotonic clock, the last sign of life of a task that should have given another."""
         return self._beat_at if self._due is not None and time.monotonic() > self._due else None
@@ -99,6 +103,14 @@ class Supervisor:
     def began(self, name: str, kind: str | None = None) -> None:
         record = self._record(name, kind or name)
         record.running, record.started_at = True, time.monotonic()
+        record.pulse.rest()
+
+    def expect(self, name: str, kind: str, within_s: float) -> None:
+        """This task does not run and is to begin; it is down if it has not within so many seconds."""
+        record = self._record(name, kind)
+        record.running = False
+        if not record.pulse.is_due:
+            record.pulse.due_within(within_s)
 
     def ended(self, name: str, error: BaseException | None) -> float:
         """Log and count the end of a task that should not have ended; returns the pause before its next start."""
@@ -134,7 +146,8 @@ class Supervisor:
             if record.down_since is not None and not settled:
                 found.append(DownTask(name, _moment(record.down_since), f"it ended: {record.reason}"))
             elif (since := record.pulse.overdue_since) is not None:
-                found.append(DownTask(name, _moment(since), "it has given no sign of life since then"))
+                silent = "it has given no sign of life since then" if record.running else "it has not begun since then"
+                found.append(DownTask(name, _moment(since), silent))
         return found
 
     def _record(self, name: str, kind: str) -> _Record:

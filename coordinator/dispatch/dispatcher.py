@@ -129,21 +129,25 @@ class Dispatcher:
     async def _adjust_sessions(self) -> None:
         """A session for every runner that is servable and ours; none for the others."""
         async with self._pools.ownership.begin() as connection:
-            servable = await ownership.servable(connection)
+            servable, elsewhere = await ownership.servable(connection, self._identity, self._times)
             metrics.count_runners(await ownership.count_by_state(connection))
         for runner_id, (session, _) in list(self._sessions.items()):
             if servable.get(runner_id) != session.address:
                 await self._drop(runner_id)
         self._lingering = {runner_id: task for runner_id, task in self._lingering.items() if not task.done()}
-        for runner_id in servable:
-            if runner_id in self._sessions or runner_id in self._lingering:
+        ours = [runner_id for runner_id in servable if runner_id in self._sessions or runner_id not in elsewhere]
+        for runner_id in ours:
+            if runner_id in self._sessions:
+                continue
+            self._supervisor.expect(_name(runner_id), SESSION, self._turn_within_s)
+            if runner_id in self._lingering:
                 continue
             async with self._pools.ownership.begin() as connection:
                 owned = await ownership.own(connection, runner_id, self._identity, self._times)
             if owned is not None:
                 session = RunnerSession(owned, self._pools.sessions, self._writer, self._times)
                 self._sessions[runner_id] = (session, asyncio.create_task(self._serve(runner_id, session)))
-        self._supervisor.retain(SESSION, {_name(runner_id) for runner_id in self._sessions})
+        self._supervisor.retain(SESSION, {_name(runner_id) for runner_id in ours})
 
     async def _serve(self, runner_id: int, session: RunnerSession) -> None:
         self._supervisor.began(_name(runner_id), SESSION)
@@ -185,7 +189,7 @@ class Dispatcher:
 
     async def _sweep(self) -> None:
         async with self._pools.sessions.begin() as connection:
-            swept = await sweep(connection)
+            swept = await sweep(connection, self._times)
         if swept.jobs:
             log.warning("jobs of runners that nobody serves are queued again", jobs=swept.jobs)
             self._wake_all()

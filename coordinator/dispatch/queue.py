@@ -84,7 +84,7 @@ SELECT leased.id, leased.attempt, cases.name, leased.run, cases.suite_id, campai
 _HELD = text(f"""
 SELECT jobs.id, jobs.attempt, jobs.token, cases.name, jobs.run, cases.suite_id, campaigns.timeout_s,
        {_timing_of("jobs.run")}, jobs.state = 'running', attempts.boot_id,
-       coalesce(extract(epoch FROM clock_timestamp() - attempts.started_at), 0)::float8 AS ran_s
+       greatest(extract(epoch FROM clock_timestamp() - attempts.started_at), 0)::float8 AS ran_s
   FROM jobs
   JOIN attempts ON attempts.job_id = jobs.id AND attempts.attempt = jobs.attempt
   JOIN cases ON cases.id = jobs.case_id

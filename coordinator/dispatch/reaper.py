@@ -14,11 +14,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.dispatch import queue
 from coordinator.dispatch.leases import Key
+from coordinator.registry.ownership import QUARANTINED
+from coordinator.times import DEFAULT_TIMES, Times
 
 # A runner with a session, or about to have one, is left to that session, which reads what became of its jobs.
-_ABANDONED = text("""
+_ABANDONED = text(f"""
 SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id
- WHERE j.lease_until < now() AND (r.state = 'removed' OR r.quarantined_until > now())
+ WHERE j.lease_until NOT BETWEEN now() AND now() + make_interval(secs => 2 * :lease_s)
+   AND (r.state = 'removed' OR {QUARANTINED})
  ORDER BY j.id
 """)
 
@@ -32,8 +35,9 @@ class Sweep(NamedTuple):
     """Complete, and marked so now."""
 
 
-async def sweep(connection: AsyncConnection) -> Sweep:
-    abandoned = [Key(row.id, row.attempt, row.token) for row in await connection.execute(_ABANDONED)]
+async def sweep(connection: AsyncConnection, times: Times = DEFAULT_TIMES) -> Sweep:
+    seconds = {"lease_s": times.lease_s, "longest_quarantine_s": times.longest_quarantine_s}
+    abandoned = [Key(row.id, row.attempt, row.token) for row in await connection.execute(_ABANDONED, seconds)]
     if abandoned:
         await queue.give_back(connection, abandoned, "nobody serves its runner", counted=False)
     running = [row.id for row in await connection.execute(_RUNNING)]

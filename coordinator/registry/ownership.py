@@ -1,4 +1,8 @@
-"""The ownership of runners in the database: one coordinator at a time posts to a runner, reads and acknowledges."""
+"""The ownership of runners in the database: one coordinator at a time posts to a runner, reads and acknowledges.
+
+Every time here is set and compared by the clock of the database. A time further ahead than anybody sets one was set
+before that clock went back (a virtual machine restored, a host that booted with a wrong time), and stands for nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,13 @@ from coordinator.times import DEFAULT_TIMES, Times
 
 Address = tuple[str, str]
 """A runner's URL, and the secret that opens it."""
+
+# Twice, because the transaction that compares may have begun before the one that set the time.
+_OWNED = "(owner IS NOT NULL AND owner_until BETWEEN now() AND now() + make_interval(secs => 2 * :ownership_s))"
+QUARANTINED = (
+    "coalesce(quarantined_until BETWEEN now() AND now() + make_interval(secs => 2 * :longest_quarantine_s), false)"
+)
+"""Whether a row of ``runners`` is in quarantine."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +52,12 @@ async def own(
 ) -> OwnedRunner | None:
     """Become the runner's owner, or renew it; None while another coordinator owns it."""
     owned = await connection.execute(
-        text("""
+        text(f"""
         UPDATE runners SET owner = :me, owner_until = now() + make_interval(secs => :ownership_s)
-         WHERE id = :id AND state <> 'removed' AND (owner IS NULL OR owner = :me OR owner_until < now())
-           AND (quarantined_until IS NULL OR quarantined_until < now())
+         WHERE id = :id AND state <> 'removed' AND (owner = :me OR NOT {_OWNED}) AND NOT {QUARANTINED}
         RETURNING id
         """),
-        {"me": identity, "id": runner_id, "ownership_s": times.ownership_s},
+        {"me": identity, "id": runner_id, **_seconds(times)},
     )
     if owned.scalar_one_or_none() is None:
         return None
@@ -89,7 +99,9 @@ async def renew(
         UPDATE jobs SET lease_until = now() + make_interval(secs => :lease)
          WHERE id = ANY(ARRAY(
                SELECT id FROM jobs
-                WHERE runner_id = ANY(CAST(:ids AS int[])) AND lease_until < now() + make_interval(secs => :lease / 2)
+                WHERE runner_id = ANY(CAST(:ids AS int[]))
+                  AND (lease_until < now() + make_interval(secs => :lease / 2)
+                       OR lease_until > now() + make_interval(secs => 2 * :lease))
                   FOR UPDATE SKIP LOCKED))
         """),
         {"ids": sorted(ours), "lease": times.lease_s},
@@ -101,15 +113,23 @@ async def disown_all(connection: AsyncConnection, identity: str) -> None:
     await connection.execute(update(runners).where(runners.c.owner == identity).values(owner=None, owner_until=None))
 
 
-async def servable(connection: AsyncConnection) -> dict[int, Address]:
-    """Runners that some coordinator should serve now, by id."""
+async def servable(
+    connection: AsyncConnection, identity: str, times: Times = DEFAULT_TIMES
+) -> tuple[dict[int, Address], set[int]]:
+    """Runners that some coordinator should serve now, by id; and which of them another one owns."""
     rows = await connection.execute(
-        text(
-            "SELECT id, url, secret FROM runners WHERE state <> 'removed' "
-            "AND (quarantined_until IS NULL OR quarantined_until < now()) ORDER BY id"
-        )
+        text(f"""
+        SELECT id, url, secret, owner <> :me AND {_OWNED} AS elsewhere FROM runners
+         WHERE state <> 'removed' AND NOT {QUARANTINED} ORDER BY id
+        """),
+        {"me": identity, **_seconds(times)},
     )
-    return {row.id: (row.url, row.secret) for row in rows}
+    found = list(rows)
+    return {row.id: (row.url, row.secret) for row in found}, {row.id for row in found if row.elsewhere}
+
+
+def _seconds(times: Times) -> dict[str, float]:
+    return {"ownership_s": times.ownership_s, "longest_quarantine_s": times.longest_quarantine_s}
 
 
 async def count_by_state(connection: AsyncConnection) -> dict[str, int]:
