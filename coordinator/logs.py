@@ -32,7 +32,7 @@ LONGEST_FIELD = 16 * 1024
 
 
 def _bound_fields(_logger: Any, _method: str, fields: EventDict) -> EventDict:
-    """What is too long is cut within its field, so that a line of JSON stays one."""
+    """Cut a value that is too long within its field, so that a line of JSON stays one."""
     for name, value in fields.items():
         if isinstance(value, str) and len(value) > LONGEST_FIELD:
             fields[name] = redacted(cut(value, LONGEST_FIELD))
@@ -76,7 +76,7 @@ END_WITHIN_S = 3.0
 class _Line(NamedTuple):
     record: logging.LogRecord
     context: Context
-    """What was bound where it was logged."""
+    """The fields that were bound where it was logged."""
 
 
 class _Waiting(logging.Handler):

@@ -67,6 +67,8 @@ class _Record:
     failures: int = 0
     reason: str = ""
     running: bool = False
+    expected: bool = False
+    """It does not run, and is to begin."""
     started_at: float = 0.0
     down_since: float | None = None
 
@@ -102,13 +104,13 @@ class Supervisor:
 
     def began(self, name: str, kind: str | None = None) -> None:
         record = self._record(name, kind or name)
-        record.running, record.started_at = True, time.monotonic()
+        record.running, record.expected, record.started_at = True, False, time.monotonic()
         record.pulse.rest()
 
     def expect(self, name: str, kind: str, within_s: float) -> None:
         """This task does not run and is to begin; it is down if it has not within so many seconds."""
         record = self._record(name, kind)
-        record.running = False
+        record.running, record.expected = False, True
         if not record.pulse.is_due:
             record.pulse.due_within(within_s)
 
@@ -138,7 +140,7 @@ class Supervisor:
             del self._records[name]
 
     def down(self) -> list[DownTask]:
-        """Tasks that ended and have not run for long since, and those that give no sign of life."""
+        """Tasks that ended and have not run for long since, and those that give no sign of life, or have not begun."""
         now = time.monotonic()
         found = []
         for name, record in self._records.items():
@@ -146,8 +148,8 @@ class Supervisor:
             if record.down_since is not None and not settled:
                 found.append(DownTask(name, _moment(record.down_since), f"it ended: {record.reason}"))
             elif (since := record.pulse.overdue_since) is not None:
-                silent = "it has given no sign of life since then" if record.running else "it has not begun since then"
-                found.append(DownTask(name, _moment(since), silent))
+                did = "not begun" if record.expected else "given no sign of life"
+                found.append(DownTask(name, _moment(since), f"it has {did} since then"))
         return found
 
     def _record(self, name: str, kind: str) -> _Record:
