@@ -79,3 +79,13 @@ class RunnerNetworks:
             [address for address, reason in reasons.items() if reason is None],
             [f"{address} {reason}" for address, reason in reasons.items() if reason is not None],
         )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on ``host``."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

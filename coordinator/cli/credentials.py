@@ -7,7 +7,6 @@ of the containers that ``compose.yaml`` starts there. Redirects are not followed
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,9 @@ from urllib.parse import quote, urlsplit
 
 from coordinator.atomic_files import write_private
 from coordinator.cli.directory import DEFAULT_PORT, DataDirectory
+from coordinator.cli.published_port import is_published
 from coordinator.errors import CoordinatorError, DatabaseError
+from coordinator.runner_addresses import is_loopback
 from coordinator.variables import Variables, variables
 
 FOR_EVERYBODY = 0o077
@@ -94,16 +95,6 @@ def find_token(url: str, directory: DataDirectory) -> str | None:
     return _of_instance(origin, directory) or TokenStore().find(origin) or _of_compose(origin, environment)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens on ``host``."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
     """The admin token of the instance that holds the data directory, if it is the one at this origin."""
     try:
@@ -125,7 +116,8 @@ def _of_compose(origin: Origin, environment: Variables) -> str | None:
     if not origin.is_loopback or str(origin.port) != (environment.compose_port or str(DEFAULT_PORT)):
         return None
     # Its folder protects it: in the container another user must read the file.
-    return _read(environment.secrets / COMPOSE_ADMIN, private=False)
+    token = _read(environment.secrets / COMPOSE_ADMIN, private=False)
+    return token if token is not None and is_published(origin.port) else None
 
 
 def _read(file: Path, *, private: bool = True) -> str | None:

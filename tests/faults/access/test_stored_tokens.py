@@ -91,6 +91,16 @@ def test_the_containers_token_is_for_this_machine_and_their_port_alone(
     assert find_token("http://localhost:8643", directory) == "portolan_of_the_containers"
 
 
+def test_the_containers_token_is_not_for_another_program_at_their_port(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, listener: tuple[str, list[str | None]]
+) -> None:
+    (bare / "secrets").mkdir()
+    (bare / "secrets" / "admin").write_text("portolan_of_the_containers\n")
+    url, _ = listener
+    monkeypatch.setenv("PORTOLAN_PORT", url.rpartition(":")[2])
+    assert find_token(url, DataDirectory(bare / "data")) is None
+
+
 def test_an_admin_token_that_others_could_read_is_replaced(tmp_path: Path) -> None:
     file = tmp_path / "admin-token"
     first = kept_admin_token(file)

@@ -13,9 +13,10 @@ from coordinator.access.identifier import cookie_value
 from coordinator.access.roles import Role
 from coordinator.access.tokens import TOKEN, digest, local_path, new_token
 from coordinator.cli.anonymous import role_of_nobody
-from coordinator.cli.credentials import Origin, is_loopback
+from coordinator.cli.credentials import Origin
 from coordinator.database.tables import ROLES
 from coordinator.errors import RoleMissingError, SettingError, UnauthorizedError
+from coordinator.runner_addresses import is_loopback
 
 
 def test_each_role_includes_those_before_it_and_no_other() -> None:
