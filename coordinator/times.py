@@ -44,6 +44,8 @@ class Times:
     quarantine_s: float = 10.0
     """A runner that misbehaves is left alone for so long, which doubles up to ``longest_quarantine_s``."""
     longest_quarantine_s: float = 3600.0
+    elsewhere_s: float = 30.0
+    """A runner that serves another coordinator too is left alone for so long."""
     answer_s: float = 10.0
     """A runner that is silent for longer than this before or in a plain answer is unreachable."""
     whole_answer_s: float = 30.0

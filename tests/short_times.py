@@ -12,6 +12,7 @@ from coordinator.times import TIMES, Times
 SHORT_TIMES = Times(
     full_pause_s=0.5,
     quarantine_s=1.0,
+    elsewhere_s=1.0,
     tick_s=0.1,
     poll_s=0.2,
     sweep_s=1.5,

@@ -86,6 +86,7 @@ def local_instance(
     """
     from coordinator.database.embedded import EmbeddedPostgres
     from coordinator.database.grants import APPLICATION, MIGRATION, READING
+    from coordinator.dispatch.installation import settle_at
     from coordinator.migration import upgrade
     from coordinator.settings import Settings, host_names
 
@@ -105,6 +106,9 @@ def local_instance(
         dsns = _given(database) if database else _provided(stack, cast(EmbeddedPostgres, postgres))
         if lacking := asyncio.run(upgrade(dsns[MIGRATION])):
             say(lacking)
+        place = None if postgres is None else postgres.place
+        if note := asyncio.run(settle_at(dsns[APPLICATION], place)).note:
+            say(note)
         say(f"database ready after {time.monotonic() - began:.1f} s")
         second = stack.enter_context(listening_on(*for_runners, option="--runners-port")) if for_runners else None
         token = kept_admin_token(directory.admin_token)

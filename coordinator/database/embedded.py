@@ -72,6 +72,11 @@ class EmbeddedPostgres:
     def running(self) -> bool:
         return self._server is not None and self._server.poll() is None
 
+    @property
+    def place(self) -> str:
+        """The place of the database's files: a copy of the directory has another path or another inode."""
+        return f"{self.directory.resolve()}#{(self.directory / 'cluster').stat().st_ino}"
+
     def start(self) -> str:
         """Bring the server up, making or mending whatever that needs, and return its DSN."""
         if not self.running:

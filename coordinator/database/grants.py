@@ -78,6 +78,7 @@ GRANTS: Mapping[str, Grant] = {
     # Here are the runners' secrets. Whoever reads outcomes finds the machine in their fingerprint.
     "runners": Grant(_STATE),
     "runner_suites": Grant(_REPLACED),
+    "installation": Grant(_STATE),
     "matrices": Grant(_KEPT),
     "matrix_rows": Grant(_KEPT),
     "matrix_targets": Grant(_KEPT),
@@ -89,6 +90,7 @@ GRANTS: Mapping[str, Grant] = {
     "login_links": Grant(_REPLACED),
     "audit_entries": Grant(_APPEND),
     "signing_keys": Grant(_APPEND),
+    "submissions": Grant(_APPEND),
     # Published figures come with an upgrade.
     **{
         f"reference_{name}": Grant(_SELECT, _SELECT)

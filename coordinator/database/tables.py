@@ -176,6 +176,17 @@ cases = Table(
     Index("ix_cases_suite_id_function", "suite_id", "function"),
 )
 
+installation = Table(
+    "installation",
+    metadata,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False, server_default=text("1")),
+    Column("mark", Text, nullable=False, comment="begins the token of every lease"),
+    Column("cluster", Text, nullable=False, comment="its database cluster's identifier, and its own in there"),
+    Column("directory", Text, comment="of an embedded database: its path and inode"),
+    CheckConstraint("id = 1", name="single"),
+    comment="in one row: where this database was when it was last used; elsewhere it is a copy",
+)
+
 runners = Table(
     "runners",
     metadata,
@@ -407,6 +418,16 @@ view_definitions = Table(
     metadata,
     Column("sha256", Text, primary_key=True, comment="of the statements in coordinator/database/views.py"),
     comment="which text the views of this database were made from; one row",
+)
+
+submissions = Table(
+    "submissions",
+    metadata,
+    Column("created_by", Text, primary_key=True, comment="the submitter's name; empty if nobody's name is known"),
+    Column("key", Text, primary_key=True, comment="drawn by the client, and the same when it asks again"),
+    Column("request_sha256", LargeBinary, nullable=False),
+    Column("campaign_id", ForeignKey("campaigns.id"), nullable=False),
+    comment="the campaign of each submission that has a key, so that to submit it again makes no second one",
 )
 
 signing_keys = Table(

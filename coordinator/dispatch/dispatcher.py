@@ -17,6 +17,7 @@ from coordinator import metrics
 from coordinator.database.notifications import listening
 from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.database.pools import Pools
+from coordinator.dispatch.installation import settle
 from coordinator.dispatch.outcome_writer import OutcomeWriter
 from coordinator.dispatch.queue import CHANNEL
 from coordinator.dispatch.reaper import sweep
@@ -53,6 +54,8 @@ class Dispatcher:
         self._lingering: dict[int, asyncio.Task[None]] = {}
         """Tasks of sessions that were dropped and have not ended: two sessions would read one stream."""
         self._changed = asyncio.Event()
+        self._mark: str | None = None
+        """The mark of the installation, once the database has told it."""
 
     async def run(self) -> None:
         # What is imported by now stays: to walk it again and again took a fifth of our time.
@@ -128,6 +131,11 @@ class Dispatcher:
 
     async def _adjust_sessions(self) -> None:
         """A session for every runner that is servable and ours; none for the others."""
+        if self._mark is None:
+            async with self._pools.ownership.begin() as connection:
+                self._mark, note = await settle(connection)
+            if note is not None:
+                log.warning(note)
         async with self._pools.ownership.begin() as connection:
             servable, elsewhere = await ownership.servable(connection, self._identity, self._times)
             metrics.count_runners(await ownership.count_by_state(connection))
@@ -145,7 +153,7 @@ class Dispatcher:
             async with self._pools.ownership.begin() as connection:
                 owned = await ownership.own(connection, runner_id, self._identity, self._times)
             if owned is not None:
-                session = RunnerSession(owned, self._pools.sessions, self._writer, self._times)
+                session = RunnerSession(owned, self._pools.sessions, self._writer, self._mark, self._times)
                 self._sessions[runner_id] = (session, asyncio.create_task(self._serve(runner_id, session)))
         self._supervisor.retain(SESSION, {_name(runner_id) for runner_id in ours})
 

@@ -31,6 +31,7 @@ from coordinator.dispatch.events import (
 )
 from coordinator.dispatch.instructions import (
     FELL_SILENT,
+    SERVES_ANOTHER,
     Claim,
     GiveBack,
     Instruction,
@@ -67,6 +68,12 @@ class RunnerState:
     queue_limit: int
     strikes: int = 0
     times: Times = field(default_factory=Times)
+    mark: str = ""
+    """Begins the tokens of this installation's leases."""
+    cautious: bool = False
+    """Whether its first heartbeat is waited for: it served another installation when it was last looked at."""
+    serves_another: bool = False
+    """Whether the runner was seen to work for another installation: then this one lets go of it."""
     online: bool = False
     ahead: int = 8
     _flights: dict[Key, Flight] = field(default_factory=dict)
@@ -112,6 +119,10 @@ class RunnerState:
         """Whether this coordinator still waits for what comes of this attempt."""
         flight = self._flights.get(key)
         return flight is not None and not flight.revoked
+
+    def is_foreign(self, key: Key) -> bool:
+        """Whether another installation gave the runner this attempt."""
+        return key not in self._flights and not (key.job and key.token.startswith(self.mark))
 
     def handle(self, event: Event) -> list[Instruction]:
         match event:
@@ -202,7 +213,7 @@ class RunnerState:
         if not leases:
             self._drained = True
             return []
-        if not self.online:
+        if not self.online or self.serves_another:
             return [GiveBack(tuple(lease.key for lease in leases), "the runner went away")]
         for lease in leases:
             self._flights[lease.key] = Flight(lease, "claimed")
@@ -262,7 +273,7 @@ class RunnerState:
         self._last_heard = now
         flight = self._flights.get(key)
         if flight is None:
-            return [Stop(key)]
+            return self._let_go() if self.is_foreign(key) else [Stop(key)]
         self._note_progress(now)
         if flight.started_at is None:
             flight.phase, flight.started_at = "started", now
@@ -270,10 +281,21 @@ class RunnerState:
 
     def _finished(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
+        if self.is_foreign(key):
+            return self._let_go()
         if self._flights.pop(key, None) is not None:
             self._note_progress(now)
             self.strikes = self._unreadable = 0
         return self._refill(now)
+
+    def _let_go(self) -> list[Instruction]:
+        """Leave the runner to another installation, but for what it runs of ours: that ends first, see ``_tick``."""
+        self.serves_another = True
+        waiting = tuple(key for key, flight in self._flights.items() if flight.phase != "started")
+        stops: list[Instruction] = [Stop(key) for key in waiting if self._flights[key].sent]
+        for key in waiting:
+            del self._flights[key]
+        return [*stops, GiveBack(waiting, SERVES_ANOTHER)] if waiting else []
 
     def _stopped(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
@@ -308,7 +330,10 @@ class RunnerState:
     def _heartbeat(self, now: float, named: dict[Key, tuple[float, float]], queued: int) -> list[Instruction]:
         """Compare the jobs that the runner names with those that it was given."""
         self._last_heard = now
-        out: list[Instruction] = [Stop(key) for key in named if key not in self._flights]
+        unknown = [key for key in named if key not in self._flights]
+        out: list[Instruction] = [Stop(key) for key in unknown if not self.is_foreign(key)]
+        if any(map(self.is_foreign, unknown)):
+            out += self._let_go()
         for key, flight in self._flights.items():
             if key in named:
                 self._fruitless = 0
@@ -317,6 +342,7 @@ class RunnerState:
                 flight.absent_since = None
             elif flight.absent_since is None:
                 flight.absent_since = now
+        waited, self.cautious = self.cautious, False
         gone = [key for key, flight in self._flights.items() if flight.absent_s(now) > self.times.absent_s]
         started = tuple(key for key in gone if self._flights[key].phase == "started")
         waiting = tuple(key for key in gone if key not in started)
@@ -326,7 +352,7 @@ class RunnerState:
             out.append(Lose(started, "no longer there"))
         if waiting:
             out.append(GiveBack(waiting, "the runner took it and no longer has it", refused=True))
-        return [*out, *(self._refill(now) if gone else [])]
+        return [*out, *(self._refill(now) if gone or waited else [])]
 
     @staticmethod
     def _seen_running(now: float, flight: Flight, elapsed_s: float, waited_s: float) -> None:
@@ -366,6 +392,9 @@ class RunnerState:
             return self._stalled(now)
         overdue = [key for key, flight in self._flights.items() if flight.is_overdue(now, self.times)]
         out = [instruction for key in overdue for instruction in self._past_deadline(now, key)]
+        if self.serves_another and self.online and not self._flights:
+            self.online = False
+            return [*out, Quarantine(self.times.elsewhere_s, SERVES_ANOTHER)]
         return [*out, *self._refill(now)]
 
     def _past_deadline(self, now: float, key: Key) -> list[Instruction]:
@@ -425,7 +454,7 @@ class RunnerState:
         ahead = min(self.ahead, self.queue_limit)
         if not self.online or self._claiming or self._drained or len(self._flights) > ahead // 2:
             return []
-        if now < self._paused_until:
+        if self.serves_another or self.cautious or now < self._paused_until:
             return []
         if self._last_claim is not None and now - self._last_claim < FAST_REFILL_S:
             self.ahead = min(MAX_AHEAD, self.ahead * 2)

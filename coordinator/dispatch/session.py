@@ -39,7 +39,17 @@ from coordinator.dispatch.events import (
     WakeEvent,
 )
 from coordinator.dispatch.finishes import FinishedJob
-from coordinator.dispatch.instructions import Claim, GiveBack, Instruction, Lose, Post, Quarantine, Stop, TimeOut
+from coordinator.dispatch.instructions import (
+    SERVES_ANOTHER,
+    Claim,
+    GiveBack,
+    Instruction,
+    Lose,
+    Post,
+    Quarantine,
+    Stop,
+    TimeOut,
+)
 from coordinator.dispatch.leases import Key, Lease
 from coordinator.dispatch.outcome_writer import OutcomeWriter, Report
 from coordinator.dispatch.queue import Cursor, HeldJob
@@ -86,12 +96,18 @@ ACKNOWLEDGE_EVERY = 2_000
 """So many stored events are acknowledged at once; fewer when the stream is quiet."""
 STOPS_AT_ONCE = 8
 """A cancellation may stop hundreds of jobs of a runner that is far away."""
+UNTOLD = "another client acknowledged the runner's events, and its end may be among them"
 TOKEN_BYTES = 8
 
 
 class RunnerSession:
     def __init__(
-        self, owned: OwnedRunner, engine: AsyncEngine, writer: OutcomeWriter, times: Times = DEFAULT_TIMES
+        self,
+        owned: OwnedRunner,
+        engine: AsyncEngine,
+        writer: OutcomeWriter,
+        mark: str,
+        times: Times = DEFAULT_TIMES,
     ) -> None:
         self.runner = owned
         self.address = (owned.url, owned.secret)
@@ -101,7 +117,13 @@ class RunnerSession:
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writer = writer
         self._times = times
-        self._state = RunnerState(owned.queue_limit, strikes=owned.strikes, times=times)
+        self._state = RunnerState(
+            owned.queue_limit,
+            strikes=owned.strikes,
+            times=times,
+            mark=mark,
+            cautious=owned.reason == SERVES_ANOTHER,
+        )
         self._jobs: dict[Key, HeldJob] = {}
         """The jobs of leases that are about to be posted."""
         self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
@@ -141,7 +163,7 @@ class RunnerSession:
                 await self._hold_session(client)
             except EventsTrimmedError as error:
                 reason = str(error)
-                await self._skip(error, client)
+                await self._skip(error)
                 if not skipped:
                     # It answers, so nobody is to find it offline meanwhile, as after a check.
                     skipped = True
@@ -207,15 +229,15 @@ class RunnerSession:
             self._compare_leases(),
         )
 
-    async def _skip(self, trimmed: EventsTrimmedError, client: RunnerClient) -> None:
-        """Pass over events that another client acknowledged; they are lost, and the running attempts with them."""
+    async def _skip(self, trimmed: EventsTrimmedError) -> None:
+        """Pass over events that another client acknowledged: any attempt may have ended in them, and none counts."""
         if trimmed.acknowledged is None:
             return
         async with self._engine.begin() as connection:
             await ownership.skip_to(connection, self.runner.id, self.runner.boot_id, trimmed.acknowledged)
             held = await queue.held(connection, self.runner.id)
-        self._adopt(ConnectedEvent(time.monotonic(), False, self._leases(held)))
-        await self._flush_pending(client)
+            await queue.give_back(connection, [job.key for job in held], UNTOLD, counted=False)
+        self._adopt(AdoptedEvent(time.monotonic(), ()))
 
     async def _read_events(self, client: RunnerClient) -> None:
         after = Cursor(self.runner.id, self.runner.boot_id, self.runner.cursor)
@@ -275,8 +297,11 @@ class RunnerSession:
         """Let the runner forget what is stored, as far as the present stream has delivered it.
 
         After a break, events of the stream before are still being stored while the new one is requested after fewer;
-        acknowledged by then, they would be missing from it, and every attempt be lost with them.
+        acknowledged by then, they would be missing from it, and every attempt be lost with them. Beside another
+        coordinator nothing is: it may not have read its own events yet.
         """
+        if self._state.serves_another or self._state.cautious:
+            return
         n = min(self._stored.n, self._reader.position)
         if self._stored.boot_id == self.runner.boot_id and n > self._acknowledged:
             await client.acknowledge(self._stored.boot_id, n)
@@ -349,7 +374,7 @@ class RunnerSession:
                 runner_id=self.runner.id,
                 boot_id=self.runner.boot_id,
                 # Another each time: a database that was restored under us hands out the same jobs once more.
-                token=token_hex(TOKEN_BYTES),
+                token=self._state.mark + token_hex(TOKEN_BYTES),
                 target_id=self.runner.target_id,
                 suites=list(self.runner.suites),
                 limit=limit,

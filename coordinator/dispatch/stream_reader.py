@@ -86,7 +86,8 @@ class StreamReader:
         key = Key.of_wire(event.id, event.attempt)
         outcome = event.outcome
         late = Report(self._cursor(event.n), key, None, outcome, self._stored, late=True)
-        if not key.job:
+        if self._state.is_foreign(key):
+            self._feed(FinishedEvent(time.monotonic(), key))
             return Report(self._cursor(event.n), None, None, None, self._stored)
         if key in self._stopped:
             return late

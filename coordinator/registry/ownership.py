@@ -40,11 +40,13 @@ class OwnedRunner:
     cursor: int
     queue_limit: int
     strikes: int
+    reason: str | None
+    """Why it was not online when it was last looked at."""
     suites: dict[int, tuple[str, str]]
     """Suite id to name and revision."""
 
 
-_COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limit", "strikes")
+_COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limit", "strikes", "reason")
 
 
 async def own(

@@ -165,6 +165,18 @@ def upgrade() -> None:
         comment="secrets that coordinators on this database share, made by the first that needs one",
     )
     op.create_table(
+        "submissions",
+        sa.Column(
+            "created_by", sa.Text(), nullable=False, comment="the submitter's name; empty if nobody's name is known"
+        ),
+        sa.Column("key", sa.Text(), nullable=False, comment="drawn by the client, and the same when it asks again"),
+        sa.Column("request_sha256", sa.LargeBinary(), nullable=False),
+        sa.Column("campaign_id", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaigns.id"], name=op.f("fk_submissions_campaign_id")),
+        sa.PrimaryKeyConstraint("created_by", "key", name=op.f("pk_submissions")),
+        comment="the campaign of each submission that has a key, so that to submit it again makes no second one",
+    )
+    op.create_table(
         "campaign_targets",
         sa.Column("campaign_id", sa.Integer(), nullable=False),
         sa.Column("target_id", sa.Integer(), nullable=False),
@@ -524,6 +536,18 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("reference", "number", name=op.f("pk_reference_targets")),
         comment="where published figures come from",
+    )
+    op.create_table(
+        "installation",
+        sa.Column("id", sa.SmallInteger(), server_default=sa.text("1"), autoincrement=False, nullable=False),
+        sa.Column("mark", sa.Text(), nullable=False, comment="begins the token of every lease"),
+        sa.Column(
+            "cluster", sa.Text(), nullable=False, comment="its database cluster's identifier, and its own in there"
+        ),
+        sa.Column("directory", sa.Text(), nullable=True, comment="of an embedded database: its path and inode"),
+        sa.CheckConstraint("id = 1", name=op.f("ck_installation_single")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_installation")),
+        comment="in one row: where this database was when it was last used; elsewhere it is a copy",
     )
     op.create_table(
         "runners",

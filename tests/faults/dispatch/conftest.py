@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from coordinator.dispatch.instructions import SERVES_ANOTHER
 from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess, free_port
 from tests.event_loop import EventLoop
@@ -33,6 +34,12 @@ def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str
         runner.script.silent = False
         runner.stop()
         events.close()
+
+
+def waits_for_another(asked: CoordinatorProcess, campaign: int) -> bool:
+    """Whether the campaign says that its runner serves another coordinator too."""
+    (target,) = asked.campaign(campaign)["by_target"]
+    return any(SERVES_ANOTHER in sentence for sentence in target["held_up_by"])
 
 
 @pytest.fixture

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -27,6 +30,7 @@ from coordinator.dispatch.events import (
 )
 from coordinator.dispatch.instructions import (
     FELL_SILENT,
+    SERVES_ANOTHER,
     Claim,
     GiveBack,
     Instruction,
@@ -41,7 +45,9 @@ from coordinator.dispatch.runner_state_machine import RunnerState
 from coordinator.times import Times
 
 TIMES = Times()
-STRANGER = Key(0, 1, "of another database")
+MARK = "t"
+STRANGER = Key(1, 1, "of another database")
+FORGOTTEN = Key(2**40, 1, f"{MARK}, before a restore")
 
 
 class Fleet(RuleBasedStateMachine):
@@ -53,7 +59,8 @@ class Fleet(RuleBasedStateMachine):
     @initialize(limit=st.integers(1, 100))
     def begin(self, limit: int) -> None:
         self.limit = limit
-        self.machine = RunnerState(limit)
+        self.machine = RunnerState(limit, mark=MARK)
+        self.lets_go = False
         self.now = 0.0
         self.next_job = 1
         self.queued = 200
@@ -72,12 +79,13 @@ class Fleet(RuleBasedStateMachine):
             case Claim(limit):
                 assert 0 < limit <= limits.MAX_AHEAD
                 assert not self.claims, "a second claim before the first was answered"
+                assert not self.lets_go, "a claim for a runner that serves another"
                 self.claims = limit
             case Post(leases):
                 for lease in leases:
                     assert lease.key in self.held
             case Stop(key):
-                assert key in self.held or key in self.runner or key == STRANGER
+                assert key in self.held or key in self.runner or key == FORGOTTEN
             case GiveBack(keys, _, _):
                 for key in keys:
                     assert key in self.held, "given back twice, or after it had ended"
@@ -102,7 +110,7 @@ class Fleet(RuleBasedStateMachine):
         wanted, self.claims = min(count, self.claims, self.queued), 0
         leases = []
         for _ in range(wanted):
-            lease = Lease(Key(self.next_job, 1), timeout)
+            lease = Lease(Key(self.next_job, 1, MARK), timeout)
             self.next_job += 1
             self.queued -= 1
             self.held[lease.key] = lease
@@ -145,11 +153,12 @@ class Fleet(RuleBasedStateMachine):
         self.held.pop(key, None)
 
     @precondition(lambda self: self.machine.online)
-    @rule()
-    def beats(self) -> None:
-        running = tuple((key, 0.5, 0.0) for key, started in self.runner.items() if started)
+    @rule(strangers=st.sampled_from([(), (), (), (FORGOTTEN,), (STRANGER,)]))
+    def beats(self, strangers: tuple[Key, ...]) -> None:
+        running = [*(key for key, started in self.runner.items() if started), *strangers]
         queued = sum(not started for started in self.runner.values())
-        self.feed(HeartbeatEvent(self.now, (*running, (STRANGER, 1.0, 0.0)), queued))
+        self.feed(HeartbeatEvent(self.now, tuple((key, 0.5, 0.0) for key in running), queued))
+        self.lets_go |= STRANGER in strangers
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 12.0, 31.0, 2000.0]))
     def time_passes(self, seconds: float) -> None:
@@ -165,7 +174,8 @@ class Fleet(RuleBasedStateMachine):
         if not same_boot:
             self.runner.clear()
         self.claims = 0
-        self.quarantined = False
+        if self.quarantined:
+            self.machine, self.quarantined, self.lets_go = RunnerState(self.limit, mark=MARK), False, False
         leases = tuple(self.held[key] for key in sorted(self.held))
         self.feed(ConnectedEvent(self.now, same_boot, leases))
 
@@ -214,7 +224,7 @@ TestMachine = Fleet.TestCase
 
 
 def connected(*leases: Lease, ahead: int = 8) -> RunnerState:
-    machine = RunnerState(256, ahead=ahead)
+    machine = RunnerState(256, ahead=ahead, mark=MARK)
     machine.handle(ConnectedEvent(0.0, True, leases))
     return machine
 
@@ -474,11 +484,38 @@ def test_a_job_that_waits_or_runs_is_there() -> None:
         assert machine.handle(HeartbeatEvent(float(second), ((ONE.key, 1.0, 0.0),), queued=1)) == []
 
 
-def test_what_a_runner_does_for_somebody_else_is_stopped() -> None:
+def test_what_this_installation_has_forgotten_is_stopped() -> None:
     machine = taken(ONE)
-    stranger = Key(0, 1, "17")
-    assert machine.handle(StartedEvent(1.0, stranger)) == [Stop(stranger)]
-    assert machine.handle(HeartbeatEvent(2.0, ((stranger, 1.0, 0.0),), queued=1)) == [Stop(stranger)]
+    assert machine.handle(StartedEvent(1.0, FORGOTTEN)) == [Stop(FORGOTTEN)]
+    assert machine.handle(HeartbeatEvent(2.0, ((FORGOTTEN, 1.0, 0.0),), queued=1)) == [Stop(FORGOTTEN)]
+
+
+@pytest.mark.parametrize("stranger", [STRANGER, Key(0, 1, "17")])
+@pytest.mark.parametrize(
+    "shows",
+    [
+        lambda key: StartedEvent(2.0, key),
+        lambda key: FinishedEvent(2.0, key),
+        lambda key: HeartbeatEvent(2.0, ((key, 1.0, 0.0), (ONE.key, 1.0, 0.0)), queued=1),
+    ],
+    ids=["begins", "ends", "runs"],
+)
+def test_a_runner_that_serves_another_is_let_go_when_what_it_runs_has_ended(
+    stranger: Key, shows: Callable[[Key], Event]
+) -> None:
+    machine = taken(ONE, TWO)
+    machine.handle(StartedEvent(1.0, ONE.key))
+    assert machine.handle(shows(stranger)) == [Stop(TWO.key), GiveBack((TWO.key,), SERVES_ANOTHER)]
+    assert machine.handle(WakeEvent(3.0)) == []
+    assert machine.handle(TickEvent(4.0)) == []
+    assert machine.handle(FinishedEvent(5.0, ONE.key)) == []
+    assert machine.handle(TickEvent(6.0)) == [Quarantine(TIMES.elsewhere_s, SERVES_ANOTHER)]
+
+
+def test_a_runner_that_served_another_is_given_work_when_its_first_heartbeat_shows_none() -> None:
+    machine = RunnerState(256, mark=MARK, cautious=True)
+    assert machine.handle(ConnectedEvent(0.0, True, ())) == []
+    assert machine.handle(HeartbeatEvent(1.0, (), queued=0)) == [Claim(8)]
 
 
 def test_a_refusal_is_counted_and_quarantines() -> None:

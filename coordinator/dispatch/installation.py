@@ -1,0 +1,86 @@
+"""The installation: one database in one place. A copy of it, or a backup restored elsewhere, is another installation.
+
+Its mark begins the token of every lease, so that a job at a runner says whose it is: a job of another installation's is
+left alone. A copy begins without leases, and without the runners of this machine, which work for the original.
+"""
+
+from __future__ import annotations
+
+from secrets import token_hex
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from sqlalchemy import select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.database.connection import engine
+from coordinator.database.tables import runners
+from coordinator.registry import store
+from coordinator.runner_addresses import is_loopback
+
+MARK_BYTES = 8
+
+_CLUSTER = text("""
+SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || oid
+  FROM pg_database WHERE datname = current_database()
+""")
+_ENTER = text("""
+INSERT INTO installation (mark, cluster, directory) VALUES (:mark, :cluster, :directory) ON CONFLICT DO NOTHING
+""")
+_MARK = text("SELECT mark, cluster, directory FROM installation FOR UPDATE")
+_MOVE = text("UPDATE installation SET mark = :mark, cluster = :cluster, directory = :directory")
+_RETURN_ALL = text("""
+WITH back AS (
+    UPDATE jobs SET state = 'queued', runner_id = NULL, lease_until = NULL, token = NULL
+     WHERE lease_until IS NOT NULL RETURNING id, attempt
+)
+UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = 'the database was copied or restored'
+  FROM back WHERE a.job_id = back.id AND a.attempt = back.attempt
+""")
+
+
+class Installation(NamedTuple):
+    mark: str
+    note: str | None
+    """Said once, when it became another one than before."""
+
+
+async def settle_at(dsn: str, directory: str | None) -> Installation:
+    """``settle`` by itself, over a connection of its own."""
+    pool = engine(dsn, pool_size=1)
+    try:
+        async with pool.begin() as connection:
+            return await settle(connection, directory)
+    finally:
+        await pool.dispose()
+
+
+async def settle(connection: AsyncConnection, directory: str | None = None) -> Installation:
+    """Read the installation's mark; if the database is in another place than before, it becomes another one.
+
+    ``directory`` tells an embedded database from its copies, which cannot be told apart from inside.
+    """
+    cluster: str = (await connection.execute(_CLUSTER)).scalar_one()
+    here = {"mark": token_hex(MARK_BYTES), "cluster": cluster, "directory": directory}
+    await connection.execute(_ENTER, here)
+    was = (await connection.execute(_MARK)).one()
+    moved = directory is not None and was.directory is not None and was.directory != directory
+    if cluster == was.cluster and not moved:
+        if directory is not None and was.directory is None:
+            await connection.execute(_MOVE, {**here, "mark": was.mark})
+        return Installation(was.mark, None)
+    await connection.execute(_MOVE, here)
+    await connection.execute(_RETURN_ALL)
+    found = await connection.execute(select(runners.c.id, runners.c.url).where(runners.c.state != "removed"))
+    of_this_machine = [row.id for row in found if is_loopback(urlsplit(row.url).hostname or "")]
+    for runner_id in of_this_machine:
+        await store.remove_runner(connection, runner_id, "removed: it works for the database of which this is a copy")
+    return Installation(str(here["mark"]), _note(of_this_machine))
+
+
+def _note(removed: list[int]) -> str:
+    said = "the database was copied, moved or restored: what was running is queued again"
+    if not removed:
+        return said
+    ids = ", ".join(map(str, removed))
+    return f"{said}, and the runners of this machine are removed ({ids}): register those that are to work for it"

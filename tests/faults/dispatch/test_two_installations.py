@@ -1,0 +1,104 @@
+"""One runner and two databases that know it, a copy or somebody else's: neither stops the other's jobs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.dispatch.instructions import SERVES_ANOTHER
+from coordinator.times import Times
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.dispatch.conftest import SECRET, waits_for_another
+from tests.portolan_process import Portolan
+from tests.runner_process import RunnerProcess
+from tests.waiting import until
+
+RUNS = 20
+"""Naps of 0.2 s, so that the other coordinator comes in the middle."""
+
+
+@pytest.fixture
+def other(new_database: Callable[..., str], times: Times) -> Iterator[CoordinatorProcess]:
+    """A coordinator over a database of its own."""
+    other = CoordinatorProcess(new_database(), times=times)
+    yield other
+    other.stop()
+
+
+def listed(coordinator: CoordinatorProcess) -> dict[str, Any]:
+    (runner,) = coordinator.http.get("/runners").json()["runners"]
+    return dict(runner)
+
+
+def endings(coordinator: CoordinatorProcess, campaign: int) -> Counter[str]:
+    return Counter(outcome["ending"] for outcome in coordinator.outcomes(campaign))
+
+
+def test_a_second_coordinator_without_work_stops_nothing(
+    coordinator: CoordinatorProcess, runner: RunnerProcess, other: CoordinatorProcess
+) -> None:
+    campaign = coordinator.submit("hazards.nap", runs=RUNS)
+    coordinator.wait_done(campaign, 1)
+    other.register(runner.ready["url"], SECRET)
+    until(lambda: listed(other)["reason"] == SERVES_ANOTHER, "the second one lets go of the runner and says why")
+    coordinator.wait_ended(campaign)
+    assert endings(coordinator, campaign) == {"returned": RUNS}
+    assert {outcome["attempt"] for outcome in coordinator.outcomes(campaign)} == {1}
+
+
+def test_two_coordinators_with_work_take_turns_and_say_so(
+    coordinator: CoordinatorProcess, runner: RunnerProcess, other: CoordinatorProcess
+) -> None:
+    first = coordinator.submit("hazards.nap", runs=RUNS)
+    other.register(runner.ready["url"], SECRET)
+    second = until(lambda: submitted(other), "the runner is online for the other one as well, for a moment")
+    work = [(coordinator, first), (other, second)]
+    until(lambda: any(waits_for_another(*each) for each in work), "a campaign says why it waits")
+    for asked, campaign in work:
+        asked.wait_ended(campaign)
+        assert endings(asked, campaign) == {"returned": RUNS}
+
+
+def submitted(coordinator: CoordinatorProcess) -> int | None:
+    with contextlib.suppress(AssertionError):
+        return coordinator.submit("hazards.nap", runs=RUNS)
+    return None
+
+
+@pytest.fixture
+def original(directory: Path) -> Iterator[Portolan]:
+    """A data directory on which an instance runs, with a runner."""
+    portolan = Portolan(directory.parent)
+    up = portolan.up("--targets", "hazards/cpu", "--port", "0")
+    yield portolan
+    up.stop()
+
+
+def test_a_copied_data_directory_leaves_the_originals_runners_alone(original: Portolan) -> None:
+    submit = ("submit", "--suite", "hazards", "--functions", "hazards.nap", "--timing", "off", "--runs", str(RUNS))
+    campaign = original.ask(*submit).strip()
+    copied = Portolan(original.directory / "copied")
+    entries = list(original.directory.iterdir())
+    copied.directory.mkdir(mode=0o711)
+    # Files come and go meanwhile, which is what a person's copy meets as well.
+    subprocess.run(["cp", "-a", *entries, copied.directory], check=False)
+    copy = copied.up("--targets", "", "--port", "0")
+    try:
+        assert "the runners of this machine are removed (1)" in copy.said
+        assert json.loads(copied.ask("runner", "list", "--json")) == []
+        told = until(lambda: ended(original, campaign), "the original's campaign ends")
+        assert told["counters"]["passed"] == RUNS
+    finally:
+        copy.stop()
+
+
+def ended(portolan: Portolan, campaign: str) -> dict[str, Any] | None:
+    told = json.loads(portolan.ask("status", campaign, "--json"))
+    return dict(told) if told["state"] != "running" else None
