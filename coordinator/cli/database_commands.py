@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +15,7 @@ import typer
 from coordinator.cli.directory import DataDirectory, Whereabouts, kept_secret
 from coordinator.cli.shared_options import DataDir
 from coordinator.errors import DatabaseError
+from coordinator.variables import variables
 
 app = typer.Typer(no_args_is_help=True, help="The database.")
 
@@ -89,3 +92,59 @@ def upgrade(
     if lacking:
         print(lacking, file=sys.stderr)
     print(f"the database is at revision {migration.head()}")
+
+
+@app.command("dump")
+def dump(
+    file: Annotated[Path, typer.Argument(help="Holds secrets of runners, and is for its owner's eyes only.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Write the whole database to a file, as of one moment; whatever runs goes on."""
+    from coordinator.atomic_files import PRIVATE
+    from coordinator.cli.output import writing
+    from coordinator.database import backup
+
+    with _owned(data_dir) as dsn, writing(file, PRIVATE) as stream:
+        backup.dump(dsn, stream)
+    print(f"the database is in {file}: `portolan db restore {file} --data-dir NEW` brings it back")
+
+
+@app.command("restore")
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `portolan db dump` wrote.", exists=True, dir_okay=False)],
+    data_dir: DataDir = None,
+) -> None:
+    """Bring a dumped database back, into an empty one that nobody serves: all of it or, if it fails, nothing."""
+    from coordinator import migration
+    from coordinator.database import backup
+
+    with _owned(data_dir, stopped=True) as dsn:
+        asyncio.run(backup.restore(dsn, file))
+        asyncio.run(migration.upgrade(dsn))
+    print("the database is restored: what was running when it was dumped is queued again when it is served")
+
+
+@contextmanager
+def _owned(data_dir: Path | None, *, stopped: bool = False) -> Iterator[str]:
+    """Yield the DSN, as the owner of its tables, of $PORTOLAN_DATABASE_URL or of a data directory's database.
+
+    A database whose instance does not run is started for as long as this takes.
+    """
+    from coordinator.database.embedded import EmbeddedPostgres
+    from coordinator.database.grants import MIGRATION
+    from coordinator.settings import Settings
+
+    if data_dir is None and variables().database_url:
+        yield Settings.from_environment().database_url
+        return
+    directory = DataDirectory(data_dir)
+    running = directory.running()
+    if running is not None and not stopped:
+        yield _embedded(directory, running, Role.migration)
+        return
+    if not stopped and not directory.postgres.is_dir():
+        raise DatabaseError(f"there is no database in {directory.path}: choose another with --data-dir")
+    with directory.held():
+        server = EmbeddedPostgres(directory.postgres)
+        with server:
+            yield server.provide_roles()[MIGRATION]

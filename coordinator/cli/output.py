@@ -34,7 +34,7 @@ def console_of(output: Path | None) -> Iterator[Console]:
 
 
 @contextmanager
-def writing(output: Path | None) -> Iterator[BinaryIO]:
+def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yield stdout, or a file that appears only once it is whole.
 
     A device or a pipe is written to as it is. A link stays, and the file that it leads to is replaced.
@@ -53,7 +53,7 @@ def writing(output: Path | None) -> Iterator[BinaryIO]:
         with open(output, "wb") as stream:
             yield stream
         return
-    with replacing(output.resolve()) as sink:
+    with replacing(output.resolve(), mode) as sink:
         yield sink
 
 

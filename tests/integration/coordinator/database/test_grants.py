@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -193,19 +192,3 @@ def test_a_person_s_own_schema_is_where_a_reader_s_views_go(new_database: Callab
     asyncio.run(fetch(migration, f"GRANT SELECT ON mine.failures TO {READING}"))
     assert asyncio.run(fetch(as_role(dsn, READING), "SELECT * FROM mine.failures")) == []
     assert asyncio.run(upgrade(migration)) is None
-
-
-def test_a_backup_of_the_migration_role_is_whole(directory: Path, place: Path) -> None:
-    from coordinator.database.binaries import installations
-
-    newest = max(installations(), key=lambda installation: installation.major)
-    server = EmbeddedPostgres(directory)
-    with server:
-        dsns = server.provide_roles()
-        asyncio.run(upgrade(dsns[MIGRATION]))
-        asyncio.run(fill(dsns[MIGRATION]))
-        dump = place / "dump"
-        command = [str(newest.bin / "pg_dump"), "--format=custom", f"--file={dump}", dsns[MIGRATION]]
-        subprocess.run(command, check=True, timeout=120)
-        listed = subprocess.run([newest.bin / "pg_restore", "--list", dump], check=True, capture_output=True, text=True)
-    assert {name for name in GRANTS if f" {name} {MIGRATION}" in listed.stdout} == set(GRANTS)

@@ -1,0 +1,66 @@
+"""Backups: the whole database of one moment in one file, by PostgreSQL's own programs, restored whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from sqlalchemy import Connection, text
+
+from coordinator.database.binaries import choose
+from coordinator.database.connection import run_once
+from coordinator.errors import DatabaseError
+
+_WITHOUT_ROLES = ("--no-owner", "--no-privileges")
+"""The roles belong to the server, and every upgrade applies what each of them may."""
+
+
+def dump(dsn: str, file: BinaryIO) -> None:
+    """Write the database to an open file. Others go on writing to it meanwhile. Raises ``DatabaseError``."""
+    done = _run("pg_dump", dsn, "--format=custom", *_WITHOUT_ROLES, stdout=file)
+    if done.returncode:
+        raise DatabaseError(f"the database could not be written out: {_complaint(done)}")
+
+
+async def restore(dsn: str, file: Path) -> None:
+    """Fill an empty database from the file, in one transaction. Raises ``DatabaseError``; then it is empty still."""
+    await run_once(dsn, _require_empty)
+    done = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
+    if done.returncode:
+        raise DatabaseError(f"{file} could not be restored, and nothing is changed: {_complaint(done)}")
+
+
+def _require_empty(connection: Connection) -> None:
+    found = connection.scalar(text("SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"))
+    if found:
+        raise DatabaseError("the database is not empty: restore into a new one (another --data-dir, or createdb)")
+
+
+def _run(program: str, dsn: str, *options: str, stdout: BinaryIO | None = None) -> subprocess.CompletedProcess[bytes]:
+    parts = urlsplit(dsn)
+    # Everybody sees the arguments of a process, and nobody its environment.
+    shown = urlunsplit(parts._replace(netloc=_without_password(parts.netloc)))
+    secret = {} if parts.password is None else {"PGPASSWORD": unquote(parts.password)}
+    return subprocess.run(
+        [str(choose(None, Path()).bin / program), f"--dbname={shown}", *options],
+        env={**os.environ, **secret},
+        stdin=subprocess.DEVNULL,
+        stdout=stdout or subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+
+
+def _without_password(netloc: str) -> str:
+    user, at, place = netloc.rpartition("@")
+    return f"{user.partition(':')[0]}{at}{place}"
+
+
+def _complaint(done: subprocess.CompletedProcess[bytes]) -> str:
+    """The last line that the program wrote, which is its reason."""
+    lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if "error:" in line]
+    return (errors or lines or [f"exit code {done.returncode}"])[0]
