@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import Depends, Query, Response, status
+from fastapi import Depends, Header, Query, Response, status
 from fastapi.responses import StreamingResponse
 
 from coordinator.access.caller import CurrentCaller, needs
@@ -18,6 +18,10 @@ from coordinator.parameters import CampaignId, CampaignNumber
 from coordinator.routers import RestRouter
 from protocol.problems import problem_responses
 
+SubmissionKey = Annotated[
+    str | None, Header(min_length=1, max_length=200, pattern="^[!-~]+$", description="drawn anew for each campaign")
+]
+
 router = RestRouter(prefix="/campaigns", tags=["campaigns"])
 
 
@@ -25,17 +29,30 @@ router = RestRouter(prefix="/campaigns", tags=["campaigns"])
     "",
     status_code=status.HTTP_201_CREATED,
     dependencies=[needs(Role.submitter)],
-    responses={200: {"model": DryRun}, **problem_responses(400)},
+    responses={
+        200: {"model": DryRun | CampaignDetail, "description": "the plan, or the campaign that the same key has made"},
+        **problem_responses(400),
+    },
 )
 async def submit(
-    request: CampaignRequest, response: Response, context: Context, caller: CurrentCaller
+    request: CampaignRequest,
+    response: Response,
+    context: Context,
+    caller: CurrentCaller,
+    idempotency_key: SubmissionKey = None,
 ) -> CampaignDetail | DryRun:
-    """Plan and queue a campaign; with `dry_run`, say what would be planned and store nothing."""
+    """Plan and queue a campaign; with `dry_run`, say what would be planned and store nothing.
+
+    Sent again with the same `Idempotency-Key`, as after an answer that got lost, it makes no second campaign.
+    """
     if request.dry_run:
         response.status_code = status.HTTP_200_OK
         return await service.dry_run(context.engine, request, context.bounds)
-    campaign = await service.submit(context.engine, request, context.bounds, caller.name)
-    await context.announce("jobs")
+    campaign, is_new = await service.submit(context.engine, request, context.bounds, caller.name, idempotency_key)
+    if is_new:
+        await context.announce("jobs")
+    else:
+        response.status_code = status.HTTP_200_OK
     response.headers["Location"] = f"/api/v1/campaigns/{campaign.id}"
     return campaign
 

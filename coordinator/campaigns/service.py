@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Row
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.access.caller import Caller
@@ -30,7 +31,7 @@ from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
 from coordinator.catalogue.sample import chart_sample
 from coordinator.database.connection import transact
-from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
+from coordinator.errors import ConflictError, NotFoundError, RequestError, UnknownNameError
 from coordinator.targets import store as targets_store
 from coordinator.targets.models import Target
 from coordinator.targets.selectors import TargetName, select_of_campaign, select_targets
@@ -40,15 +41,34 @@ ENOUGH_JOBS = 5
 
 
 async def submit(
-    engine: AsyncEngine, request: CampaignRequest, bounds: Bounds, created_by: str | None
-) -> CampaignDetail:
-    """Plan and store it, within the bounds. ``created_by`` is the submitter's name, if there is access control."""
-    async with engine.begin() as connection:
+    engine: AsyncEngine, request: CampaignRequest, bounds: Bounds, created_by: str | None, key: str | None = None
+) -> tuple[CampaignDetail, bool]:
+    """Plan and store it, within the bounds; returns what is stored, and whether it is new.
+
+    ``created_by`` is the submitter's name, if there is access control. With a ``key`` that a request of theirs had
+    before, it is that one's campaign. The answer is read before the commit: a failure after it would hide a campaign.
+    """
+    submission = None if key is None else store.Submission.of(key, request, created_by)
+
+    async def work(connection: AsyncConnection) -> tuple[CampaignDetail, bool]:
+        if submission is not None and (earlier := await store.find_submission(connection, submission)) is not None:
+            campaign_id, is_same = earlier
+            if not is_same:
+                raise RequestError(f"Idempotency-Key was used for another request, of campaign {campaign_id}")
+            return await _detail(connection, campaign_id), False
         plan, sample = await _plan(connection, request, bounds)
         waiting = await store.unfinished_jobs(connection, created_by)
         require_user_jobs(waiting, plan.jobs, created_by, bounds)
-        campaign_id = await store.create(connection, request, plan, sample, created_by)
-    return await detail(engine, campaign_id)
+        campaign_id = await store.create(connection, request, plan, sample, created_by, submission)
+        return await _detail(connection, campaign_id), True
+
+    try:
+        return await transact(engine, work)
+    except IntegrityError:
+        if submission is None:
+            raise
+        # The same was submitted beside this one, and is stored by now.
+        return await transact(engine, work)
 
 
 async def dry_run(engine: AsyncEngine, request: CampaignRequest, bounds: Bounds) -> DryRun:
@@ -115,11 +135,15 @@ async def listed(engine: AsyncEngine, *, before: int | None, limit: int) -> Camp
 
 async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     async with engine.connect() as connection:
-        row = await store.read_campaign(connection, campaign_id)
-        if row is None:
-            raise _no_campaign(campaign_id)
-        targets = await targets_store.of_campaign(connection, campaign_id)
-        progress = await store.read_progress(connection, campaign_id)
+        return await _detail(connection, campaign_id)
+
+
+async def _detail(connection: AsyncConnection, campaign_id: int) -> CampaignDetail:
+    row = await store.read_campaign(connection, campaign_id)
+    if row is None:
+        raise _no_campaign(campaign_id)
+    targets = await targets_store.of_campaign(connection, campaign_id)
+    progress = await store.read_progress(connection, campaign_id)
     by_target = [_target(target, progress[target.id], row.elapsed_s) for target in targets]
     whole = _campaign(row)
     if row.state == "running":

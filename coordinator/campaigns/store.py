@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from hashlib import sha256
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Row, insert, null, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase, priority
 from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
-from coordinator.database.tables import campaign_targets, campaigns, cases, suites
+from coordinator.database.tables import campaign_targets, campaigns, cases, submissions, suites
 from coordinator.targets.selectors import TargetName
 
 
@@ -68,12 +69,36 @@ async def left_over(connection: AsyncConnection, campaign_id: int, which: str) -
     return {target: frozenset(names) for target, names in by_target.items()}
 
 
+class Submission(NamedTuple):
+    """One submission, however often it is sent."""
+
+    created_by: str
+    key: str
+    request_sha256: bytes
+
+    @classmethod
+    def of(cls, key: str, request: CampaignRequest, created_by: str | None) -> Submission:
+        return cls(created_by or "", key, sha256(request.model_dump_json().encode()).digest())
+
+
+async def find_submission(connection: AsyncConnection, submission: Submission) -> tuple[int, bool] | None:
+    """The campaign that was submitted with this key, and whether the request was the same; None if none was."""
+    found = await connection.execute(
+        select(submissions.c.campaign_id, submissions.c.request_sha256).where(
+            submissions.c.created_by == submission.created_by, submissions.c.key == submission.key
+        )
+    )
+    row = found.one_or_none()
+    return None if row is None else (row.campaign_id, row.request_sha256 == submission.request_sha256)
+
+
 async def create(
     connection: AsyncConnection,
     request: CampaignRequest,
     plan: Plan,
     sample: ChartedSample | None = None,
     created_by: str | None = None,
+    submission: Submission | None = None,
 ) -> int:
     """The campaign and all its jobs, in one bulk insert per target."""
     what = request.suite if sample is None else f"{sample.name}, {request.suite}"
@@ -96,6 +121,9 @@ async def create(
         .returning(campaigns.c.id)
     )
     campaign_id = int(created.scalar_one())
+    if submission is not None:
+        # Before the jobs, which may take long: who submits the same meanwhile waits here.
+        await connection.execute(insert(submissions).values(campaign_id=campaign_id, **submission._asdict()))
     for planned in plan.targets:
         await connection.execute(
             insert(campaign_targets).values(

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -112,11 +113,11 @@ class Demo:
 
     def submit(self, targets: Sequence[str]) -> Steps[CampaignDetail]:
         """Submit a campaign on these targets, as soon as the coordinator is there."""
+        key = token_hex(16)
         while True:
             try:
-                campaign = self.client.submit({"name": NAME, "targets": targets, **self._work})
+                campaign = self.client.submit({"name": NAME, "targets": targets, **self._work}, key)
             except CoordinatorAwayError as error:
-                # What was queued all the same is cancelled by the next demo.
                 self.watch.failed(error)
                 yield []
                 continue

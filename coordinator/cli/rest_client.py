@@ -120,11 +120,12 @@ class Client:
 
         return self._get(AuditPage, "/audit", {"who": who, "limit": limit})
 
-    def submit(self, request: Mapping[str, Any]) -> CampaignDetail:
-        """Plan and queue a campaign."""
+    def submit(self, request: Mapping[str, Any], key: str) -> CampaignDetail:
+        """Plan and queue a campaign; asked again with the same key, as after an outage, return the one that it made."""
         from coordinator.campaigns.models import CampaignDetail
 
-        return self._parse(CampaignDetail, self._send("POST", "/campaigns", json=dict(request)))
+        sent = self._send("POST", "/campaigns", json=dict(request), headers={"Idempotency-Key": key})
+        return self._parse(CampaignDetail, sent)
 
     def dry_run(self, request: Mapping[str, Any]) -> DryRun:
         """Return the plan of a campaign, of which nothing is stored."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from secrets import token_hex
 from typing import Annotated, Any
 
 import typer
@@ -13,13 +14,14 @@ from pydantic import ValidationError
 
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.models import Sample
+from coordinator.cli.http_library import httpx
 from coordinator.cli.matrix_printer import print_results
 from coordinator.cli.outage_watch import OutageWatch
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import present, split, with_client
 from coordinator.cli.terminal_console import console
-from coordinator.errors import CatalogueError
+from coordinator.errors import CatalogueError, CoordinatorAwayError
 from coordinator.formats import duration, plural
 from coordinator.results.models import MatrixPage
 from coordinator.results.summary import Section
@@ -28,6 +30,8 @@ from protocol.model import first_fault
 
 INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "timed_cases", "verdicts_first"}
 """The members of a campaign that its rerun has too, unless others are given."""
+SUBMIT_WITHIN_S = 30.0
+"""A coordinator that was there is asked again for so long."""
 
 
 class LeftOver(StrEnum):
@@ -103,7 +107,7 @@ def submit(
         print(f"estimated time: {'unknown' if seconds is None else duration(seconds)}")
         _say_not_charted(plan.not_charted)
         return
-    campaign = client.submit(request)
+    campaign = _submit(client, request)
     print(campaign.id, flush=True)
     if campaign.sample is not None:
         _say_not_charted(client.sample(campaign.id).not_charted)
@@ -113,6 +117,19 @@ def submit(
     print_results(matrix, summary, console())
     if fail_on and (ended.state == "cancelled" or any(getattr(ended.counters, verdict) for verdict in fail_on)):
         raise typer.Exit(1)
+
+
+def _submit(client: Client, request: dict[str, Any]) -> CampaignDetail:
+    """Submit it once, however often that takes: a coordinator that was asked may have stored it and not said so."""
+    key = token_hex(16)
+    try:
+        return client.submit(request, key)
+    except CoordinatorAwayError as error:
+        if isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
+            raise
+        watch = OutageWatch(lambda line: print(line, file=sys.stderr), client.url, limit_s=SUBMIT_WITHIN_S)
+        watch.failed(error)
+    return watch.retry(lambda: client.submit(request, key))
 
 
 def _read_sample(file: Path) -> dict[str, Any]:

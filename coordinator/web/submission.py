@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from secrets import token_hex
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -138,12 +139,14 @@ async def send(
     caller: CurrentCaller,
     filled: Annotated[Filled, Depends()],
     do: Annotated[Literal["preview", "submit"], Form()] = "preview",
+    key: Annotated[str | None, Form(max_length=200, pattern="^[!-~]+$")] = None,
 ) -> Response:
+    """With a ``key`` that this form was sent with before, as by a reload after an outage, nothing more is submitted."""
     plan, errors = None, {}
     try:
         wanted = filled.request()
         if do == "submit":
-            campaign = await service.submit(context.engine, wanted, context.bounds, caller.name)
+            campaign, _ = await service.submit(context.engine, wanted, context.bounds, caller.name, key)
             await context.announce("jobs")
             return RedirectResponse(f"/campaigns/{campaign.id}", status.HTTP_303_SEE_OTHER)
         plan = await service.dry_run(context.engine, wanted, context.bounds)
@@ -264,7 +267,7 @@ def _page(
     return page(
         request,
         "submission.html",
-        {"filled": filled, "offered": offered, "plan": plan, "errors": errors or {}},
+        {"filled": filled, "offered": offered, "plan": plan, "errors": errors or {}, "key": token_hex(16)},
         status=status.HTTP_422_UNPROCESSABLE_CONTENT if errors else status.HTTP_200_OK,
         timings=TIMINGS,
         timed_cases=TIMED_CASES,

@@ -12,46 +12,10 @@ from coordinator.access.caller import Caller
 from coordinator.access.roles import Role
 from coordinator.bounds import Bounds
 from coordinator.campaigns import service
-from coordinator.campaigns.request import CampaignRequest
 from coordinator.errors import RequestError, TooManyError
-from coordinator.registry import store as registry
-from coordinator.registry import suites
-from protocol import PROTOCOL_VERSION
-from protocol.catalogue import CatalogueCase, CatalogueSuite
-from protocol.enums import DeviceClass
-from protocol.runner import Fingerprint, RunnerInfo
+from tests.integration.coordinator.campaigns.conftest import CASES, request
 
-CASES = 10
 ADMIN = Caller("admin", Role.admin, "token")
-
-
-@pytest.fixture
-async def fleet(engine: AsyncEngine) -> AsyncEngine:
-    """One live runner of a suite of ten cases."""
-    cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(CASES)]
-    info = RunnerInfo(
-        boot_id="boot-1",
-        protocol=PROTOCOL_VERSION,
-        framework="torch",
-        version="2.9.0",
-        device="cpu",
-        device_class=DeviceClass.cpu,
-        device_count=1,
-        queue_limit=256,
-        fingerprint=Fingerprint(hardware="a CPU", environment="abc", host="here", system="Linux", python="3.11"),
-    )
-    async with engine.begin() as connection:
-        suite_id = await suites.store_suite(
-            connection, "torch", CatalogueSuite(name="paper", revision="r1", cases=cases)
-        )
-        runner_id = await registry.store_runner(connection, None, info, url="http://runner", secret="secret")
-        await registry.store_offer(connection, runner_id, [suite_id])
-        await connection.execute(text("UPDATE runners SET state = 'online'"))
-    return engine
-
-
-def request(runs: int) -> CampaignRequest:
-    return CampaignRequest(suite="paper", runs=runs)
 
 
 async def test_jobs_of_one_campaign(fleet: AsyncEngine) -> None:
@@ -61,7 +25,8 @@ async def test_jobs_of_one_campaign(fleet: AsyncEngine) -> None:
         with pytest.raises(RequestError, match="40 jobs, and a campaign has at most 30") as refused:
             await call
         assert refused.value.status == 422
-    assert (await service.submit(fleet, request(3), bounds, None)).counters.total == CASES * 3
+    submitted, _ = await service.submit(fleet, request(3), bounds, None)
+    assert submitted.counters.total == CASES * 3
 
 
 @pytest.mark.parametrize("user", ["ann", None])
@@ -69,7 +34,7 @@ async def test_jobs_of_one_submitter(fleet: AsyncEngine, user: str | None) -> No
     """Another's do not count, nor do those that have ended."""
     bounds = Bounds(user_jobs=CASES * 3)
     await service.submit(fleet, request(3), bounds, "bob")
-    first = await service.submit(fleet, request(2), bounds, user)
+    first, _ = await service.submit(fleet, request(2), bounds, user)
     with pytest.raises(TooManyError, match=r"20 jobs without an outcome, and with these 20 .* more than 30"):
         await service.submit(fleet, request(2), bounds, user)
     await service.cancel(fleet, first.id, ADMIN)

@@ -1,0 +1,32 @@
+"""A submission whose answer is lost on the way is sent again, and makes one campaign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.coordinator_process import CoordinatorProcess
+from tests.enrolling_runner import Relay
+from tests.portolan_process import Portolan
+from tests.runner_process import RunnerProcess
+
+
+def test_a_campaign_whose_answer_is_lost_is_submitted_once(
+    coordinator: CoordinatorProcess, runner: RunnerProcess, tmp_path: Path
+) -> None:
+    lost: list[bytes] = []
+
+    def passes(piece: bytes) -> bool:
+        if b"201 Created" not in piece or lost:
+            return True
+        lost.append(piece)
+        return False
+
+    relay = Relay(coordinator.port, passes)
+    try:
+        portolan = Portolan(tmp_path, PORTOLAN_URL=relay.url)
+        submitted = portolan.ask("submit", "--suite", "hazards", "--functions", "hazards.add", "--timing", "off")
+    finally:
+        relay.close()
+    assert lost
+    assert submitted.split() == ["1"]
+    assert [campaign["id"] for campaign in coordinator.http.get("/campaigns").json()["campaigns"]] == [1]
