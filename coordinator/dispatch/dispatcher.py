@@ -189,9 +189,13 @@ class Dispatcher:
     async def _renew_once(self) -> None:
         if not self._sessions:
             return
+        # Others may begin meanwhile, which are ours as well.
+        asked = dict(self._sessions)
         async with self._pools.ownership.begin() as connection:
-            ours = await ownership.renew(connection, list(self._sessions), self._identity, self._times)
-        for runner_id in [runner_id for runner_id in self._sessions if runner_id not in ours]:
+            ours = await ownership.renew(connection, list(asked), self._identity, self._times)
+        for runner_id in asked.keys() - ours:
+            if self._sessions.get(runner_id) != asked[runner_id]:
+                continue
             log.warning("the runner is served by another coordinator now", runner=runner_id)
             await self._drop(runner_id)
 

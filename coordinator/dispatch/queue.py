@@ -29,9 +29,26 @@ def _timing_of(run: str) -> str:
             THEN 'off' ELSE campaigns.timing END"""
 
 
+def _next(which: str) -> str:
+    """Queued jobs in their order, read and locked one by one as far as they are asked for.
+
+    Of each open campaign one range of an index: what it may not begin yet is not looked at, however much that is.
+    """
+    return f"""
+           SELECT queued.id
+             FROM (SELECT * FROM open WHERE priority IS NOT NULL ORDER BY campaign_id) open
+            CROSS JOIN LATERAL (
+                  SELECT id FROM jobs
+                   WHERE state = 'queued' AND target_id = :target AND {which}
+                     AND priority BETWEEN open.campaign_id * {MAX_RUNS} AND open.priority
+                   ORDER BY priority, id LIMIT :limit FOR UPDATE SKIP LOCKED) queued"""
+
+
 # Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is
 # open up to the first run that any of its targets with a live runner has still queued. Where run 1 is for verdicts
 # alone, up to run 1 while a live runner has any of it to begin: a timed call would wait beside it for cores.
+# The runners of a target share what is left of it, those that wait for work and those that have some. What a runner
+# has refused goes last, so that one that is wrong about some cases does the others meanwhile.
 _CLAIM = text(f"""
 WITH open AS MATERIALIZED (
     SELECT ours.campaign_id,
@@ -59,15 +76,17 @@ WITH open AS MATERIALIZED (
                END) AS priority
       FROM campaign_targets ours JOIN campaigns c ON c.id = ours.campaign_id
      WHERE ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[])) AND c.state = 'running'
+), fair AS MATERIALIZED (
+    SELECT least(:limit, greatest(1, ceil(sum(ct.total - ct.done - ct.cancelled)::float8 / greatest(1,
+               (SELECT count(*) FROM runners r WHERE r.target_id = :target AND r.state = 'online')))::int - :held)
+           ) AS jobs
+      FROM open JOIN campaign_targets ct ON ct.campaign_id = open.campaign_id AND ct.target_id = :target
 ), leased AS (
     UPDATE jobs SET state = 'leased', attempt = attempt + 1, runner_id = :runner, token = :token,
            lease_until = now() + make_interval(secs => :lease_s)
      WHERE id = ANY(ARRAY(
-           SELECT id FROM jobs
-            WHERE state = 'queued' AND target_id = :target
-              AND priority <= (SELECT open.priority FROM open WHERE open.campaign_id = jobs.campaign_id)
-            ORDER BY priority, id LIMIT :limit FOR UPDATE SKIP LOCKED))
-    RETURNING id, attempt, campaign_id, case_id, run, priority
+           {_next("refused = 0")} UNION ALL {_next("refused > 0")} LIMIT (SELECT jobs FROM fair)))
+    RETURNING id, attempt, campaign_id, case_id, run, priority, refused
 ), tried AS (
     INSERT INTO attempts (job_id, attempt, runner_id, boot_id, token)
     SELECT id, attempt, :runner, :boot, :token FROM leased
@@ -77,7 +96,7 @@ SELECT leased.id, leased.attempt, cases.name, leased.run, cases.suite_id, campai
   FROM leased
   JOIN cases ON cases.id = leased.case_id
   JOIN campaigns ON campaigns.id = leased.campaign_id
- ORDER BY leased.priority, leased.id
+ ORDER BY leased.refused > 0, leased.priority, leased.id
 """)
 
 # What a runner holds, in the order in which it was claimed.
@@ -203,11 +222,13 @@ async def claim(
     target_id: int,
     suites: Sequence[int],
     limit: int,
+    held: int = 0,
     times: Times = DEFAULT_TIMES,
 ) -> list[HeldJob]:
+    """Lease up to ``limit`` jobs, and no more than the runner's share of what is left, of which it has ``held``."""
     of_runner = {"runner": runner_id, "boot": boot_id, "token": token, "target": target_id}
     rows = await connection.execute(
-        _CLAIM, {**of_runner, "suites": list(suites), "limit": limit, "lease_s": times.lease_s}
+        _CLAIM, {**of_runner, "suites": list(suites), "limit": limit, "held": held, "lease_s": times.lease_s}
     )
     return [HeldJob(Key(job, attempt, token), *columns) for job, attempt, *columns in rows]
 

@@ -212,6 +212,7 @@ class RunnerState:
         self._claiming = False
         if not leases:
             self._drained = True
+            self._last_claim = None  # it says nothing of how fast the runner is
             return []
         if not self.online or self.serves_another:
             return [GiveBack(tuple(lease.key for lease in leases), "the runner went away")]
@@ -248,7 +249,7 @@ class RunnerState:
         out = self._full(event.now, full)
         if refused:
             out.append(GiveBack(refused, f"the runner refused it: {event.status}", refused=True))
-            out.append(self._strike(f"it refuses jobs that its catalogue offers ({event.status})"))
+            out.append(self._refused(event.status))
         return out
 
     def _full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
@@ -449,6 +450,12 @@ class RunnerState:
         self.online = False
         self.strikes += 1
         return Quarantine(self.times.quarantine.pause_s(self.strikes), reason)
+
+    def _refused(self, status: str) -> Quarantine:
+        """It is wrong about some cases, and others go first now: a pause that doubles would keep them waiting."""
+        self.online = False
+        reason = f"it refuses jobs that its catalogue offers ({status})"
+        return Quarantine(self.times.quarantine.pause_s(1), reason)
 
     def _refill(self, now: float) -> list[Instruction]:
         ahead = min(self.ahead, self.queue_limit)

@@ -378,6 +378,7 @@ class RunnerSession:
                 target_id=self.runner.target_id,
                 suites=list(self.runner.suites),
                 limit=limit,
+                held=len(self._state.in_flight),
                 times=self._times,
             )
         self._feed(ClaimedEvent(time.monotonic(), self._leases(jobs)))
