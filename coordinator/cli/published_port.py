@@ -41,7 +41,7 @@ def _programs(port: int) -> Iterator[str]:
     import psutil  # Not for commands that have a token of their own.
 
     for connection in psutil.net_connections("tcp"):
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port:
+        if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port:
             try:
                 yield "" if connection.pid is None else psutil.Process(connection.pid).name()
             except psutil.Error:

@@ -71,6 +71,8 @@ def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
         scripted.script.ends = lambda job: True
         other = CoordinatorProcess(restored, times=SHORT_TIMES)
         try:
+            until(lambda: runners(other) == [], "the runner of this machine is the other database's")
+            assert other.register(scripted.url, scripted.secret).status_code == 201
             campaign = until(lambda: submitted(other), "the runner is online for a moment")
             until(lambda: waits_for_another(other, campaign), "it is left to the jobs of the lost database")
             assert scripted.deleted == []
@@ -84,6 +86,10 @@ def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
         finally:
             other.stop()
     assert len({job.id for job in scripted.posted}) == 4, "ids are not used again"
+
+
+def runners(coordinator: CoordinatorProcess) -> list[Any]:
+    return list(coordinator.http.get("/runners").json()["runners"])
 
 
 def submitted(coordinator: CoordinatorProcess) -> int | None:
