@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from sqlalchemy import text
@@ -22,6 +24,7 @@ from coordinator.dispatch.outcome_writer import OutcomeWriter
 from coordinator.dispatch.queue import CHANNEL
 from coordinator.dispatch.reaper import sweep
 from coordinator.dispatch.session import RunnerSession
+from coordinator.dispatch.waiting_work import choose, waiting
 from coordinator.logs import get_logger
 from coordinator.registry import ownership
 from coordinator.supervision import Supervisor, end
@@ -54,6 +57,9 @@ class Dispatcher:
         self._lingering: dict[int, asyncio.Task[None]] = {}
         """Tasks of sessions that were dropped and have not ended: two sessions would read one stream."""
         self._changed = asyncio.Event()
+        self._announced = asyncio.Event()
+        """Work was announced, or may have been."""
+        self._turns = itertools.count()
         self._mark: str | None = None
         """The mark of the installation, once the database has told it."""
 
@@ -65,6 +71,7 @@ class Dispatcher:
         others = [
             self._supervisor.start("dispatcher", self._follow_registry),
             self._supervisor.start("listener", self._listen),
+            self._supervisor.start("waiting work", self._find_work),
             self._supervisor.start("renewer", self._renew),
         ]
         try:
@@ -104,15 +111,33 @@ class Dispatcher:
     async def _handle_notice(self, payload: str) -> None:
         """Act on a notice. One without a payload follows a broken connection: any notice may have been missed."""
         if payload in ("jobs", ""):
-            self._wake_all()
+            self._announced.set()
         if payload in ("cancel", ""):
             for session, _ in list(self._sessions.values()):
                 await self._safely(session.stop_revoked)
         if payload in ("runners", ""):
             self._changed.set()
 
-    def _wake_all(self) -> None:
-        for session, _ in self._sessions.values():
+    async def _find_work(self) -> None:
+        """Have idle sessions ask for the work there is, when it is announced and every few seconds."""
+        pulse = self._supervisor.pulse("waiting work")
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._times.poll_s):
+                    await self._announced.wait()
+            self._announced.clear()
+            pulse.due_within(self._turn_within_s)
+            if await self._safely(self._offer_work):
+                pulse.rest()
+
+    async def _offer_work(self) -> None:
+        idle = [(session, session.offers) for session, _ in self._sessions.values() if session.is_idle]
+        if not idle:
+            return
+        targets = {offer.target_id for _, offers in idle for offer in offers}
+        async with self._pools.sessions.connect() as connection:
+            found = await waiting(connection, targets, len(idle))
+        for session in choose(found, idle, next(self._turns)):
             session.wake()
 
     async def _follow_registry(self) -> None:
@@ -122,11 +147,9 @@ class Dispatcher:
         while True:
             if await self._safely(self._adjust_sessions):
                 pulse.due_within(self._turn_within_s)
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(self._times.poll_s):
                     await self._changed.wait()
-            except TimeoutError:
-                self._wake_all()
             self._changed.clear()
 
     async def _adjust_sessions(self) -> None:
@@ -204,7 +227,7 @@ class Dispatcher:
             swept = await sweep(connection, self._times)
         if swept.jobs:
             log.warning("jobs of runners that nobody serves are queued again", jobs=swept.jobs)
-            self._wake_all()
+            self._announced.set()
         if swept.campaigns:
             self._on_completed(swept.campaigns)
 

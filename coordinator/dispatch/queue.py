@@ -44,14 +44,15 @@ def _next(which: str) -> str:
                    ORDER BY priority, id LIMIT :limit FOR UPDATE SKIP LOCKED) queued"""
 
 
-# Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is
-# open up to the first run that any of its targets with a live runner has still queued. Where run 1 is for verdicts
-# alone, up to run 1 while a live runner has any of it to begin: a timed call would wait beside it for cores.
-# The runners of a target share what is left of it, those that wait for work and those that have some. What a runner
-# has refused goes last, so that one that is wrong about some cases does the others meanwhile.
-_CLAIM = text(f"""
-WITH open AS MATERIALIZED (
-    SELECT ours.campaign_id,
+def open_campaigns(which: str) -> str:
+    """The campaigns of some targets that have work to begin, and up to which priority.
+
+    Run 1 of all targets goes before run 2 of any, so that slow drift hits all alike: a campaign is open up to the first
+    run that any of its targets with a live runner has still queued. Where run 1 is for verdicts alone, up to run 1
+    while a live runner has any of it to begin: a timed call would wait beside it for cores.
+    """
+    return f"""
+    SELECT ours.campaign_id, ours.target_id, ours.suite_id,
            least(
                (SELECT min(first.priority)
                   FROM campaign_targets theirs
@@ -75,7 +76,13 @@ WITH open AS MATERIALIZED (
                      LIMIT 1)
                END) AS priority
       FROM campaign_targets ours JOIN campaigns c ON c.id = ours.campaign_id
-     WHERE ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[])) AND c.state = 'running'
+     WHERE {which} AND c.state = 'running'"""
+
+
+# The runners of a target share what is left of it, those that wait for work and those that have some. What a runner
+# has refused goes last, so that one that is wrong about some cases does the others meanwhile.
+_CLAIM = text(f"""
+WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
 ), fair AS MATERIALIZED (
     SELECT least(:limit, greatest(1, ceil(sum(ct.total - ct.done - ct.cancelled)::float8 / greatest(1,
                (SELECT count(*) FROM runners r WHERE r.target_id = :target AND r.state = 'online')))::int - :held)

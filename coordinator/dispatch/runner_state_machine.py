@@ -102,6 +102,11 @@ class RunnerState:
         return len(self._flights) >= PLENTY
 
     @property
+    def is_idle(self) -> bool:
+        """Whether it has found no work, and asks for some again only when it is woken."""
+        return self.online and self._drained and not self.serves_another
+
+    @property
     def started(self) -> frozenset[Key]:
         return frozenset(key for key, flight in self._flights.items() if flight.phase == "started")
 

@@ -8,6 +8,7 @@ dispatcher starts a new one when the runner can be served again.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -57,6 +58,7 @@ from coordinator.dispatch.records import record_without_report
 from coordinator.dispatch.runner_state_machine import RunnerState
 from coordinator.dispatch.stop_queue import StopQueue
 from coordinator.dispatch.stream_reader import StreamReader
+from coordinator.dispatch.waiting_work import Offer
 from coordinator.errors import (
     EventsAheadError,
     EventsTrimmedError,
@@ -98,6 +100,8 @@ STOPS_AT_ONCE = 8
 """A cancellation may stop hundreds of jobs of a runner that is far away."""
 UNTOLD = "another client acknowledged the runner's events, and its end may be among them"
 TOKEN_BYTES = 8
+IDLE_SWEEPS = 4
+"""An idle runner has no lease, unless one was committed late: it is compared with the database so much less often."""
 
 
 class RunnerSession:
@@ -133,7 +137,17 @@ class RunnerSession:
         self._acknowledged = owned.cursor
         self._reader = StreamReader(owned, self._state, self._feed, self._on_stored)
 
+    @property
+    def is_idle(self) -> bool:
+        return self._state.is_idle
+
+    @property
+    def offers(self) -> list[Offer]:
+        """What its runner can do."""
+        return [Offer(self.runner.target_id, suite_id) for suite_id in self.runner.suites]
+
     def wake(self) -> None:
+        """Have it ask for work."""
         self._feed(WakeEvent(time.monotonic()))
 
     async def stop_revoked(self) -> None:
@@ -355,8 +369,10 @@ class RunnerSession:
         lease was revoked while nobody could be told, or the database was restored from a time before it.
         """
         unknown: set[Key] = set()
-        while True:
+        for sweep in itertools.count(1):
             await asyncio.sleep(self._times.sweep_s)
+            if not self._state.in_flight and not unknown and sweep % IDLE_SWEEPS:
+                continue
             await self.stop_revoked()
             held = {job.key: job for job in await self._held()}
             # A finished job is held until its outcome is stored, so a stray is one that is unknown twice in a row.

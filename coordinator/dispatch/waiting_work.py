@@ -1,0 +1,57 @@
+"""The jobs that wait, and which sessions are to ask for them.
+
+One look for all runners of a coordinator, whenever work is announced and every few seconds: if each of a thousand idle
+runners looked for itself, that would be all that the database does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from coordinator.campaigns.plan import MAX_RUNS
+from coordinator.dispatch.queue import open_campaigns
+
+Name = TypeVar("Name")
+
+
+class Offer(NamedTuple):
+    """Jobs of one suite for one target."""
+
+    target_id: int
+    suite_id: int
+
+
+_WAITING = text(f"""
+WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = ANY(CAST(:targets AS int[]))")})
+SELECT open.target_id, open.suite_id, sum(queued.jobs)::int AS jobs
+  FROM open
+ CROSS JOIN LATERAL (
+       SELECT count(*) AS jobs
+         FROM (SELECT FROM jobs
+                WHERE state = 'queued' AND target_id = open.target_id
+                  AND priority BETWEEN open.campaign_id * {MAX_RUNS} AND open.priority LIMIT :most) some) queued
+ GROUP BY open.target_id, open.suite_id
+""")
+
+
+async def waiting(connection: AsyncConnection, targets: Collection[int], most: int) -> dict[Offer, int]:
+    """How many jobs may begin now on each of these targets; ``most`` of a campaign are counted."""
+    rows = await connection.execute(_WAITING, {"targets": sorted(targets), "most": most})
+    return {Offer(row.target_id, row.suite_id): row.jobs for row in rows}
+
+
+def choose(
+    waiting: Mapping[Offer, int], idle: Sequence[tuple[Name, Collection[Offer]]], begin: int = 0
+) -> Iterator[Name]:
+    """Those of the idle who are to ask, one for each job; the first of them is another each time, by ``begin``."""
+    left = dict(waiting)
+    turn = begin % len(idle) if idle else 0
+    for name, offers in [*idle[turn:], *idle[:turn]]:
+        offer = next((offer for offer in offers if left.get(offer, 0) > 0), None)
+        if offer is not None:
+            left[offer] -= 1
+            yield name
