@@ -20,6 +20,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "isolation": ("torch",),
     "timing": ("torch", "tensorflow", "jax"),
     "dispatch": (),
+    "scale": (),
     "memory": (),
     "usage": (),
     "repeatability": (),

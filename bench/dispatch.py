@@ -77,12 +77,12 @@ def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[floa
             campaign = asyncio.run(ceiling.run(floor, CASES, RUNS))
             ceilings.append(asyncio.run(ceiling.stored_per_second(floor, campaign)))
             say("dispatch", f"round {number + 1}: {rates[-1]:.0f} jobs/s, ceiling {ceilings[-1]:.0f}")
-        starts = [_submit_to_start(house, dsn) for _ in range(STARTS)]
+        starts = [submit_to_start(house, dsn) for _ in range(STARTS)]
         say("dispatch", f"submit to start: {middle(starts):.1f} ms")
     return rates, ceilings, starts
 
 
-def _submit_to_start(house: House, dsn: str) -> float:
+def submit_to_start(house: House, dsn: str) -> float:
     """Milliseconds until the runner has the only job of a new campaign; both on this machine's clock."""
     began = time.monotonic_ns()
     campaign = house.submit(runs=1, functions=["instant.function_0"])

@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,9 @@ class House:
         campaign: int = self._read("POST", "/campaigns", request)["id"]
         return campaign
 
+    def cancel(self, campaign: int) -> None:
+        self._read("POST", f"/campaigns/{campaign}/cancel")
+
     def wait(self, campaign: int, limit_s: float = CAMPAIGN_LIMIT_S) -> dict[str, Any]:
         """Until the campaign is done. Polled: thousands of jobs pass between two looks."""
         give_up = time.monotonic() + limit_s
@@ -109,10 +112,10 @@ def coordinator(dsn: str, place: Path) -> Iterator[House]:
 
 
 @contextlib.contextmanager
-def instant_runner(cases: int, place: Path) -> Iterator[tuple[str, int]]:
-    """The URL and the pid of a runner that finishes at once."""
+def instant_runner(cases: int, place: Path, devices: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
+    """The URL and the pid of a runner that finishes at once; with devices, of a process with one for each."""
     port, log = free_port(), place / "runner.log"
-    with process([sys.executable, "-m", "bench.instant_runner", str(port), str(cases)], log) as child:
+    with process([sys.executable, "-m", "bench.instant_runner", str(port), str(cases), *devices], log) as child:
         url = f"http://127.0.0.1:{port}"
         wait_until(lambda: _alive(url), child, log)
         yield url, child.pid

@@ -1,14 +1,16 @@
 """A real runner service whose executor finishes every task at once: what is left is dispatch.
 
 ``python -m bench.instant_runner PORT CASES`` serves the product's own server, attempts and
-event log; only the process that would run a case is missing.
+event log; only the process that would run a case is missing. A list of devices after these makes
+one runner for each, at ``/0``, ``/1`` and so on.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import uvicorn
 
@@ -73,7 +75,7 @@ def ordinary_outcome(log_tail: str) -> Outcome:
     )
 
 
-def service(cases: int) -> Service:
+def service(cases: int, device: str = "cpu") -> Service:
     numbers = (divmod(number, 10) for number in range(cases))
     ids = {f"instant.function_{major}/case_{minor}": f"instant.function_{major}" for major, minor in numbers}
     catalogue = Catalogue(
@@ -90,7 +92,7 @@ def service(cases: int) -> Service:
         protocol=PROTOCOL_VERSION,
         framework="instant",
         version="1",
-        device="cpu",
+        device=device,
         device_class=DeviceClass.cpu,
         device_count=1,
         queue_limit=QUEUE_LIMIT,
@@ -102,10 +104,26 @@ def service(cases: int) -> Service:
     return Service(info, catalogue.model_dump_json().encode(), suites, log, InstantExecutor(log), SECRET)
 
 
+def fleet(cases: int, devices: Sequence[str]) -> Any:
+    """An application of one runner a device, told apart by the first part of the path."""
+    runners = [build(service(cases, device)) for device in devices]
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            number, _, path = scope["path"].lstrip("/").partition("/")
+            if number.isdigit() and int(number) < len(runners):
+                own = {**scope, "path": f"/{path}", "raw_path": f"/{path}".encode()}
+                await runners[int(number)](own, receive, send)
+                return
+        await runners[0](scope, receive, send)
+
+    return application
+
+
 def main(arguments: list[str]) -> None:
-    port, cases = map(int, arguments)
+    port, cases = map(int, arguments[:2])
     # A framework's environment has no uvloop, so the runner that stands for it uses none either.
-    application = build(service(cases))
+    application = fleet(cases, arguments[2:]) if arguments[2:] else build(service(cases))
     uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning", access_log=False, loop="asyncio")
 
 

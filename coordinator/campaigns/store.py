@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Row, insert, null, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from coordinator.campaigns.plan import MAX_RUNS, Offer, Plan, PlannedCase, priority
+from coordinator.campaigns.plan import Offer, Plan, PlannedCase, priority
 from coordinator.campaigns.request import CampaignRequest
 from coordinator.catalogue.models import ChartedSample
+from coordinator.database.connection import allow_long_statements
 from coordinator.database.tables import campaign_targets, campaigns, cases, submissions, suites
 from coordinator.targets.selectors import TargetName
 
@@ -92,6 +93,13 @@ async def find_submission(connection: AsyncConnection, submission: Submission) -
     return None if row is None else (row.campaign_id, row.request_sha256 == submission.request_sha256)
 
 
+_JOBS = text("""
+INSERT INTO jobs (campaign_id, target_id, case_id, run, priority)
+SELECT :campaign, :target, c.id, :run, :priority
+  FROM unnest(CAST(:cases AS int[])) WITH ORDINALITY c (id, position) ORDER BY c.position
+""")
+
+
 async def create(
     connection: AsyncConnection,
     request: CampaignRequest,
@@ -100,7 +108,8 @@ async def create(
     created_by: str | None = None,
     submission: Submission | None = None,
 ) -> int:
-    """The campaign and all its jobs, in one bulk insert per target."""
+    """The campaign and all its jobs, in one bulk insert for each run on a target."""
+    await allow_long_statements(connection)
     what = request.suite if sample is None else f"{sample.name}, {request.suite}"
     created = await connection.execute(
         insert(campaigns)
@@ -133,21 +142,9 @@ async def create(
                 total=len(planned.case_ids) * plan.runs,
             )
         )
-        await connection.execute(
-            text(f"""
-            INSERT INTO jobs (campaign_id, target_id, case_id, run, priority)
-            SELECT :campaign, :target, c.id, run, CAST(:campaign AS int) * {MAX_RUNS} + run - 1
-              FROM unnest(CAST(:cases AS int[])) WITH ORDINALITY c (id, position)
-             CROSS JOIN generate_series(1, CAST(:runs AS int)) run
-             ORDER BY run, c.position
-            """),
-            {
-                "campaign": campaign_id,
-                "target": planned.target.id,
-                "cases": list(planned.case_ids),
-                "runs": plan.runs,
-            },
-        )
+        of_target = {"campaign": campaign_id, "target": planned.target.id, "cases": list(planned.case_ids)}
+        runs = [{**of_target, "run": run, "priority": priority(campaign_id, run)} for run in range(1, plan.runs + 1)]
+        await connection.execute(_JOBS, runs)
     return campaign_id
 
 

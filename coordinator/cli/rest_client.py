@@ -33,7 +33,8 @@ ANSWER_S = 60.0
 SILENCE_S = 30.0
 """A stream of events that says nothing for this long is dead; the coordinator speaks every 10 s."""
 WHOLE_S = 600.0
-"""A file is made whole before its first byte comes, and a bundle is stored whole before there is an answer."""
+"""A file is made whole before its first byte comes; a bundle, and a campaign of a million jobs, are stored whole before
+there is an answer."""
 
 REALM = 'Bearer realm="portolan"'
 """With which a coordinator asks for a token."""
@@ -124,7 +125,8 @@ class Client:
         """Plan and queue a campaign; asked again with the same key, as after an outage, return the one that it made."""
         from coordinator.campaigns.models import CampaignDetail
 
-        sent = self._send("POST", "/campaigns", json=dict(request), headers={"Idempotency-Key": key})
+        headers = {"Idempotency-Key": key}
+        sent = self._send("POST", "/campaigns", json=dict(request), headers=headers, within_s=WHOLE_S)
         return self._parse(CampaignDetail, sent)
 
     def dry_run(self, request: Mapping[str, Any]) -> DryRun:

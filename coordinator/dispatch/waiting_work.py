@@ -33,7 +33,7 @@ SELECT open.target_id, open.suite_id, sum(queued.jobs)::int AS jobs
        SELECT count(*) AS jobs
          FROM (SELECT FROM jobs
                 WHERE state = 'queued' AND target_id = open.target_id
-                  AND priority BETWEEN open.campaign_id * {MAX_RUNS} AND open.priority LIMIT :most) some) queued
+                  AND priority BETWEEN open.campaign_id * {MAX_RUNS} AND open.priority LIMIT :most) first) queued
  GROUP BY open.target_id, open.suite_id
 """)
 

@@ -648,10 +648,8 @@ def upgrade() -> None:
         sa.Column("runner_id", sa.Integer(), nullable=True),
         sa.Column("token", sa.Text(), nullable=True, comment="of the present lease, and part of its id on the wire"),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaigns.id"], name=op.f("fk_jobs_campaign_id")),
         sa.ForeignKeyConstraint(["case_id"], ["cases.id"], name=op.f("fk_jobs_case_id")),
         sa.ForeignKeyConstraint(["runner_id"], ["runners.id"], name=op.f("fk_jobs_runner_id")),
-        sa.ForeignKeyConstraint(["target_id"], ["targets.id"], name=op.f("fk_jobs_target_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
         sa.UniqueConstraint(
             "campaign_id", "target_id", "case_id", "run", name=op.f("uq_jobs_campaign_id_target_id_case_id_run")

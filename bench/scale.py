@@ -1,0 +1,210 @@
+"""``scale``: what a million jobs, a thousand runners and two coordinators cost, in CPU seconds of each part.
+
+Everything is real but the cases: two coordinators under uvicorn over one embedded PostgreSQL with fsync, and runners of
+``instant_runner`` in processes of their own, whose time is not counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+import psutil
+
+from bench.dispatch import submit_to_start
+from bench.figure import Figure, middle, spread
+from bench.house import House, coordinator, database, instant_runner
+from bench.instant_runner import SECRET
+from bench.place import folder, say
+
+RUNNERS = 1_000
+IDLE_S = 30.0
+STARTS = 20
+LONGEST_START_MS = 100.0
+MOST_IDLE_CORES = 0.3
+MILLION = 1_000_000
+MILLION_RUNS = 100
+MOST_SUBMIT_CPU_S = 15.0
+TARGETS = 6
+CASES = 60_800
+"""With six targets 364,800 outcomes: 3,800 functions of sixteen cases."""
+EMPTY_CLAIMS = 50
+
+
+@dataclass(frozen=True)
+class Used:
+    """CPU seconds."""
+
+    coordinators: float
+    postgres: float
+
+    @property
+    def all(self) -> float:
+        return self.coordinators + self.postgres
+
+    def since(self, before: Used) -> Used:
+        return Used(self.coordinators - before.coordinators, self.postgres - before.postgres)
+
+
+class Meter:
+    """The CPU time of the coordinators and of PostgreSQL, whose backends come and go."""
+
+    def __init__(self, place: Path, houses: list[House]) -> None:
+        self._houses = [psutil.Process(house.pid) for house in houses]
+        pid = int((place / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0])
+        self._postmaster = psutil.Process(pid)
+
+    def read(self) -> Used:
+        return Used(sum(map(_cpu_s, self._houses)), sum(map(_cpu_s, self._backends())))
+
+    def _backends(self) -> list[psutil.Process]:
+        return [self._postmaster, *self._postmaster.children(recursive=True)]
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        # Of a server process also that of the backends that have ended.
+        times = process.cpu_times()
+        return float(times.user + times.system + times.children_user + times.children_system)
+    return 0.0
+
+
+def run() -> Iterator[Figure]:
+    with folder() as place, database(place) as dsn:
+        second = place / "second"
+        second.mkdir()
+        with coordinator(dsn, place) as house, coordinator(dsn, second) as other:
+            meter = Meter(place, [house, other])
+            yield from _idle_fleet(place, dsn, house, meter)
+            yield from _outcomes(place, dsn, house, meter)
+            yield from _million_jobs(place, dsn, house, meter)
+        logs = [(folder / "coordinator.log").read_text() for folder in (place, second)]
+        away = sum(log.count("the database is away") for log in logs)
+        yield Figure("outages_logged", away, "lines", target="none: the database was there", met=away == 0)
+
+
+def _idle_fleet(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[Figure]:
+    with instant_runner(10, place, ["cpu"] * RUNNERS) as (url, _):
+        runners = []
+        for number in range(RUNNERS):
+            runners.append(house.register(f"{url}/{number}", SECRET))
+            if number % 100 == 99:
+                say("scale", f"{number + 1} runners are registered")
+        house.wait(house.submit(runs=1))
+        before, began = meter.read(), time.monotonic()
+        time.sleep(IDLE_S)
+        used, took_s = meter.read().since(before), time.monotonic() - began
+        say("scale", f"{RUNNERS} idle runners: {used.all / took_s:.2f} cores")
+        yield Figure(
+            "idle_runners",
+            used.all / took_s,
+            "cores",
+            target=f"{RUNNERS} idle runners and two coordinators: under {MOST_IDLE_CORES:g} cores",
+            met=used.all / took_s < MOST_IDLE_CORES,
+            detail={"seconds": took_s, "coordinators_cpu_s": used.coordinators, "postgres_cpu_s": used.postgres},
+        )
+        starts = [submit_to_start(house, dsn) for _ in range(STARTS)]
+        yield Figure(
+            "first_start",
+            middle(starts),
+            "ms",
+            target=f"of a small campaign on {RUNNERS} idle runners: under {LONGEST_START_MS:g} ms",
+            met=middle(starts) < LONGEST_START_MS,
+            n=STARTS,
+            spread=spread(starts),
+        )
+        for runner in runners:
+            house.remove(runner)
+
+
+def _outcomes(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[Figure]:
+    """A campaign of as many outcomes as a survey of whole frameworks has, beside a small one in the same run."""
+    with instant_runner(CASES, place, [f"cpu{number}" for number in range(TARGETS)]) as (url, _):
+        runners = [house.register(f"{url}/{number}", SECRET) for number in range(TARGETS)]
+        rates, used = [], []
+        for functions in (["instant.function_??", "instant.function_???"], ["*"]):
+            before = meter.read()
+            campaign = house.submit(runs=1, functions=functions)
+            told = house.wait(campaign, limit_s=1_800.0)
+            jobs = told["counters"]["done"]
+            used.append((meter.read().since(before), jobs))
+            rates.append(jobs / used[-1][0].all)
+            say("scale", f"{jobs} outcomes: {used[-1][0].all:.0f} s of CPU")
+        (small, _), (large, jobs) = used
+        yield Figure(
+            "outcomes_per_cpu_second",
+            rates[1],
+            "outcomes per CPU second",
+            target=f"{jobs} outcomes on {TARGETS} targets cost at most a quarter more each than a small campaign's",
+            met=rates[1] >= 0.8 * rates[0],
+            baseline="a campaign of a sixth of the size at most, in the same run",
+            baseline_value=rates[0],
+            ratio=rates[1] / rates[0],
+            detail={
+                "outcomes": jobs,
+                "coordinators_cpu_s": large.coordinators,
+                "postgres_cpu_s": large.postgres,
+                "small_cpu_s": small.all,
+            },
+        )
+        for runner in runners:
+            house.remove(runner)
+
+
+def _million_jobs(place: Path, dsn: str, house: House, meter: Meter) -> Iterator[Figure]:
+    with instant_runner(MILLION // MILLION_RUNS, place) as (url, _):
+        runner = house.register(url, SECRET)
+        before, began = meter.read(), time.monotonic()
+        campaign = house.submit(runs=MILLION_RUNS)
+        used, took_s = meter.read().since(before), time.monotonic() - began
+        house.remove(runner)
+        say("scale", f"a million jobs: {used.all:.1f} s of CPU, {took_s:.0f} s")
+    plain = asyncio.run(_plain_insert(dsn))
+    yield Figure(
+        "submit_a_million",
+        used.all,
+        "CPU s",
+        target=f"under {MOST_SUBMIT_CPU_S:g} CPU s",
+        met=used.all < MOST_SUBMIT_CPU_S,
+        baseline="INSERT … SELECT of as many rows into a bare queue table with one index",
+        baseline_value=plain,
+        ratio=used.all / plain,
+        detail={"seconds": took_s, "coordinators_cpu_s": used.coordinators, "postgres_cpu_s": used.postgres},
+    )
+    before, began = meter.read(), time.monotonic()
+    house.cancel(campaign)
+    used, took_s = meter.read().since(before), time.monotonic() - began
+    yield Figure(
+        "cancel_a_million",
+        used.all,
+        "CPU s",
+        target="none",
+        met=None,
+        detail={"seconds": took_s, "coordinators_cpu_s": used.coordinators, "postgres_cpu_s": used.postgres},
+    )
+
+
+async def _plain_insert(dsn: str) -> float:
+    """CPU seconds of the backend."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        backend = psutil.Process(await connection.fetchval("SELECT pg_backend_pid()"))
+        await connection.execute(
+            "CREATE TABLE plain (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, task text, run int, "
+            "state text DEFAULT 'queued'); CREATE INDEX ON plain (run, id) WHERE state = 'queued'"
+        )
+        before = _cpu_s(backend)
+        await connection.execute(
+            "INSERT INTO plain (task, run) SELECT 'task ' || n % 10000, n / 10000 FROM generate_series(0, $1) n",
+            MILLION - 1,
+        )
+        used = _cpu_s(backend) - before
+        await connection.execute("DROP TABLE plain")
+        return used
+    finally:
+        await connection.close()
