@@ -55,7 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor, settings.times)
         renderer = Renderer(settings.figures)
         bounds = settings.bounds
-        follower = Follower(pools.requests, bounds.streams)
+        follower = Follower(pools.requests, bounds.streams, bounds.streams_each)
         app.state.shared = Shared(
             pools.requests,
             dispatcher.announce,
@@ -65,8 +65,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             supervisor,
             bounds,
             settings.times,
-            Slots("exports", bounds.exports, bounds.exports_waiting),
-            Slots("exports", bounds.exports + bounds.exports_waiting),
+            Slots("exports", bounds.exports, bounds.exports_waiting, each=bounds.exports_each),
+            Slots("exports", bounds.exports + bounds.exports_waiting, each=bounds.exports_each),
             follower,
             FormKey(pools.requests),
         )

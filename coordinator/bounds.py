@@ -21,6 +21,9 @@ class Bounds:
     """Of one request. A bundle has a limit of its own."""
     body_seconds: int = 30
     """For the whole body, however its bytes come."""
+    stranger_body_bytes: int = 1 << 16
+    """Of a request without a token: to sign in, or to enrol."""
+    stranger_body_seconds: int = 5
     bundle_seconds: int = 600
     json_depth: int = 32
     json_members: int = 20_000
@@ -30,13 +33,20 @@ class Bounds:
     stalled_seconds: int = 30
     """After this a client that takes nothing of its answer is gone."""
     connections: int = 1000
-    """Past it the connection that has been idle for the longest makes room."""
+    """Past it the connection that has been idle for the longest makes room, or the oldest unfinished request."""
+    runner_connections: int = 250
+    """Of these, at the port for runners alone."""
+    address_connections: int = 500
+    """Of these, from one address at one port."""
     exports: int = 2
     """Made at a time: files of outcomes, tables, figures and reports."""
     exports_waiting: int = 30
+    exports_each: int = 16
+    """Of one caller, those that wait among them; callers without a token count as one."""
     export_seconds: int = 600
     streams: int = 500
     """Event streams that are open at a time."""
+    streams_each: int = 250
     campaign_jobs: int = 1_000_000
     user_jobs: int = 2_000_000
     """Jobs of one submitter that have no outcome yet."""

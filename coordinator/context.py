@@ -34,13 +34,13 @@ class ChartRenderer(Protocol):
 class Room(Protocol):
     """Room for one more piece of work; raises ``TooManyError`` where there is none."""
 
-    def hold(self) -> AbstractAsyncContextManager[None]: ...
+    def hold(self, who: str) -> AbstractAsyncContextManager[None]: ...
 
 
 class CampaignFollower(Protocol):
     """Tells any number of watchers of a campaign's progress, from one reading of it."""
 
-    def watch(self, campaign_id: int) -> AbstractAsyncContextManager[AsyncIterator[bytes]]: ...
+    def watch(self, campaign_id: int, who: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]: ...
 
 
 class FormKey(Protocol):
@@ -81,12 +81,3 @@ async def _shared(request: Request) -> Shared:
 
 
 Context = Annotated[Shared, Depends(_shared)]
-
-
-async def _room_for_download(context: Context) -> AsyncIterator[None]:
-    async with context.downloads.hold():
-        yield
-
-
-ROOM_FOR_DOWNLOAD = Depends(_room_for_download)
-"""Of a route whose answer is a large file: its room is free again when the answer has been sent."""

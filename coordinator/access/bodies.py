@@ -10,8 +10,10 @@ import asyncio
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from coordinator.access.caller import Caller
 from coordinator.access.json_scan import require_few_fields, require_modest_json
 from coordinator.access.requests import BUNDLES
+from coordinator.access.roles import Role
 from coordinator.bounds import Bounds
 from coordinator.errors import BodyTimeoutError, PortolanError, TooLargeError
 from coordinator.problems import problem
@@ -43,22 +45,26 @@ class BodyBounds:
     async def _whole(self, scope: Scope, receive: Receive, declared: int | None) -> Receive:
         """Read the body; return what hands it on."""
         bounds = self._bounds
-        _require_size(declared or 0, bounds)
+        caller: Caller = scope["state"]["caller"]
+        most, seconds = bounds.body_bytes, bounds.body_seconds
+        if not caller.is_known and caller.role is not Role.admin:
+            most, seconds = bounds.stranger_body_bytes, bounds.stranger_body_seconds
+        _require_size(declared or 0, most)
         pieces, size = [], 0
         try:
-            async with asyncio.timeout(bounds.body_seconds):
+            async with asyncio.timeout(seconds):
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
                         return _Replayed(message, receive)
                     piece = message.get("body", b"")
                     size += len(piece)
-                    _require_size(size, bounds)
+                    _require_size(size, most)
                     pieces.append(piece)
                     if not message.get("more_body", False):
                         break
         except TimeoutError as error:
-            raise BodyTimeoutError(_too_slow(bounds.body_seconds)) from error
+            raise BodyTimeoutError(_too_slow(seconds)) from error
         body = b"".join(pieces)
         # By its address, as the guard admits it: a type can be written in more than one way.
         if scope["path"].startswith(API):
@@ -112,9 +118,9 @@ def _declared(scope: Scope) -> int | None:
     return length
 
 
-def _require_size(size: int, bounds: Bounds) -> None:
-    if size > bounds.body_bytes:
-        raise TooLargeError(f"the body is larger than {bounds.body_bytes:,} bytes: send less at a time")
+def _require_size(size: int, most: int) -> None:
+    if size > most:
+        raise TooLargeError(f"the body is larger than {most:,} bytes: send less at a time")
 
 
 def _too_slow(seconds: float) -> str:

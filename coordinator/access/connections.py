@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -38,6 +38,7 @@ class BoundedProtocol(H11Protocol):
     """One connection. The bounds and the timer of all of them are of the class that ``bounded_protocol`` makes."""
 
     bounds: Bounds
+    runners_port: int | None
     timer: asyncio.TimerHandle | None = None
 
     since = 0.0
@@ -50,13 +51,33 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.since = self.loop.time()
-        if len(self.connections) >= self.bounds.connections and not _make_room(self.connections):
-            transport.write(_full(self.bounds.connections))
-            transport.close()
+        others = cast(list[BoundedProtocol], list(self.connections))
         super().connection_made(transport)
+        for crowd, most in self._crowds(others):
+            if len(crowd) >= most and not _make_room(crowd):
+                transport.write(_full(most))
+                transport.close()
+                break
         kind = type(self)
         if kind.timer is None:
             kind.timer = self.loop.call_later(LOOK_EVERY_S, _look, kind, self.connections, self.loop)
+
+    def _crowds(self, others: Sequence[BoundedProtocol]) -> Iterator[tuple[list[BoundedProtocol], int]]:
+        """Those with whom this one shares a bound, the narrowest first: who crowds one door leaves the other free."""
+        at_door = [other for other in others if other.door == self.door]
+        yield [other for other in at_door if other.address == self.address], self.bounds.address_connections
+        if self.door == self.runners_port:
+            yield at_door, self.bounds.runner_connections
+        yield [other for other in others if other in self.connections], self.bounds.connections
+
+    @property
+    def door(self) -> int | None:
+        """The port of ours to which it was made."""
+        return self.server[1] if self.server else None
+
+    @property
+    def address(self) -> str | None:
+        return self.client[0] if self.client else None
 
     def data_received(self, data: bytes) -> None:
         if not self.begun and self.is_waiting:
@@ -82,6 +103,11 @@ class BoundedProtocol(H11Protocol):
         """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the body of a request has not come whole, and nothing was answered."""
+        return not self.is_waiting and self.cycle.more_body and not self.cycle.response_started
+
     def look(self, now: float) -> None:
         """End the connection if its client has taken too long."""
         if self.is_waiting and (self.begun or self.cycle is None):
@@ -96,13 +122,13 @@ class BoundedProtocol(H11Protocol):
             self.transport.abort()
 
 
-def bounded_protocol(bounds: Bounds) -> type[BoundedProtocol]:
+def bounded_protocol(bounds: Bounds, runners_port: int | None = None) -> type[BoundedProtocol]:
     """The protocol of one server."""
 
     class OfServer(BoundedProtocol):
         pass
 
-    OfServer.bounds = bounds
+    OfServer.bounds, OfServer.runners_port = bounds, runners_port
     return OfServer
 
 
@@ -113,12 +139,19 @@ def _look(kind: type[BoundedProtocol], connections: set[Any], loop: asyncio.Abst
     kind.timer = loop.call_later(LOOK_EVERY_S, _look, kind, connections, loop) if connections else None
 
 
-def _make_room(connections: Iterable[Any]) -> bool:
-    """End the idle connection that has been so for the longest; those that never asked anything go first."""
-    idle = [connection for connection in connections if connection.is_waiting and not connection.transport.is_closing()]
-    if not idle:
+def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
+    """End one of these: that has never asked anything, that is idle, or whose request has not come whole.
+
+    In this order, and of each kind the oldest.
+    """
+    could = [
+        connection
+        for connection in connections
+        if (connection.is_waiting or connection.is_unfinished) and not connection.transport.is_closing()
+    ]
+    if not could:
         return False
-    oldest = min(idle, key=lambda connection: (connection.cycle is not None, connection.since))
+    oldest = min(could, key=lambda one: (one.is_unfinished, one.cycle is not None, one.since))
     oldest.transport.abort()
     # Its end is told only after this; until then it would be counted.
     oldest.connections.discard(oldest)

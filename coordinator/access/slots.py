@@ -1,8 +1,9 @@
-"""Slots: so many pieces of work of one kind at a time, so many more that wait, and no further."""
+"""Slots: so many pieces of work of one kind at a time, more that wait, not all of them one caller's, and no further."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,21 +11,29 @@ from coordinator.errors import TooManyError
 
 
 class Slots:
-    """``async with slots.hold(): …``; raises ``TooManyError`` where there is no room, or none within ``patience_s``."""
+    """``async with slots.hold("ann"): …``.
 
-    def __init__(self, noun: str, at_once: int, waiting: int = 0, patience_s: float = 60.0) -> None:
+    Raises ``TooManyError`` where there is no room, or none within ``patience_s``, or where the caller has ``each``.
+    """
+
+    def __init__(self, noun: str, at_once: int, waiting: int = 0, *, each: int, patience_s: float = 60.0) -> None:
         self._noun = noun
         self._at_once = at_once
         self._waiting = waiting
+        self._each = each
         self._patience_s = patience_s
-        self._held = 0
+        self._held: Counter[str] = Counter()
         self._turns = asyncio.Semaphore(at_once)
 
     @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        if self._held >= self._at_once + self._waiting:
+    async def hold(self, who: str) -> AsyncIterator[None]:
+        if self._held[who] >= self._each:
+            raise TooManyError(
+                f"one caller has {self._each} {self._noun} at most, with those that wait: try again when one is done"
+            )
+        if self._held.total() >= self._at_once + self._waiting:
             raise self._full()
-        self._held += 1
+        self._held[who] += 1
         try:
             await self._turn()
             try:
@@ -32,7 +41,8 @@ class Slots:
             finally:
                 self._turns.release()
         finally:
-            self._held -= 1
+            self._held[who] -= 1
+            self._held += Counter()  # without those that hold none
 
     async def _turn(self) -> None:
         if not self._turns.locked():

@@ -86,9 +86,11 @@ async def cancel(
     return campaign
 
 
-async def _watched(campaign_id: CampaignId, context: Context) -> AsyncIterator[AsyncIterator[bytes]]:
+async def _watched(
+    campaign_id: CampaignId, context: Context, caller: CurrentCaller
+) -> AsyncIterator[AsyncIterator[bytes]]:
     """The stream has its place until its client is gone."""
-    async with context.follower.watch(campaign_id) as stream:
+    async with context.follower.watch(campaign_id, caller.name) as stream:
         yield stream
 
 

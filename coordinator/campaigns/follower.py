@@ -6,6 +6,7 @@ However many watchers there are, a look costs one statement, and a campaign that
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -56,29 +57,32 @@ class _Topic:
 class Follower:
     """One for the application; its reader runs while somebody watches."""
 
-    def __init__(self, engine: AsyncEngine, most: int) -> None:
+    def __init__(self, engine: AsyncEngine, most: int, each: int) -> None:
         self._engine = engine
         self._most = most
-        self._watchers = 0
+        self._each = each
+        """The most that one caller may have open."""
+        self._watchers: Counter[str] = Counter()
         self._topics: dict[int, _Topic] = {}
         self._reader: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def watch(self, campaign_id: int) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the campaign's events. Raises ``TooManyError`` past the bound, and ``NotFoundError``."""
-        if self._watchers >= self._most:
-            raise TooManyError(
-                f"{self._most:,} event streams are open, and there is no room for another: "
-                f"ask GET /api/v1/campaigns/{campaign_id} now and then, or try again in a moment"
-            )
-        self._watchers += 1
+    async def watch(self, campaign_id: int, who: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Yield the campaign's events. Raises ``TooManyError`` past a bound, and ``NotFoundError``."""
+        instead = f"ask GET /api/v1/campaigns/{campaign_id} now and then, or try again in a moment"
+        if self._watchers[who] >= self._each:
+            raise TooManyError(f"one caller has {self._each:,} event streams at most: {instead}")
+        if self._watchers.total() >= self._most:
+            raise TooManyError(f"{self._most:,} event streams are open, and there is no room for another: {instead}")
+        self._watchers[who] += 1
         topic = self._topics.setdefault(campaign_id, _Topic())
         topic.watchers += 1
         try:
             await self._begin(campaign_id, topic)
             yield _events(topic)
         finally:
-            self._watchers -= 1
+            self._watchers[who] -= 1
+            self._watchers += Counter()  # without those that watch nothing
             topic.watchers -= 1
             if not topic.watchers and self._topics.get(campaign_id) is topic:
                 del self._topics[campaign_id]

@@ -79,12 +79,12 @@ def named(host: str) -> list[str]:
     return []
 
 
-def server_of(app: FastAPI, bounds: Bounds) -> uvicorn.Server:
+def server_of(app: FastAPI, bounds: Bounds, runners_port: int | None = None) -> uvicorn.Server:
     allow_connections(bounds.connections)
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=bounded_protocol(bounds),
+            http=bounded_protocol(bounds, runners_port),
             h11_max_incomplete_event_size=HEADER_BYTES,
             log_config=None,
             log_level="warning",

@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from coordinator.access.caller import Caller, CurrentCaller
+from coordinator.access.downloads import ROOM_FOR_DOWNLOAD
 from coordinator.access.headers import PICTURE, POLICY, REPORT
-from coordinator.context import ROOM_FOR_DOWNLOAD, ChartRenderer, Context, Shared
+from coordinator.context import ChartRenderer, Context, Shared
 from coordinator.parameters import CampaignId, PathName
 from coordinator.reports import service
 from coordinator.reports.charts.figure import Figure, Spec
@@ -32,9 +34,9 @@ Options = Annotated[ReportOptions, Depends()]
 
 
 @router.get("/tables")
-async def tables(campaign_id: CampaignId, context: Context, options: Options) -> dict[str, Any]:
+async def tables(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> dict[str, Any]:
     """Which tables there are, and how many rows each has."""
-    found = await _contents(context, campaign_id, options, with_figures=False)
+    found = await _contents(context, caller, campaign_id, options, with_figures=False)
     return {
         "tables": [
             {"id": table.id, "title": table.title, "rows": len(table.rows), "remade_from": table.remade_from}
@@ -45,10 +47,15 @@ async def tables(campaign_id: CampaignId, context: Context, options: Options) ->
 
 @router.get("/tables/{table}", responses={200: {"content": {"text/csv": {}}}})
 async def table(
-    campaign_id: CampaignId, table: PathName, context: Context, options: Options, format: TableForm = "json"
+    campaign_id: CampaignId,
+    table: PathName,
+    context: Context,
+    caller: CurrentCaller,
+    options: Options,
+    format: TableForm = "json",
 ) -> Response:
     """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
-    found = (await _contents(context, campaign_id, options, with_figures=False)).table(table)
+    found = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{found.id}.csv") if format == "csv" else {}
     return table_response(found, format, headers)
 
@@ -57,19 +64,20 @@ async def table(
 async def summary(
     campaign_id: CampaignId,
     context: Context,
+    caller: CurrentCaller,
     options: Options,
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
 ) -> Summary:
     """The campaign in sentences, as its report has them: the whole, then each target."""
-    async with context.exports.hold():
+    async with context.exports.hold(caller.name):
         return await service.summary_of(context.engine, campaign_id, options, function=function, device=device)
 
 
 @router.get("/figures")
-async def figures(campaign_id: CampaignId, context: Context, options: Options) -> dict[str, Any]:
+async def figures(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> dict[str, Any]:
     """Which figures there are; `drawn` is false of one that has too few points, and `silent` says why."""
-    found = await _contents(context, campaign_id, options)
+    found = await _contents(context, caller, campaign_id, options)
     return {"figures": [describe(figure) for figure in found.figures]}
 
 
@@ -78,6 +86,7 @@ async def figure(
     campaign_id: CampaignId,
     figure: PathName,
     context: Context,
+    caller: CurrentCaller,
     options: Options,
     format: Annotated[Form, Query(description="json is the Vega-Lite specification, data and all")] = "svg",
     theme: Annotated[Theme, Query(description="auto is a light svg that turns dark where its reader's page does")] = (
@@ -85,21 +94,21 @@ async def figure(
     ),
 ) -> Response:
     """One figure. One that has too few points is 404, and says so."""
-    found = (await _contents(context, campaign_id, options)).figure(figure)
+    found = (await _contents(context, caller, campaign_id, options)).figure(figure)
     return await picture_response(context.renderer, found.drawing(titled=True), format, theme)
 
 
 @router.get("/report", response_class=HTMLResponse, dependencies=[ROOM_FOR_DOWNLOAD])
-async def report(campaign_id: CampaignId, context: Context, options: Options) -> HTMLResponse:
+async def report(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> HTMLResponse:
     """One self-contained HTML file with everything: no script, no reference to anything outside."""
-    async with context.exports.hold():
+    async with context.exports.hold(caller.name):
         return report_file(await service.report(context.engine, context.renderer, campaign_id, options))
 
 
 async def _contents(
-    context: Shared, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
+    context: Shared, caller: Caller, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
 ) -> ReportContents:
-    async with context.exports.hold():
+    async with context.exports.hold(caller.name):
         return await service.contents(context.engine, campaign_id, options, with_figures=with_figures)
 
 

@@ -9,9 +9,11 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
+from coordinator.access.caller import CurrentCaller
+from coordinator.access.downloads import ROOM_FOR_DOWNLOAD
 from coordinator.access.headers import POLICY, REPORT
 from coordinator.campaigns import service as campaigns
-from coordinator.context import ROOM_FOR_DOWNLOAD, Context, Shared
+from coordinator.context import Context, Shared
 from coordinator.parameters import CampaignId, PathName
 from coordinator.reference.models import PAPER, REFERENCE_OF
 from coordinator.reports import service
@@ -33,12 +35,14 @@ Form = Annotated[Literal["svg", "json"], Path()]
 
 
 @router.get("/campaigns/{campaign_id}/figures")
-async def figures(request: Request, campaign_id: CampaignId, context: Context, options: Options) -> Response:
+async def figures(
+    request: Request, campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options
+) -> Response:
     """The head of the page goes out before anything is computed."""
     campaign = await campaigns.detail(context.engine, campaign_id)
 
     async def contents() -> ReportContents:
-        async with context.exports.hold():
+        async with context.exports.hold(caller.name):
             return await service.contents(context.engine, campaign_id, options)
 
     if request.query_params.get("as") == "json":
@@ -63,6 +67,7 @@ async def picture(
     figure: PathName,
     form: Form,
     context: Context,
+    caller: CurrentCaller,
     options: Options,
     drawn: Drawn = None,
     theme: Theme = "auto",
@@ -70,7 +75,7 @@ async def picture(
     """A figure for a page that has its title already: a picture, or its specification."""
 
     async def contents() -> ReportContents:
-        async with context.exports.hold():
+        async with context.exports.hold(caller.name):
             return await service.contents(context.engine, campaign_id, options)
 
     return await _picture(context, contents, figure, form, drawn, theme)
@@ -78,14 +83,19 @@ async def picture(
 
 @router.get("/campaigns/{campaign_id}/report", dependencies=[ROOM_FOR_DOWNLOAD])
 async def report(
-    request: Request, campaign_id: CampaignId, context: Context, options: Options, download: bool = False
+    request: Request,
+    campaign_id: CampaignId,
+    context: Context,
+    caller: CurrentCaller,
+    options: Options,
+    download: bool = False,
 ) -> Response:
     """The page is the file itself: one sees the same as a colleague gets."""
     campaign = await campaigns.detail(context.engine, campaign_id)
     await service.check(context.engine, campaign_id, options)
 
     async def make_report() -> Report:
-        async with context.exports.hold():
+        async with context.exports.hold(caller.name):
             return await service.report(context.engine, context.renderer, campaign_id, options)
 
     if request.query_params.get("as") == "json":

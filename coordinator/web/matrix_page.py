@@ -10,6 +10,7 @@ from fastapi import Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from coordinator.access.caller import CurrentCaller
 from coordinator.campaigns import service as campaigns
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
@@ -35,12 +36,12 @@ ROWS = 100
 QueryText = Annotated[Text, Query(max_length=1000)]
 
 
-async def _room_for_file(request: Request, context: Context) -> AsyncIterator[None]:
+async def _room_for_file(request: Request, context: Context, caller: CurrentCaller) -> AsyncIterator[None]:
     """A file has its room until it has been sent; a page needs none."""
     if request.query_params.get("as") != "csv":
         yield
         return
-    async with context.downloads.hold():
+    async with context.downloads.hold(caller.name):
         yield
 
 

@@ -9,6 +9,7 @@ from fastapi import Depends, Query, Response
 from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
+from coordinator.access.caller import CurrentCaller
 from coordinator.campaigns.service import detail
 from coordinator.context import Context
 from coordinator.parameters import CampaignId
@@ -55,12 +56,14 @@ _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 FormatParameter = Annotated[Format, Query(description="csv and parquet hold all rows, json a page")]
 
 
-async def _room_for_file(context: Context, format: FormatParameter = "json") -> AsyncIterator[None]:
+async def _room_for_file(
+    context: Context, caller: CurrentCaller, format: FormatParameter = "json"
+) -> AsyncIterator[None]:
     """A file has its room until it has been sent; a page of rows needs none."""
     if format == "json":
         yield
         return
-    async with context.downloads.hold():
+    async with context.downloads.hold(caller.name):
         yield
 
 
@@ -73,6 +76,7 @@ async def _room_for_file(context: Context, format: FormatParameter = "json") -> 
 async def outcomes(
     campaign_id: CampaignId,
     context: Context,
+    caller: CurrentCaller,
     filters: Annotated[Filters, Depends(_filters)],
     after: Annotated[int, Query(ge=0, le=LARGEST_BIGINT, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
@@ -82,7 +86,7 @@ async def outcomes(
     if format == "json":
         return await service.page(context.engine, campaign_id, filters, after=after, limit=limit)
     await detail(context.engine, campaign_id)
-    async with context.exports.hold():
+    async with context.exports.hold(caller.name):
         if format == "csv":
             export = await service.as_csv(context.engine, campaign_id, filters)
         else:

@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from tests.admin import AS_ADMIN, admin_token_file
-from tests.coordinator_process import STARTS_WITHIN_S, CoordinatorProcess
+from tests.coordinator_process import STARTS_WITHIN_S, CoordinatorProcess, free_port
 from tests.database_roles import application
-from tests.faults.access.raw_http import allow_files, connect, get
+from tests.faults.access.raw_http import allow_files, answer, connect, get
 from tests.portolan_process import COMMAND
 from tests.runner_process import environment
 from tests.waiting import until
@@ -24,15 +24,19 @@ IDLE = 1000
 PATIENCE_S = 60.0
 MOST = 200
 HEADERS_S = 3
-LIMITS = f"connections={MOST}, header_seconds={HEADERS_S}, stalled_seconds=2"
+LIMITS = (
+    f"connections={MOST}, runner_connections=50, header_seconds={HEADERS_S}, stalled_seconds=2, stranger_body_seconds=2"
+)
+HALF_A_BODY = "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {}\r\nContent-Length: 1000\r\n\r\n{{"
 
 
 class Serve(CoordinatorProcess):
     """``portolan serve``, whose connections are bounded, in the place of a bare uvicorn."""
 
     def start(self) -> None:
+        self.runners_port = free_port()
         self.process = subprocess.Popen(
-            [*COMMAND, "serve", "--port", str(self.port)],
+            [*COMMAND, "serve", "--port", str(self.port), "--runners-port", str(self.runners_port)],
             env=environment(
                 PORTOLAN_DATABASE_URL=application(self.dsn),
                 PORTOLAN_ADMIN_TOKEN_FILE=str(admin_token_file()),
@@ -107,3 +111,37 @@ def test_a_reader_that_takes_nothing_is_let_go(coordinator: Serve) -> None:
         with contextlib.suppress(TimeoutError, ConnectionError):
             connection.sendall(many)
         until(lambda: held(coordinator) <= 2, "it is let go", PATIENCE_S)
+
+
+def answers(coordinator: Serve) -> None:
+    address = f"{coordinator.url}/api/v1/campaigns"
+    assert httpx.get(address, headers=AS_ADMIN, timeout=PATIENCE_S).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/login", "/api/v1/runners/enrol"])
+def test_requests_that_never_come_whole_make_room(coordinator: Serve, path: str) -> None:
+    allow_files(IDLE + 500)
+    kind = "application/json" if "api" in path else "application/x-www-form-urlencoded"
+    with contextlib.ExitStack() as halves:
+        for number in range(IDLE):
+            halves.enter_context(connect(coordinator.port, HALF_A_BODY.format(path, kind).encode()))
+            if number % 250 == 249:
+                answers(coordinator)
+
+
+def test_a_strangers_body_has_seconds_to_come(coordinator: Serve) -> None:
+    body = HALF_A_BODY.format("/login", "application/x-www-form-urlencoded").encode()
+    with contextlib.closing(connect(coordinator.port, body)) as connection:
+        assert answer(connection).status == 408
+
+
+def test_the_port_for_runners_takes_no_room_from_the_other(coordinator: Serve) -> None:
+    allow_files(IDLE + 500)
+    body = HALF_A_BODY.format("/api/v1/runners/enrol", "application/json").encode()
+    with contextlib.ExitStack() as halves, httpx.Client(headers=AS_ADMIN, timeout=PATIENCE_S) as client:
+        assert client.get(f"{coordinator.url}/api/v1/campaigns").status_code == 200
+        before = held(coordinator)
+        for _ in range(MOST + 50):
+            halves.enter_context(connect(coordinator.runners_port, body))
+        assert client.get(f"{coordinator.url}/api/v1/campaigns").status_code == 200
+        assert held(coordinator) == before, "the connection of before is there"

@@ -80,12 +80,12 @@ def test_no_glob_takes_long(glob: str) -> None:
 
 
 async def test_slots_are_held_in_turn_and_given_back() -> None:
-    slots = Slots("exports", 1, waiting=1)
+    slots = Slots("exports", 1, waiting=1, each=3)
     order: list[str] = []
     go = asyncio.Event()
 
     async def work(name: str) -> None:
-        async with slots.hold():
+        async with slots.hold("ann"):
             order.append(name)
             await go.wait()
 
@@ -103,12 +103,24 @@ async def test_slots_are_held_in_turn_and_given_back() -> None:
 
 
 async def test_a_slot_that_does_not_come_is_given_up() -> None:
-    slots = Slots("exports", 1, waiting=1, patience_s=0.01)
-    async with slots.hold():
+    slots = Slots("exports", 1, waiting=1, each=2, patience_s=0.01)
+    async with slots.hold("ann"):
         with pytest.raises(TooManyError):
-            async with slots.hold():
+            async with slots.hold("ann"):
                 pass
-    async with slots.hold():
+    async with slots.hold("ann"):
+        pass
+
+
+async def test_one_caller_leaves_room_for_another() -> None:
+    slots = Slots("exports", 2, waiting=2, each=1)
+    async with slots.hold("ann"):
+        with pytest.raises(TooManyError, match="one caller has 1 exports at most"):
+            async with slots.hold("ann"):
+                pass
+        async with slots.hold("bob"):
+            pass
+    async with slots.hold("ann"):
         pass
 
 

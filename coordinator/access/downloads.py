@@ -1,0 +1,19 @@
+"""The room for a large file on its way to a client: it is free again when the answer has been sent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from fastapi import Depends
+
+from coordinator.access.caller import CurrentCaller
+from coordinator.context import Context
+
+
+async def _room(context: Context, caller: CurrentCaller) -> AsyncIterator[None]:
+    async with context.downloads.hold(caller.name):
+        yield
+
+
+ROOM_FOR_DOWNLOAD = Depends(_room)
+"""Of a route whose answer is a large file."""
