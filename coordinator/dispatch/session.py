@@ -143,7 +143,7 @@ class RunnerSession:
 
     @property
     def offers(self) -> list[Offer]:
-        """What its runner can do."""
+        """The work that its runner is able to do."""
         return [Offer(self.runner.target_id, suite_id) for suite_id in self.runner.suites]
 
     def wake(self) -> None:
