@@ -27,7 +27,7 @@ from runners.isolation.events import EventLog
 
 SECRET = "bench"
 SUITE = "instant"
-REVISION = "1"
+
 QUEUE_LIMIT = 512
 
 
@@ -78,11 +78,12 @@ def ordinary_outcome(log_tail: str) -> Outcome:
 def service(cases: int, device: str = "cpu") -> Service:
     numbers = (divmod(number, 10) for number in range(cases))
     ids = {f"instant.function_{major}/case_{minor}": f"instant.function_{major}" for major, minor in numbers}
+    revision = f"of {cases} cases"
     catalogue = Catalogue(
         suites=[
             CatalogueSuite(
                 name=SUITE,
-                revision=REVISION,
+                revision=revision,
                 cases=[CatalogueCase(id=each, function=function) for each, function in ids.items()],
             )
         ]
@@ -100,7 +101,7 @@ def service(cases: int, device: str = "cpu") -> Service:
         fingerprint=Fingerprint(hardware="none", environment="none", host="here", system="none", python="none"),
     )
     log = EventLog()
-    suites = {SUITE: SuiteIndex(REVISION, ids)}
+    suites = {SUITE: SuiteIndex(revision, ids)}
     return Service(info, catalogue.model_dump_json().encode(), suites, log, InstantExecutor(log), SECRET)
 
 

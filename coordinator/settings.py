@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import socket
@@ -62,6 +63,9 @@ class Settings:
     times: Times = field(default_factory=lambda: Times.parse(variables().times))
     """How long it waits for runners, for its ownership of them and for its tasks."""
 
+    proxies: tuple[str, ...] = field(default_factory=lambda: proxies(variables().proxies))
+    """Addresses and networks whose word is taken for where a request comes from."""
+
     @property
     def secrets(self) -> frozenset[str]:
         """The values that no line of a log may hold."""
@@ -103,6 +107,17 @@ def enrolment_key_file(given: Path | None) -> Path | None:
 
 def enrolment_key(path: Path) -> str:
     return _secret_word(path, "the enrolment key")
+
+
+def proxies(text: str) -> tuple[str, ...]:
+    """Read addresses and networks, parted by spaces or commas. Raises ``SettingError``."""
+    parts = tuple(text.replace(",", " ").split())
+    for part in parts:
+        try:
+            ipaddress.ip_network(part)
+        except ValueError as error:
+            raise SettingError(f"PORTOLAN_PROXIES: {error}: give addresses or networks, such as 127.0.0.1") from error
+    return parts
 
 
 def host_names(*given: str) -> frozenset[str]:

@@ -39,6 +39,7 @@ class Variables(BaseModel):
     # These two are not checked yet: a command that needs neither is not to fail for one that cannot be read.
     statement_timeout_s: str | None = Field(default=None, validation_alias=STATEMENT_TIMEOUT)
     hosts: str = Field(default="", validation_alias="PORTOLAN_HOSTS")
+    proxies: str = Field(default="", validation_alias="PORTOLAN_PROXIES")
     log_format: str | None = Field(default=None, validation_alias="PORTOLAN_LOG_FORMAT")
     limits: str = Field(default="", validation_alias=LIMITS)
     times: str = Field(default="", validation_alias=TIMES)

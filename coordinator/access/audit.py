@@ -13,11 +13,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Literal, get_args
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.access import store
 from coordinator.access.caller import Caller
+from coordinator.access.roles import Role
 from coordinator.access.tokens import PREFIX
 from coordinator.logs import get_logger
 
@@ -33,6 +35,8 @@ REFUSALS_AT_ONCE = 60
 REFUSALS_PER_S = 0.1
 """Of refused requests so many are recorded: their senders may be nobody, and must not fill the disk."""
 FLUSH_WITHIN_S = 2.0
+
+Limited = Literal["nobody's", "refused", "a viewer's"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +106,30 @@ def _storable(text: str, longest: int) -> str:
     return clean[:longest]
 
 
+def _limited(entry: AuditEntry) -> Limited | None:
+    """Of which kind the entry is, if anybody can make any number of it: of viewers, links to sign in."""
+    if entry.kind == "anonymous":
+        return "nobody's" if entry.status >= 400 else None
+    if entry.status >= 400:
+        return "refused"
+    return "a viewer's" if entry.role == Role.viewer else None
+
+
 class AuditWriter:
     """``record`` costs its caller microseconds; ``run`` stores what was recorded."""
 
     def __init__(self, engine: AsyncEngine, clock: Callable[[], float] = time.monotonic) -> None:
         self._engine = engine
         self._clock = clock
-        # Those without a token cannot keep the refusals of the others from being recorded.
-        self._refusals = {True: RefusalLimit(), False: RefusalLimit()}
+        # Apart, so that those without a token cannot keep the refusals of the others from being recorded.
+        self._limits: dict[Limited, RefusalLimit] = {kind: RefusalLimit() for kind in get_args(Limited)}
         self._entries: deque[AuditEntry] = deque()
         self._used: set[int] = set()
         self._some = asyncio.Event()
 
     def record(self, entry: AuditEntry) -> None:
-        if entry.status >= 400:
-            left_out = self._refusals[entry.kind == "anonymous"].admit(self._clock())
+        if (kind := _limited(entry)) is not None:
+            left_out = self._limits[kind].admit(self._clock())
             if left_out is None:
                 return
             if left_out:

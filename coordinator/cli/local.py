@@ -145,7 +145,7 @@ def _coordinator(settings: Settings, listeners: list[socket.socket], log: Path) 
     """Run the coordinator in a thread to itself."""
     from coordinator.app import create_app
 
-    server = server_of(create_app(settings), settings.bounds, settings.runners_port)
+    server = server_of(create_app(settings), settings)
     thread = threading.Thread(target=server.run, args=(listeners,), name="coordinator", daemon=True)
     thread.start()
     try:

@@ -55,7 +55,7 @@ def serve(
         for listener, served in zip(listeners, ("everything", "enrolment"), strict=False):
             place = "{}:{}".format(*listener.getsockname()[:2])
             get_logger(__name__).info("listening", address=place, serves=served)
-        server = server_of(create_app(settings), settings.bounds, settings.runners_port)
+        server = server_of(create_app(settings), settings)
         server.run(listeners)
     if not server.started:
         raise InstanceError("the coordinator does not start: its log, above, says why")

@@ -12,11 +12,12 @@ import typer
 import uvicorn
 
 from coordinator.access.connections import allow_connections, bounded_protocol
-from coordinator.bounds import Bounds
 from coordinator.errors import ListenError
 
 if TYPE_CHECKING:  # no command waits for an import that only one of them needs
     from fastapi import FastAPI
+
+    from coordinator.settings import Settings
 
 BACKLOG = 1024
 HEADER_BYTES = 64 << 10
@@ -79,16 +80,20 @@ def named(host: str) -> list[str]:
     return []
 
 
-def server_of(app: FastAPI, bounds: Bounds, runners_port: int | None = None) -> uvicorn.Server:
+def server_of(app: FastAPI, settings: Settings) -> uvicorn.Server:
+    bounds = settings.bounds
     allow_connections(bounds.connections)
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=bounded_protocol(bounds, runners_port),
+            http=bounded_protocol(bounds, settings.runners_port),
             h11_max_incomplete_event_size=HEADER_BYTES,
             log_config=None,
             log_level="warning",
             access_log=False,
+            # From anybody else a header that names another address is free text.
+            proxy_headers=bool(settings.proxies),
+            forwarded_allow_ips=list(settings.proxies),
             timeout_keep_alive=KEPT_IDLE_S,
             timeout_graceful_shutdown=STOPPING_S,
         )

@@ -648,7 +648,6 @@ def upgrade() -> None:
         sa.Column("runner_id", sa.Integer(), nullable=True),
         sa.Column("token", sa.Text(), nullable=True, comment="of the present lease, and part of its id on the wire"),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(["case_id"], ["cases.id"], name=op.f("fk_jobs_case_id")),
         sa.ForeignKeyConstraint(["runner_id"], ["runners.id"], name=op.f("fk_jobs_runner_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
         sa.UniqueConstraint(
