@@ -4,10 +4,14 @@ import sys
 
 
 def main() -> int:
-    # The process that draws figures imports its parent's main module again, and needs no command line.
-    from coordinator.cli import main
+    try:
+        # The process that draws figures imports its parent's main module again, and needs no command line.
+        from coordinator.cli import main
 
-    return main()
+        return main()
+    except KeyboardInterrupt:
+        # Before the command line is there to answer it.
+        return 130
 
 
 if __name__ == "__main__":

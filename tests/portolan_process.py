@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -104,6 +105,11 @@ class Up:
         """The supervisor of its only runner."""
         (found,) = [each for each in self.family() if "serve" in each.cmdline()]
         return found
+
+    def close_reader(self) -> None:
+        """Read no more, as when the other end of a pipe is interrupted."""
+        assert self.process.stdout is not None
+        os.dup2(os.open(os.devnull, os.O_RDONLY), self.process.stdout.fileno())
 
     def stop(self, number: int = signal.SIGINT) -> int:
         if self.process.poll() is None:

@@ -3,7 +3,7 @@
 ::
 
     postgres/           the embedded database
-    runners/torch-cpu/  of each local runner its port, its secret and its log
+    runners/torch-cpu/  of each local runner its port, its secret, its registration and its log
     coordinator.json    where the coordinator answers, and its database; for other commands to find
     coordinator.log     what it logs, one JSON object a line
     report-3.html       of each campaign of a demo

@@ -262,6 +262,7 @@ class Instance:
         try:
             with Client(self.url, self.token) as client:
                 registered = client.register(runner.url, kept_secret(runner.folder / "secret"))
+                _forget_earlier(client, runner.folder / "registration", registered.id)
         except CoordinatorAwayError:
             return  # not the runner's fault: again at the next look
         except PortolanError as error:
@@ -290,6 +291,17 @@ class Instance:
             runner.child.ask_to_stop()
         for runner in self.runners:
             runner.child.stop()
+
+
+def _forget_earlier(client: Client, kept: Path, registered: int) -> None:
+    """Remove the registration that the runner had at another port, which somebody else may listen at by now."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        earlier = int(kept.read_text())
+        if earlier != registered:
+            # Gone already, if somebody removed it.
+            with contextlib.suppress(CoordinatorError):
+                client.remove(earlier)
+    write_private(kept, f"{registered}\n")
 
 
 def slots_each(runners: int, cores: int, free_bytes: int) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -99,4 +101,8 @@ def _what_next(instance: Instance, data_dir: Path | None) -> str:
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    """Print a line; that its reader has gone (``up | tee`` is interrupted) ends no instance."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -36,8 +36,8 @@ IMPORT_LIMIT_S = 300.0
 FORK_LIMIT_S = 30.0
 FORK_PAUSE_S = 0.05
 """Before the next try where no process can be started: those of a case that is being killed are still counted."""
-START_LIMIT_S = 60.0
-"""A Python interpreter has started by then."""
+START_LIMIT_S = 150.0
+"""A Python interpreter has started by then, also on a slow disk beside others."""
 PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().parents[1] / "launch.py"
 ZYGOTE = "runners.isolation.zygote"

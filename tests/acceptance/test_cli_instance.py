@@ -73,6 +73,25 @@ def test_a_runner_that_dies_is_started_again(portolan: Portolan, start: list[Up]
     assert "1 of 1 function port" in portolan.ask(*NAP)
 
 
+def test_a_runner_whose_port_is_taken_leaves_no_registration_behind(portolan: Portolan, start: list[Up]) -> None:
+    start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
+    (before,) = json.loads(portolan.ask("runner", "list", "--json"))
+    start[0].stop()
+    with socket.create_server(("127.0.0.1", int(before["url"].rpartition(":")[2]))):
+        start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
+        (after,) = json.loads(portolan.ask("runner", "list", "--json"))
+    assert after["url"] != before["url"]
+    assert "1 of 1 function port" in portolan.ask(*NAP)
+
+
+def test_an_instance_outlives_the_reader_of_what_it_says(portolan: Portolan, start: list[Up]) -> None:
+    start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
+    start[0].close_reader()
+    start[0].runner().kill()
+    # It says that it starts the runner again, to nobody.
+    until(lambda: portolan.call(*NAP).returncode == 0, "the runner serves again")
+
+
 async def test_a_runner_that_cannot_be_registered_yet_is_not_given_up(portolan: Portolan, start: list[Up]) -> None:
     start.append(portolan.up("--targets", "hazards/cpu", "--port", "0"))
     runner = start[0].runner()
