@@ -25,6 +25,7 @@ def main(stamp):
             f"Portolan needs Python 3.11, 3.12 or 3.13, and {sys.executable} is "
             f"{sys.version_info[0]}.{sys.version_info[1]}: name another, such as make PYTHON=python3.12"
         )
+    require_cache(os.environ)
     began = time.time()
     os.chdir(ROOT)
     if not works():
@@ -34,7 +35,10 @@ def main(stamp):
     sys.path.insert(0, ROOT)
     from runners.cli.indexes import any_build, index_variables
 
-    again = "see above; then call make again, it goes on from here"
+    again = (
+        "see above; then call make again, it goes on from here "
+        "(a certificate that is not trusted: name the file of yours in SSL_CERT_FILE)"
+    )
     say("installing uv")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as own:
         own.write(locked("uv", any_build(os.environ)))
@@ -49,6 +53,23 @@ def main(stamp):
     with open(stamp, "w"):
         pass
     say(f"ready after {time.time() - began:.0f} s")
+
+
+def require_cache(variables):
+    """End with what to do where packages can be kept nowhere, as for a user without a home."""
+    named = [name for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if variables.get(name)]
+    home = os.path.expanduser("~")
+    folder = variables[named[0]] if named else os.path.join(home, ".cache")
+    there = folder
+    while not os.path.exists(there):
+        there = os.path.dirname(there) or "."
+    # A home is there or not; nobody makes one for a cache.
+    if os.access(there, os.W_OK | os.X_OK) and (named or there in (folder, home)):
+        return
+    sys.exit(
+        f"set-up keeps packages in {folder}, where nothing can be written: name a folder of yours, "
+        "such as XDG_CACHE_HOME=/var/tmp/cache make setup"
+    )
 
 
 def locked(package, any_build):

@@ -76,7 +76,14 @@ class DataDirectory:
     def held(self) -> Iterator[None]:
         """Make the directory if need be and keep every other instance out of it."""
         if not self.path.exists():
-            self.path.mkdir(parents=True)
+            try:
+                self.path.mkdir(parents=True)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise DatabaseError(
+                    f"the data directory {self.path} cannot be made ({reason}): choose another with --data-dir, "
+                    "or with PORTOLAN_DATA"
+                ) from error
             self.path.chmod(0o711)  # as root, PostgreSQL's user must get through to postgres/
         lock = FolderLock(self.path)
         lock.hold("stop that one, or choose another directory with --data-dir")
