@@ -27,6 +27,7 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── UnfreezableError              500  2
     │   ├── UnjudgedError                 500  2
     │   └── LeftOutError                  500  2
+    ├── TimingLockError                   500  2
     └── ChannelLostError                  500  2
 
 A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
@@ -170,6 +171,10 @@ class LeftOutError(FreezingError):
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
         self.kind = kind
+
+
+class TimingLockError(RunnerError):
+    """The lock of what is timed on this host cannot be opened. No case is to blame."""
 
 
 class ChannelLostError(RunnerError):

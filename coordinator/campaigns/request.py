@@ -43,7 +43,8 @@ class CampaignRequest(BaseModel):
     rerun: Rerun | None = None
     sample: Sample | None = None
     """The functions are those of this sample that the suite has cases of, on targets of its framework."""
-    dry_run: bool = False
+    dry_run: bool = Field(default=False, strict=True)
+    """Only ``true`` is: what is taken for *false* by mistake would be submitted."""
 
     @model_validator(mode="before")
     @classmethod

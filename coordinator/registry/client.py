@@ -58,6 +58,7 @@ class RunnerClient:
         self.url = url
         self._times = times
         try:
+            _ = httpx.URL(url).host  # raises for an international name that is none
             self._http = httpx.AsyncClient(
                 base_url=url,
                 headers={b"Authorization": b"Bearer " + secret.encode()} if secret else {},
@@ -65,7 +66,7 @@ class RunnerClient:
                 transport=RunnerTransport(networks or runner_networks(), answer_s=times.whole_answer_s),
                 trust_env=False,
             )
-        except httpx.InvalidURL as error:
+        except (httpx.InvalidURL, UnicodeError) as error:
             raise unreachable(self.url, error, self._times.answer_s) from error
 
     async def __aenter__(self) -> RunnerClient:

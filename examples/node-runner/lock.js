@@ -2,15 +2,24 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, openSync } from "node:fs";
 
-const DEFAULT_PATH = "/tmp/portolan-timing.lock";
+// In a folder of one's own, where nobody else can put a link.
+function defaultPath() {
+  const folder = `/tmp/portolan-${process.geteuid()}`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = lstatSync(folder);
+  if (!found.isDirectory() || found.uid !== process.geteuid() || found.mode & 0o022) {
+    throw new Error(`${folder} is another user's, or others can write to it: name a file in PORTOLAN_TIMING_LOCK`);
+  }
+  return `${folder}/timing.lock`;
+}
 
 export class TimingLock {
   #path;
 
   constructor(path) {
-    this.#path = path || DEFAULT_PATH;
+    this.#path = path || defaultPath();
     this.here = !spawnSync("flock", ["--version"]).error;
     if (path && !this.here) {
       throw new Error("PORTOLAN_TIMING_LOCK is set, and there is no command flock: install util-linux, or unset it");

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from protocol.enums import Ending, Placement, TimingPolicy, Verdict
-from runners.errors import MissingPackageError
+from runners.errors import MissingPackageError, TimingLockError
 from runners.isolation import timing as clock
 from runners.isolation.observations import (
     Evidence,
@@ -216,6 +216,8 @@ class Attempt:
             return Ending.mismatched, make_evidence(
                 stage=self.stage, mismatch=printable(str(error), MAX_MESSAGE), right_at=error.right_at
             )
+        if isinstance(error, TimingLockError):
+            return Ending.harness_failed, make_evidence(stage=self.stage, reason=str(error))
         if isinstance(error, MissingPackageError):
             return Ending.not_applicable, make_evidence(stage=self.stage, reason=str(error))
         evidence = make_evidence(

@@ -14,6 +14,7 @@ import fcntl
 import os
 import signal
 import socket
+import stat
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from time import monotonic, perf_counter  # ours, whatever a case puts in their 
 from typing import NoReturn, cast
 
 from protocol.enums import Ending, TimingPolicy, Verdict
-from runners.errors import ChannelLostError
+from runners.errors import ChannelLostError, TimingLockError
 from runners.isolation import processes, scratch
 from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
 from runners.isolation.explanation import EXPLAINED, explained
@@ -35,7 +36,7 @@ from runners.suite.cases import Case
 from runners.suite.device import Device, DeviceUnavailableError, Sharing
 
 LOCK_VARIABLE = "PORTOLAN_TIMING_LOCK"
-DEFAULT_LOCK = "/tmp/portolan-timing.lock"
+DEFAULT_FOLDER = "/tmp/portolan-{}"
 
 _libc = ctypes.CDLL(None)
 
@@ -49,7 +50,12 @@ class Reporter:
     @contextlib.contextmanager
     def timing_lock(self) -> Iterator[float]:
         """Hold the host's timing lock; gives the milliseconds waited, which nobody is charged for."""
-        descriptor = _open_lock(Path(os.environ.get(LOCK_VARIABLE) or DEFAULT_LOCK))
+        try:
+            descriptor = _open_lock()
+        except OSError as error:
+            raise TimingLockError(
+                f"the timing lock cannot be opened ({error}): name a file in {LOCK_VARIABLE}"
+            ) from error
         try:
             waited = 0.0
             try:
@@ -66,15 +72,34 @@ class Reporter:
             os.close(descriptor)
 
 
-def _open_lock(path: Path) -> int:
+def _open_lock() -> int:
+    """Open the named file, which users may share, or one in a folder of one's own; a link is never followed.
+
+    Raises ``OSError``.
+    """
+    named = os.environ.get(LOCK_VARIABLE)
+    path = Path(named) if named else _own_folder() / "timing.lock"
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     # Without O_CREAT first: in a sticky folder Linux refuses it for another user's file.
     try:
-        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        return os.open(path, flags)
     except FileNotFoundError:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        with contextlib.suppress(PermissionError):
-            os.fchmod(descriptor, 0o666)
+        descriptor = os.open(path, flags | os.O_CREAT, 0o666)
+        if named:
+            with contextlib.suppress(PermissionError):
+                os.fchmod(descriptor, 0o666)
         return descriptor
+
+
+def _own_folder() -> Path:
+    """The folder ``/tmp/portolan-UID``, which nobody else can write to. Raises ``OSError``."""
+    folder = Path(DEFAULT_FOLDER.format(os.geteuid()))
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise PermissionError(f"{folder} is another user's, or others can write to it: name a file in {LOCK_VARIABLE}")
+    return folder
 
 
 class Worker:

@@ -225,3 +225,15 @@ def test_openapi_describes_the_api(coordinator: CoordinatorProcess) -> None:
     url = coordinator.http.base_url.join("/openapi.json")
     paths = coordinator.http.get(url).json()["paths"]
     assert {"/api/v1/campaigns", "/api/v1/campaigns/{campaign_id}/outcomes", "/api/v1/runners"} <= set(paths)
+
+
+def test_a_name_that_is_none_is_no_runner(coordinator: CoordinatorProcess) -> None:
+    answer = coordinator.register("http://xn--/", "secret")
+    assert answer.status_code == 502, answer.text
+    assert "xn--" in answer.json()["detail"]
+
+
+def test_a_dry_run_is_true_or_false(coordinator: CoordinatorProcess) -> None:
+    answer = coordinator.http.post("/campaigns", json={"dry_run": 0})
+    assert answer.status_code == 422
+    assert "dry_run" in answer.json()["detail"]

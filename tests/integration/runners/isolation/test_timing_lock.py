@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 from pathlib import Path
 
-from protocol.enums import Verdict
+from protocol.enums import Ending, Verdict
 from protocol.events import Heartbeat
 from tests.runner_process import RunnerProcess
 
@@ -30,3 +30,18 @@ def test_waiting_for_the_timing_lock_is_stored_and_not_charged(tmp_path: Path) -
         assert running.run("add/1").verdict is Verdict.passed
     finally:
         running.stop()
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write to the folder could lead a runner of root's to any file."""
+    aim, lock = tmp_path / "aim", tmp_path / "lock"
+    aim.touch(mode=0o600)
+    lock.symlink_to(aim)
+    running = RunnerProcess(PORTOLAN_TIMING_LOCK=str(lock))
+    try:
+        outcome = running.run("add/0", timing="steady")
+    finally:
+        running.stop()
+    assert outcome.ending is Ending.harness_failed
+    assert "name a file in PORTOLAN_TIMING_LOCK" in outcome.evidence.reason
+    assert aim.stat().st_mode & 0o777 == 0o600
