@@ -55,9 +55,9 @@ def test_a_body_in_chunks_is_counted(coordinator: CoordinatorProcess) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"[" * 500_000, "more than 32 deep"),
-        (b'{"a":' * 100_000, "more than 32 deep"),
-        (b"[" + b"0," * 400_000 + b"0]", "more than 20,000 members"),
+        (b"[" * 60_000, "more than 32 deep"),
+        (b'{"a":' * 12_000, "more than 32 deep"),
+        (b"[" + b"0," * 30_000 + b"0]", "more than 20,000 members"),
         (b'{"name":"\\"' + b'\\"[' * 50 + b'", "x":' + b"[" * 33, "more than 32 deep"),
     ],
     ids=["lists", "objects", "members", "after quotes"],
@@ -66,6 +66,13 @@ def test_json_of_a_hostile_shape(coordinator: CoordinatorProcess, path: str, bod
     status, detail = asked(coordinator, post(path, body, ADMIN))
     assert status == 422
     assert said in detail
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/api/v1/runners/enrol", "application/json"), ("/login", FORM)])
+def test_a_strangers_body_is_small(coordinator: CoordinatorProcess, path: str, kind: str) -> None:
+    status, detail = asked(coordinator, post(path, b" " * 65_537, kind=kind))
+    assert status == 413
+    assert "65,536 bytes" in detail
 
 
 def test_brackets_in_texts_are_texts(coordinator: CoordinatorProcess) -> None:
