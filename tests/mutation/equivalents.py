@@ -31,6 +31,18 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "64 becomes 128",
         "both are beyond every limit and below 2^1024, as the comment says",
     ),
+    Equivalent(
+        "coordinator/results/statistics.py",
+        "at_once = max(1, BLOCK // RESAMPLES)",
+        "max becomes min",
+        "how many sets are computed at a time: the same figures, in another time and memory",
+    ),
+    Equivalent(
+        "coordinator/causes/patterns.py",
+        "MEMORY_BYTES = 16 << 20",
+        "16 becomes 17",
+        "the memory at which a set of patterns begins anew: the same matches",
+    ),
 )
 
 
