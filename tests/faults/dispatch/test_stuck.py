@@ -86,14 +86,15 @@ async def test_a_job_that_is_taken_and_never_begun_is_given_up(api: httpx.AsyncC
 
 
 @pytest.mark.parametrize("status", ["unknown_case", "stale_attempt", "other_case", "full"])
-async def test_a_job_that_is_refused_for_ever_is_given_up(api: httpx.AsyncClient, status: str) -> None:
+async def test_a_job_that_is_refused_for_ever_is_given_up(
+    api: httpx.AsyncClient, status: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with scripted_runner(Script(receipt=JobStatus(status))) as scripted:
         outcomes = await ended(api, await submit(api, scripted, functions=[f"{SUITE}.f3"]))
         assert [(outcome["cause"], outcome["rule"]) for outcome in outcomes] == [("infrastructure", "never-begun")]
         assert outcomes[0]["attempt"] < 100
-        told = await runner(api)
-        assert told["state"] == "quarantined"
-        assert status in told["reason"]
+        # The quarantine may be over by now: it lasts 0.3 s here.
+        assert any("quarantined" in line and status in line for line in caplog.messages)
 
 
 async def test_a_job_whose_elapsed_time_stands_still_is_a_timeout(api: httpx.AsyncClient) -> None:
