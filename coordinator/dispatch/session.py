@@ -297,9 +297,23 @@ class RunnerSession:
             except TimeoutError:
                 await self._acknowledge(client)
                 continue
+            if isinstance(instruction, Quarantine):
+                await self._let_stops_be_answered(instruction)
             await self._perform(instruction, client)
             if self._stored.n - self._acknowledged >= ACKNOWLEDGE_EVERY:
                 await self._acknowledge(client)
+
+    async def _let_stops_be_answered(self, before: Quarantine) -> None:
+        """With the session end its DELETEs: what the runner is not told by then, it runs to its end for nobody."""
+        try:
+            async with asyncio.timeout(self._times.answer_s):
+                await self._stops.all_answered()
+        except TimeoutError:
+            return
+        except asyncio.CancelledError:
+            # The stream broke meanwhile; what needs no runner is carried out after that.
+            self._instructions.put_nowait(before)
+            raise
 
     async def _flush_pending(self, client: RunnerClient) -> None:
         """Carry out the instructions that need no runner; the others are void."""

@@ -14,20 +14,30 @@ class StopQueue:
         self._waiting: dict[Key, None] = {}
         self._taken: set[Key] = set()
         self._arrived = asyncio.Event()
+        self._emptied = asyncio.Event()
+        self._emptied.set()
 
     def put(self, key: Key) -> None:
         if key not in self._taken:
             self._waiting[key] = None
             self._arrived.set()
+            self._emptied.clear()
 
     def remove(self, key: Key) -> None:
         """It has ended, or the runner has answered."""
         self._waiting.pop(key, None)
         self._taken.discard(key)
+        if not self._waiting and not self._taken:
+            self._emptied.set()
 
     def clear(self) -> None:
         self._waiting.clear()
         self._taken.clear()
+        self._emptied.set()
+
+    async def all_answered(self) -> None:
+        """Wait until nothing is left in it."""
+        await self._emptied.wait()
 
     async def take(self, most: int) -> list[Key]:
         """The attempts that have waited longest, at least one."""
