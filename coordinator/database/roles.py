@@ -44,6 +44,17 @@ SELECT w.role, w.setting, w.value
                     WHERE s.setrole = to_regrole(w.role) AND s.setdatabase = 0
                       AND w.setting || '=' || w.value = ANY(s.setconfig))
 """)
+_UNDECLARED = text("""
+SELECT r.rolname AS role, quote_ident(d.datname) AS database, quote_ident(split_part(c.setting, '=', 1)) AS setting
+  FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole LEFT JOIN pg_database d ON d.oid = s.setdatabase
+ CROSS JOIN LATERAL unnest(s.setconfig) c (setting)
+  LEFT JOIN pg_settings known ON known.name = split_part(c.setting, '=', 1)
+ WHERE r.rolname = ANY(:owners) AND coalesce(known.context, 'user') = 'user'
+   AND (s.setdatabase <> 0
+        OR (r.rolname, split_part(c.setting, '=', 1)) NOT IN
+           (SELECT * FROM unnest(CAST(:roles AS text[]), CAST(:settings AS text[]))))
+ ORDER BY 1, 2, 3
+""")
 _FOREIGN = text("""
 SELECT c.relname, CASE c.relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END
   FROM pg_class c
@@ -58,14 +69,14 @@ SELECT DISTINCT p.oid::regprocedure::text
    AND NOT t.tgisinternal AND p.proowner <> to_regrole(:owner)
 """)
 
-# Advisory locks stop dispatch, and a large object is written by anybody who may connect.
+# Advisory locks stop dispatch; a large object and a message in the log of writes are made by anybody who may connect.
 _FUNCTIONS = text("""
 SELECT p.oid::regprocedure::text AS function, p.ours
   FROM (SELECT *, proname ~ 'advisory' AS ours FROM pg_proc) p
  WHERE p.pronamespace = 'pg_catalog'::regnamespace
    AND (p.proname ~ '^pg_(try_)?advisory_'
         OR p.proname IN ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_put', 'lo_truncate',
-                         'lo_truncate64', 'lo_unlink', 'lowrite'))
+                         'lo_truncate64', 'lo_unlink', 'lowrite', 'pg_logical_emit_message'))
    AND (EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0)
         OR p.ours AND NOT (has_function_privilege(:migration, p.oid, 'EXECUTE')
                            AND has_function_privilege(:application, p.oid, 'EXECUTE')))
@@ -81,6 +92,15 @@ SELECT EXISTS (SELECT FROM pg_database d
          WHERE NOT has_schema_privilege(name, current_schema(), 'USAGE')) AS strangers,
        has_schema_privilege(:owner, current_schema(), 'CREATE') AS owned,
        quote_ident(current_schema()) AS schema, quote_ident(current_database()) AS database
+""")
+# Elsewhere on the server a reader may make temporary tables and large objects, as everybody may.
+_OPEN_NEIGHBOURS = text("""
+SELECT quote_ident(d.datname) FROM pg_database d
+ WHERE d.datname IN ('postgres', 'template1') AND d.datname <> current_database()
+   AND EXISTS (SELECT FROM aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a WHERE a.grantee = 0)
+   AND NOT EXISTS (SELECT FROM pg_database
+                    WHERE datname NOT IN ('postgres', 'template0', 'template1', current_database()))
+ ORDER BY 1
 """)
 
 
@@ -123,15 +143,26 @@ def make(connection: Connection, passwords: Mapping[str, str]) -> None:
     columns = {name: [row[i] for row in wanted] for i, name in enumerate(("roles", "settings", "values"))}
     for role, setting, value in connection.execute(_UNSET, columns).all():
         connection.exec_driver_sql(f"ALTER ROLE {role} SET {setting} = '{value}'")
+    _reset_undeclared(connection)
     if not superuser:
         _join(connection, user)
     _close_places(connection)
     if superuser:
         _close_functions(connection)
+        _close_neighbours(connection)
     for relation, kind in connection.execute(_FOREIGN, {"ours": list(grants.GRANTS), "owner": MIGRATION}).all():
         connection.exec_driver_sql(f"ALTER {kind} {relation} OWNER TO {MIGRATION}")
     for function in connection.scalars(_FOREIGN_TRIGGERS, {"ours": list(grants.GRANTS), "owner": MIGRATION}).all():
         connection.exec_driver_sql(f"ALTER FUNCTION {function} OWNER TO {MIGRATION}")
+
+
+def _reset_undeclared(connection: Connection) -> None:
+    """Every role may change its own defaults, its ``search_path`` too, for all who connect with it after that."""
+    declared = _flat(SETTINGS)
+    columns = {"roles": [role for role, _, _ in declared], "settings": [setting for _, setting, _ in declared]}
+    for role, database, setting in connection.execute(_UNDECLARED, {"owners": list(ROLES), **columns}).all():
+        place = f" IN DATABASE {database}" if database else ""
+        connection.exec_driver_sql(f"ALTER ROLE {role}{place} RESET {setting}")
 
 
 def _join(connection: Connection, user: str) -> None:
@@ -158,6 +189,12 @@ def _close_functions(connection: Connection) -> None:
         connection.exec_driver_sql(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")
         if ours:
             connection.exec_driver_sql(f"GRANT EXECUTE ON FUNCTION {function} TO {MIGRATION}, {APPLICATION}")
+
+
+def _close_neighbours(connection: Connection) -> None:
+    """On a server that is Portolan's alone, nobody but a superuser enters the databases that came with it."""
+    for database in connection.scalars(_OPEN_NEIGHBOURS).all():
+        connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {database} FROM PUBLIC")
 
 
 def _flat(settings: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str, str]]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import asyncpg
 import pytest
 
+from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.database.grants import APPLICATION, MIGRATION, READING, ROLES
+from coordinator.database.roles import ENFORCED, SETTINGS
 from coordinator.database.tables import metadata
 from coordinator.database.views import VIEWS
 from coordinator.migration import upgrade
@@ -19,6 +22,13 @@ from tests.database_roles import as_role
 Connection: TypeAlias = "asyncpg.Connection[Any]"
 
 DENIED = asyncpg.InsufficientPrivilegeError
+_NOT_SO = (
+    asyncpg.FeatureNotSupportedError,
+    asyncpg.WrongObjectTypeError,
+    asyncpg.ActiveSQLTransactionError,
+    asyncpg.UndefinedObjectError,
+)
+"""What a statement is refused with that nobody could give in that place."""
 SECRET = "the-runners-own-secret"
 TABLES = sorted(metadata.tables)
 
@@ -142,6 +152,133 @@ async def test_a_reader_writes_nothing_even_in_a_transaction_that_may(own: str) 
         await refused(connection, "SELECT * FROM outcomes FOR UPDATE")
         await refused(connection, "SELECT pg_advisory_lock(1)")
         await refused(connection, "SELECT pg_try_advisory_xact_lock(1, 1)")
+
+
+WRITES = (
+    *(f"DELETE FROM {table}" for table in ("outcomes", "campaigns", "alembic_version")),
+    "SELECT pg_logical_emit_message(false, 'p', repeat('x', 1000))",
+    "SELECT pg_logical_emit_message(true, 'p', repeat('x', 1000)::bytea)",
+    *(f"CREATE {temporary} mine (n int)" for temporary in ("TEMPORARY TABLE", "TEMP TABLE", "LOCAL TEMPORARY TABLE")),
+    "CREATE TEMPORARY SEQUENCE mine",
+    "SELECT 1 AS n INTO TEMPORARY mine",
+    "CREATE TEMPORARY TABLE mine AS SELECT 1",
+    *(f"CREATE {kind}" for kind in (
+        "TABLE mine (n int)", "UNLOGGED TABLE mine (n int)", "SEQUENCE mine", "TYPE mine AS (n int)",
+        "DOMAIN mine AS int", "VIEW mine AS SELECT 1",
+        "MATERIALIZED VIEW mine AS SELECT 1", "SCHEMA mine", "EXTENSION hstore",
+        "FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "AGGREGATE mine (int) (SFUNC = int4pl, STYPE = int)",
+        "OPERATOR === (LEFTARG = int, RIGHTARG = int, FUNCTION = int4eq)", "COLLATION mine (LOCALE = 'C')",
+        "PUBLICATION mine", "SUBSCRIPTION mine CONNECTION 'dbname=x' PUBLICATION p",
+        "SERVER mine FOREIGN DATA WRAPPER f",
+        "EVENT TRIGGER mine ON ddl_command_start EXECUTE FUNCTION f()", "ROLE mine", "DATABASE mine",
+        "TABLESPACE mine LOCATION '/tmp'", "RULE r AS ON SELECT TO outcomes DO INSTEAD SELECT 1",
+        "POLICY p ON outcomes", "STATISTICS s ON id, job_id FROM outcomes",
+    )),
+    *(f"SELECT {call}" for call in (
+        "lo_creat(-1)", "lo_create(0)", "lo_from_bytea(0, 'x')", "lo_put(1, 0, 'x')", "lo_open(1, 131072)",
+        "lo_truncate(0, 0)", "lo_truncate64(0, 0)", "lo_unlink(1)", "lowrite(0, 'x')", "lo_import('/etc/passwd')",
+        "lo_export(1, '/tmp/x')", "pg_advisory_lock(1)", "pg_advisory_lock_shared(1)", "pg_advisory_xact_lock(1)",
+        "pg_try_advisory_lock(1)", "pg_try_advisory_lock(1, 1)", "pg_try_advisory_xact_lock_shared(1)",
+        "pg_create_restore_point('p')", "pg_switch_wal()", "pg_create_physical_replication_slot('s', true)",
+        "pg_create_logical_replication_slot('s', 'pgoutput')", "pg_drop_replication_slot('s')",
+        "pg_replication_origin_create('o')", "pg_reload_conf()", "pg_rotate_logfile()", "pg_stat_reset()",
+        "pg_stat_reset_shared('bgwriter')", "pg_promote()", "pg_read_file('PG_VERSION')",
+        "pg_read_binary_file('PG_VERSION')",
+        "pg_stat_file('PG_VERSION')", "pg_ls_dir('.')", "pg_ls_logdir()", "pg_ls_waldir()",
+        "pg_log_backend_memory_contexts(1)",
+    )),
+    "TRUNCATE outcomes",
+    "COPY outcomes TO '/tmp/outcomes'",
+    "COPY outcomes FROM '/tmp/outcomes'",
+    "COPY outcomes TO PROGRAM 'true'",
+    "ALTER SYSTEM SET fsync = off",
+    "ALTER DATABASE postgres SET work_mem = '1GB'",
+    "ALTER ROLE portolan_application PASSWORD 'mine'",
+    "ALTER ROLE portolan_reading CONNECTION LIMIT 1000",
+    "ALTER ROLE portolan_reading SET temp_file_limit = -1",
+    "ALTER ROLE ALL SET search_path = pg_temp",
+    "SET ROLE portolan_application",
+    "SET SESSION AUTHORIZATION portolan_application",
+    "GRANT SELECT ON runners TO portolan_reading",
+    "REASSIGN OWNED BY portolan_migration TO portolan_reading",
+    "COMMENT ON TABLE outcomes IS 'mine'",
+    "REFRESH MATERIALIZED VIEW outcome_rows",
+    "REINDEX TABLE outcomes",
+    "CLUSTER outcomes",
+    "CHECKPOINT",
+    "SELECT * FROM outcomes FOR UPDATE",
+    "SELECT * FROM outcomes FOR KEY SHARE",
+    "LOCK TABLE outcomes",
+)  # fmt: skip
+
+
+async def test_a_reader_leaves_nothing_on_the_server(own: str) -> None:
+    """Each of these writes, locks or stops something, for more than the reader's own session."""
+    assert len(WRITES) > 80
+    async with role(own, READING, default_transaction_read_only="off") as connection:
+        for statement in WRITES:
+            assert not await _carried_out(connection, statement), statement
+
+
+async def _carried_out(connection: Connection, statement: str) -> bool:
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        await connection.execute(statement)
+    except (DENIED, *_NOT_SO):
+        return False
+    finally:
+        await transaction.rollback()
+    return True
+
+
+async def test_what_a_reader_changes_of_its_own_role_is_undone_at_the_next_start(directory: Path) -> None:
+    """PostgreSQL lets every role change its own password and defaults; the others get in again, and see the tables."""
+    server = EmbeddedPostgres(directory)
+    await asyncio.to_thread(server.start)
+    try:
+        dsn = (await asyncio.to_thread(server.provide_roles))[READING]
+        connection = await asyncpg.connect(dsn)
+        await connection.execute("SET default_transaction_read_only = off")
+        for setting in ("search_path = pg_temp", "statement_timeout = '1ms'", "work_mem = '1GB'"):
+            await connection.execute(f"ALTER ROLE portolan_reading SET {setting}")
+        database = await connection.fetchval("SELECT quote_ident(current_database())")
+        await connection.execute(f"ALTER ROLE portolan_reading IN DATABASE {database} SET search_path = pg_temp")
+        await connection.execute("ALTER ROLE portolan_reading PASSWORD 'mine'")
+        await connection.close()
+        with pytest.raises(asyncpg.InvalidPasswordError):
+            await asyncpg.connect(dsn)
+
+        await asyncio.to_thread(server.provide_roles)
+
+        connection = await asyncpg.connect(dsn)
+        settings = "SELECT unnest(setconfig) FROM pg_db_role_setting WHERE setrole = 'portolan_reading'::regrole"
+        assert sorted(row[0] for row in await connection.fetch(settings)) == sorted(
+            f"{name}={value}" for of in (SETTINGS, ENFORCED) for name, value in of[READING].items()
+        )
+        await connection.close()
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+async def test_a_reader_enters_no_other_database_of_a_server_that_is_portolans_alone(directory: Path) -> None:
+    """There everybody may make temporary tables and large objects."""
+    server = EmbeddedPostgres(directory)
+    await asyncio.to_thread(server.start)
+    try:
+        reading = (await asyncio.to_thread(server.provide_roles))[READING]
+        connection = await asyncpg.connect(reading)
+        names = [row[0] for row in await connection.fetch("SELECT datname FROM pg_database")]
+        own = await connection.fetchval("SELECT current_database()")
+        await connection.close()
+        assert {"template0", "template1"} < {*names}
+        for name in names:
+            if name != own:
+                with pytest.raises((DENIED, asyncpg.ObjectNotInPrerequisiteStateError)):
+                    await asyncpg.connect(reading, database=name)
+    finally:
+        await asyncio.to_thread(server.stop)
 
 
 async def test_a_reader_sees_no_secret(own: str) -> None:
