@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -28,7 +29,8 @@ from coordinator.campaigns.follower import Follower
 from coordinator.catalogue.api import router as catalogue
 from coordinator.causes.api import router as review
 from coordinator.context import Shared
-from coordinator.database.pools import make_pools
+from coordinator.database.pools import make_pools, tell_of_no_room
+from coordinator.deletion.api import router as deletion
 from coordinator.dispatch.dispatcher import Dispatcher
 from coordinator.registry.api import router as runners
 from coordinator.reports.api import router as reports
@@ -52,6 +54,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         pools = make_pools(settings.database_url, settings.statement_timeout_s)
         supervisor = Supervisor(settings.times)
+        tell_of_no_room(pools, partial(supervisor.note_fault, "database's disk"))
         dispatcher = Dispatcher(pools, settings.database_url, settings.identity, supervisor, settings.times)
         renderer = Renderer(settings.figures)
         bounds = settings.bounds
@@ -103,7 +106,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(DoorMiddleware, doors=Doors(settings.runners_port, settings.rest_address))
     # Straight into the application: a router between them would keep a copy of every route.
     responses = problem_responses(401, 403, 408, 413, 415, 421, 422, 429, 503)
-    for router in (access, campaigns, bundles, outcomes, matrix, comparison, reports, review, catalogue):
+    for router in (access, campaigns, deletion, bundles, outcomes, matrix, comparison, reports, review, catalogue):
         app.include_router(router, prefix="/api/v1", dependencies=[needs(Role.viewer)], responses=responses)
     # One of its routes is for runners, which have no role: each names its own.
     app.include_router(runners, prefix="/api/v1", responses=responses)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -24,13 +25,15 @@ PROTECTED = re.compile("'+[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    """The rows as lines of CSV."""
+    """The rows as lines of CSV; a value that has parts is JSON."""
     buffer = io.StringIO()
     csv.writer(buffer).writerows([_cell(value) for value in row] for row in rows)
     return buffer.getvalue()
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, dict | list | tuple):
+        value = json.dumps(value, ensure_ascii=False)
     # An enum's member is a text of ours, and a number no text.
     if not isinstance(value, str) or _FORMULA.match(value) is None or _NUMBER.fullmatch(value) is not None:
         return value

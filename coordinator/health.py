@@ -25,13 +25,13 @@ async def healthz() -> dict[str, str]:
     responses={503: {"model": Problem, "content": {PROBLEM_JSON: {}}, "description": "`tasks` names what is down"}},
 )
 async def readyz(request: Request, context: Context) -> Response | dict[str, str]:
-    """Every long task of the coordinator does its work: it dispatches, stores and renews what it owns."""
+    """Every long task does its work: it dispatches, stores and renews what it owns; and the database has room."""
     down = context.supervisor.down()
     if not down:
         return {"status": "ready"}
     tasks = [{"task": task.task, "since": task.since.isoformat(), "reason": task.reason} for task in down]
     listed = "; ".join(f"{task.task} since {task.since:%Y-%m-%d %H:%M:%S} UTC ({task.reason})" for task in down)
-    return problem(request, 503, "Not ready", f"down: {listed}; it is started again by itself", tasks=tasks)
+    return problem(request, 503, "Not ready", f"down: {listed}; it goes on by itself", tasks=tasks)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

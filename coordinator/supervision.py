@@ -73,12 +73,27 @@ class _Record:
     down_since: float | None = None
 
 
+@dataclass
+class _Fault:
+    since: float
+    last: float
+    reason: str
+
+
 class Supervisor:
-    """``start`` a task by its name; ``down`` lists the tasks that do not do their work."""
+    """``start`` a task by its name; ``down`` lists the tasks that do not do their work, and what else is at fault."""
 
     def __init__(self, times: Times = DEFAULT_TIMES) -> None:
         self._times = times
         self._records: dict[str, _Record] = {}
+        self._faults: dict[str, _Fault] = {}
+
+    def note_fault(self, name: str, reason: str) -> None:
+        """Something that many tasks use has failed, and is down until it has not failed for ``Times.fault_s``."""
+        now = time.monotonic()
+        known = self._faults.get(name)
+        since = known.since if known is not None and now - known.last < self._times.fault_s else now
+        self._faults[name] = _Fault(since, now, reason)
 
     def pulse(self, name: str) -> Pulse:
         return self._record(name, name).pulse
@@ -150,6 +165,9 @@ class Supervisor:
             elif (since := record.pulse.overdue_since) is not None:
                 did = "not begun" if record.expected else "given no sign of life"
                 found.append(DownTask(name, _moment(since), f"it has {did} since then"))
+        for name, fault in self._faults.items():
+            if now - fault.last < self._times.fault_s:
+                found.append(DownTask(name, _moment(fault.since), fault.reason))
         return found
 
     def _record(self, name: str, kind: str) -> _Record:

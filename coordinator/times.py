@@ -94,6 +94,9 @@ class Times:
     """The longest such pause while the database is away: afterwards work is to go on soon, and trying costs little."""
     settled_s: float = 5.0
     """A task that has run for so long since its last start is up."""
+    fault_s: float = 60.0
+    """After the last statement that failed because the database's disk is full, ``GET /readyz`` says so for this
+    long: nothing tells that the next one would not fail."""
 
     def __post_init__(self) -> None:
         for shorter, longer in _ORDER:

@@ -8,7 +8,7 @@ from fastapi import Path, Query, Request, Response, status
 
 from coordinator.access import service
 from coordinator.access.caller import CurrentCaller, needs
-from coordinator.access.models import AuditPage, LoginLink, NewToken, TokenList, TokenRequest, WhoAmI
+from coordinator.access.models import AuditPage, LoginLink, NewToken, SessionList, TokenList, TokenRequest, WhoAmI
 from coordinator.access.roles import Role
 from coordinator.context import Context
 from coordinator.routers import RestRouter
@@ -37,6 +37,19 @@ async def create_link(caller: CurrentCaller, context: Context, response: Respons
     """A link that opens the pages signed in as the caller: once, and within minutes."""
     response.headers["Cache-Control"] = "no-store"
     return await service.create_link(context.engine, caller)
+
+
+@router.get("/sessions", dependencies=[needs(Role.viewer)])
+async def own_sessions(caller: CurrentCaller, context: Context) -> SessionList:
+    """The browsers that are signed in with the caller's token."""
+    return SessionList(sessions=await service.list_sessions(context.engine, caller.token_sha256))
+
+
+@router.delete("/sessions", status_code=status.HTTP_204_NO_CONTENT, dependencies=[needs(Role.viewer)])
+async def end_own_sessions(request: Request, caller: CurrentCaller, context: Context) -> None:
+    """Sign out every browser that is signed in with the caller's token; the token stays."""
+    await service.end_sessions(context.engine, caller.token_sha256)
+    request.app.state.identifier.forget()
 
 
 @router.get("/tokens", dependencies=[needs(Role.admin)])

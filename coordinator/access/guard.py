@@ -27,14 +27,18 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
 
+        error = refusal(scope["method"], scope["path"], fields(scope["headers"]), self._names)
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = [header for header in message["headers"] if header[0] not in RANGES]
                 own = {name for name, _ in given}
+                if error is not None:
+                    # Its body is not read, so where the next request begins is not known.
+                    given.append((b"connection", b"close"))
                 message["headers"] = [*given, *(header for header in RAW if header[0] not in own)]
             await send(message)
 
-        error = refusal(scope["method"], scope["path"], fields(scope["headers"]), self._names)
         # An export is made anew for each request, so that parts of two would be no file: HTTP lets a range be ignored.
         scope = {**scope, "headers": [header for header in scope["headers"] if header[0] not in RANGES]}
         app = problem(Request(scope), error.status, error.title, str(error)) if error else self._app

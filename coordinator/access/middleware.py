@@ -53,6 +53,8 @@ class AccessMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 detail = next((value for name, value in message["headers"] if name == b"location"), None)
+                if state["caller"].is_known:
+                    _keep_nowhere(message)
             await send(message)
 
         try:
@@ -86,6 +88,12 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
         log.warning("the database is away", method=scope["method"], path=scope["path"], reason=reason_of(error))
         return problem(request, DATABASE_PROBLEM.status, DATABASE_PROBLEM.title, DATABASE_PROBLEM.detail)
     return None
+
+
+def _keep_nowhere(start: Message) -> None:
+    """Keep the answer to a signed-in caller out of caches, and from behind the back button of who comes after."""
+    if not any(name == b"cache-control" for name, _ in start["headers"]):
+        start["headers"] = [*start["headers"], (b"cache-control", b"no-store")]
 
 
 def session_cookie(scope: Scope) -> str:

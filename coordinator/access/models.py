@@ -26,6 +26,19 @@ class WhoAmI(BaseModel):
     expires_at: datetime | None
 
 
+class Session(BaseModel):
+    """A session of pages: a browser that signed in with a token or a link."""
+
+    created_at: datetime
+    expires_at: datetime
+
+
+class SessionList(BaseModel):
+    """The sessions of the caller's token, newest first."""
+
+    sessions: list[Session]
+
+
 class TokenRequest(BaseModel):
     """A token to be made."""
 

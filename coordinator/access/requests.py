@@ -52,6 +52,9 @@ def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str]) -> RequestError | None:
     """Return why a request is not answered; None if it is. ``names`` are those by which this coordinator is known."""
+    if "transfer-encoding" in headers and "content-length" in headers:
+        # A proxy in front may go by one, and what stands behind it by the other.
+        return RequestError("a body has a Content-Length or a Transfer-Encoding, not both")
     host = headers.get("host")
     if host is not None and not is_known(host, names):
         name = _name(host)

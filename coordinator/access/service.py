@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.access import store
 from coordinator.access.caller import SIGN_IN, Caller
-from coordinator.access.models import AuditPage, AuditRow, LoginLink, NewToken, Token, TokenRequest
+from coordinator.access.models import AuditPage, AuditRow, LoginLink, NewToken, Session, Token, TokenRequest
 from coordinator.access.tokens import LINK_LASTS, SESSION_LASTS, Secret, digest, new_secret, new_token
 from coordinator.errors import NotFoundError, UnauthorizedError
 
@@ -59,6 +59,29 @@ async def start_session(engine: AsyncEngine, token_sha256: bytes) -> NewSession:
 async def end_session(engine: AsyncEngine, secret: str) -> None:
     async with engine.begin() as connection:
         await store.end_session(connection, digest(secret))
+
+
+async def list_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> list[Session]:
+    """Return the sessions that stand for this token; callers without one have none."""
+    if token_sha256 is None:
+        return []
+    async with engine.connect() as connection:
+        rows = await store.list_sessions(connection, token_sha256)
+    return [Session.model_validate(row._mapping) for row in rows]
+
+
+async def end_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> None:
+    """End all sessions that stand for this token."""
+    if token_sha256 is not None:
+        async with engine.begin() as connection:
+            await store.end_sessions(connection, token_sha256)
+
+
+async def token_of_session(engine: AsyncEngine, secret: str) -> bytes | None:
+    """Return the hash of the token for which the session stands, if there is such a session."""
+    async with engine.connect() as connection:
+        row = await store.find_session(connection, digest(secret))
+    return None if row is None else bytes(row.token_sha256)
 
 
 async def create_link(engine: AsyncEngine, caller: Caller) -> LoginLink:

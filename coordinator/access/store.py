@@ -66,6 +66,20 @@ async def end_session(connection: AsyncConnection, sha256: bytes) -> None:
     await connection.execute(delete(sessions).where(sessions.c.sha256 == sha256))
 
 
+async def list_sessions(connection: AsyncConnection, token_sha256: bytes) -> Sequence[Row[Any]]:
+    """Those that live, of one token, newest first."""
+    found = await connection.execute(
+        select(sessions.c.created_at, sessions.c.expires_at)
+        .where(sessions.c.token_sha256 == token_sha256, sessions.c.expires_at > func.now())
+        .order_by(sessions.c.created_at.desc())
+    )
+    return found.all()
+
+
+async def end_sessions(connection: AsyncConnection, token_sha256: bytes) -> None:
+    await connection.execute(delete(sessions).where(sessions.c.token_sha256 == token_sha256))
+
+
 async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
     """Return when it ends. Those that have ended already go."""
     await connection.execute(delete(login_links).where(login_links.c.expires_at < func.now()))

@@ -21,6 +21,7 @@ from coordinator.database.outage import DATABASE_AWAY, reason_of
 from coordinator.errors import NotFoundError, TooManyError
 from coordinator.logs import get_logger
 from coordinator.problems import DATABASE_PROBLEM
+from protocol.problems import Problem
 
 log = get_logger(__name__)
 
@@ -114,10 +115,7 @@ class Follower:
                 marks = await store.progress_marks(connection, list(watched))
             for number, topic in watched.items():
                 if marks.get(number) != topic.mark:
-                    _tell(topic, await service.detail(self._engine, number))
-        except NotFoundError:
-            # Nobody deletes campaigns but by hand.
-            return
+                    await self._read_one(number, topic)
         except Exception as error:
             # The status of every stream is sent already. A watcher that asks again gets a 503 during an outage.
             if isinstance(error, DATABASE_AWAY):
@@ -127,6 +125,15 @@ class Follower:
             for number, topic in watched.items():
                 self._topics.pop(number, None)
                 topic.tell(_event("away", DATABASE_PROBLEM), last=True)
+
+    async def _read_one(self, number: int, topic: _Topic) -> None:
+        try:
+            _tell(topic, await service.detail(self._engine, number))
+        except NotFoundError as error:
+            # Cancelled and deleted since the last look. Who asks again gets the same as an answer.
+            self._topics.pop(number, None)
+            gone = Problem(title=error.title, status=error.status, detail=str(error))
+            topic.tell(_event("away", gone), last=True)
 
 
 async def _events(topic: _Topic) -> AsyncIterator[bytes]:

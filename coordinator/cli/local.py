@@ -225,7 +225,10 @@ class Instance:
         self._say(f"database ready again after {time.monotonic() - now:.1f} s")
 
     def say_login_link(self) -> None:
-        """Say an address that opens the pages signed in, once and within minutes."""
+        """Say an address that opens the pages signed in, once and within minutes; to a person alone, not to a log."""
+        if not sys.stdout.isatty():
+            self._say("to open it signed in: portolan login --link")
+            return
         # Nothing depends on it: `portolan login --link` prints another.
         with contextlib.suppress(CoordinatorError), Client(self.url, self.token) as client:
             self._say(f"open it signed in, once and within minutes: {self.url}{client.login_link().path}")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from coordinator.campaigns.models import CampaignDetail, CampaignPage, DryRun
     from coordinator.catalogue.models import Catalogue
     from coordinator.causes.models import Override, Reclassified
+    from coordinator.deletion.models import DeletedCampaign, StoredSuite
     from coordinator.registry.models import Runner
     from coordinator.results.comparison.models import Comparison
     from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage
@@ -162,6 +163,22 @@ class Client:
         path = f"/campaigns/{campaign_id}/cancel"
         sent = self._send("POST", path, json={"targets": list(targets)}) if targets else self._send("POST", path)
         return self._parse(CampaignDetail, sent)
+
+    def delete_campaign(self, campaign_id: int) -> DeletedCampaign:
+        from coordinator.deletion.models import DeletedCampaign
+
+        return self._parse(DeletedCampaign, self._send("DELETE", f"/campaigns/{campaign_id}", within_s=WHOLE_S))
+
+    def suites(self) -> list[StoredSuite]:
+        """Return every suite that is stored, under each of its revisions."""
+        from coordinator.deletion.models import StoredSuites
+
+        return self._get(StoredSuites, "/suites").suites
+
+    def delete_suite(self, suite_id: int) -> StoredSuite:
+        from coordinator.deletion.models import StoredSuite
+
+        return self._parse(StoredSuite, self._send("DELETE", f"/suites/{suite_id}", within_s=WHOLE_S))
 
     def matrix(
         self,

@@ -61,6 +61,8 @@ CLAUSES = (
     Clause("events.numbered", event_checks.numbered, essential=True),
     Clause("events.resume", event_checks.resume, essential=True),
     Clause("events.streams", event_checks.streams),
+    Clause("events.open", event_checks.stay_open),
+    Clause("events.kept", event_checks.kept, Level.full),
     Clause("events.bounds", event_checks.bounds),
     Clause("events.idle", event_checks.idle, Level.full),
     Clause("events.running", event_checks.running, Level.full),

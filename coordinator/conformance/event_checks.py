@@ -9,11 +9,17 @@ from coordinator.conformance.cases import Key, named
 from coordinator.conformance.event_stream import Event
 from coordinator.conformance.subject import Subject, require
 from coordinator.conformance.validity import LATE_S
-from coordinator.errors import BrokenError
+from coordinator.errors import BrokenError, NotRunError
 
 DRIFT_S = 3.0
 DRIFT = 0.2
 """By how much a case's time may differ from that of the heartbeats: they may be read late."""
+QUEUED_S = 5.0
+"""The deadline of a hung case behind which another waits: time that is none of the other's."""
+KEPT_EVENTS = 600
+KEPT_AT_ONCE = 25
+"""Jobs in a POST while so many events are made."""
+OPEN_S = 2.0
 AHEAD = 1_000_000
 """So far past the last event no number has been issued."""
 
@@ -48,6 +54,32 @@ async def streams(subject: Subject) -> None:
         _require_same("the second stream", await other.finished(*keys), await one.finished(*keys))
 
 
+async def kept(subject: Subject) -> None:
+    """Nothing unacknowledged is dropped, of six hundred events here: a runner that has no room answers full."""
+    events: list[Event] = []
+    end = time.monotonic() + subject.times.sample_s
+    async with subject.stream() as stream:
+        while len(events) < KEPT_EVENTS and time.monotonic() < end:
+            jobs = [subject.job() for _ in range(KEPT_AT_ONCE)]
+            statuses = await subject.post(*jobs)
+            queued = [job.key for job, status in zip(jobs, statuses, strict=True) if status == "queued"]
+            if not queued:
+                break
+            events += await stream.finished(*queued)
+    if not events:
+        raise NotRunError("it queued no job")
+    async with subject.stream() as stream:
+        again = await stream.finished(events[-1].key)
+    _require_same(f"with {len(events)} events unacknowledged, a new stream", again, events)
+
+
+async def stay_open(subject: Subject) -> None:
+    """A stream stays open while there is nothing to say, two seconds here."""
+    async with subject.stream() as stream:
+        await subject.finish(stream)
+        await stream.stays_open(OPEN_S)
+
+
 async def bounds(subject: Subject) -> None:
     """The stream answers 422 for an N that has not been issued yet."""
     ahead = subject.last + AHEAD
@@ -69,19 +101,20 @@ async def idle(subject: Subject) -> None:
 async def running(subject: Subject) -> None:
     """Heartbeats say how many jobs have not begun, and what runs since how many seconds, which go on."""
     subject.require_one_slot(", so nothing need wait")
-    posted_at, slack_s = time.monotonic(), subject.times.slack_s
+    slack_s = 2 * subject.times.slack_s
     async with subject.stream() as stream:
+        await subject.hang(QUEUED_S)
         hung = await subject.hang(subject.times.running_s)
         await subject.queue(subject.job())
-        await stream.started(hung)
-        # One may still be on its way that left before both jobs were there.
+        begun_at = (await stream.started(hung)).at
+        # One may still be on its way that left before the case began.
         beat = await stream.heartbeat()
-        if _misreport(beat, hung, posted_at, slack_s):
+        if _misreport(beat, hung, begun_at, slack_s):
             beat = await stream.heartbeat()
-        if fault := _misreport(beat, hung, posted_at, slack_s):
+        if fault := _misreport(beat, hung, begun_at, slack_s):
             raise BrokenError(fault)
         later = await stream.heartbeat()
-    if fault := _misreport(later, hung, posted_at, slack_s) or _standstill(beat, later, hung):
+    if fault := _misreport(later, hung, begun_at, slack_s) or _standstill(beat, later, hung):
         raise BrokenError(fault)
 
 
@@ -110,9 +143,9 @@ async def lasting(subject: Subject) -> None:
         raise BrokenError(fault)
 
 
-def _misreport(beat: Event, hung: Key, posted_at: float, slack_s: float) -> str | None:
+def _misreport(beat: Event, hung: Key, begun_at: float, slack_s: float) -> str | None:
     """Find the fault of a heartbeat that came while one case hung and one job waited."""
-    running, since_s = beat.body.get("running"), beat.at - posted_at
+    running, since_s = beat.body.get("running"), beat.at - begun_at
     try:
         (entry,) = running  # type: ignore[misc]
         right = (entry["id"], entry["attempt"]) == hung and 0 <= entry["elapsed_s"] <= since_s + slack_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -100,6 +101,14 @@ class Stream:
         except TimeoutError:
             raise BrokenError(f"{what} did not come within {limit_s:g} s") from None
         return events
+
+    async def stays_open(self, seconds: float) -> None:
+        """Raise ``BrokenError`` if the runner ends the stream within so many seconds, whatever comes on it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while await self._arrived.get() is not None:
+                    pass
+                raise BrokenError(f"the stream of events was ended within {seconds:g} s in which nothing happened")
 
     async def finished(self, *keys: Key, limit_s: float | None = None) -> list[Event]:
         """Every numbered event up to the last finished of these attempts."""

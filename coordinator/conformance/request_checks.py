@@ -33,6 +33,19 @@ _BAD_FIELDS: tuple[dict[str, Any], ...] = (
     {"timing": "sometimes"},
     {"id": "no spaces"},
     {"id": "x" * 65},
+    {"id": ""},
+    {"id": "a line's end\n"},
+    {"id": "caf\u00e9"},
+    {"case": "x" * 501},
+    {"case": "nul\0"},
+    {"case": None},
+)
+_BAD_NAMES: tuple[dict[str, Any], ...] = (
+    {"suite": "x" * 129},
+    {"suite": "nul\0"},
+    {"suite": None},
+    {"revision": "x" * 129},
+    {"boot_id": "x" * 129},
 )
 _NO_BATCHES = (b"", b"{", b"[]", b"\xff\xfe", b'{"jobs": []}')
 
@@ -43,8 +56,8 @@ async def strict(subject: Subject) -> None:
     for fields in _BAD_FIELDS:
         answer = await subject.send(good, subject.job(**fields))
         _require_refusal(answer, f"POST /v1/jobs with jobs of which one has {json.dumps(fields)}")
-    answer = await subject.send(good, colour="red")
-    _require_refusal(answer, 'POST /v1/jobs with a batch with an unknown field "colour"')
+    for fields in ({"colour": "red"}, *_BAD_NAMES):
+        _require_refusal(await subject.send(good, **fields), f"POST /v1/jobs with a batch with {json.dumps(fields)}")
     _require_refusal(await subject.send(), "POST /v1/jobs with a batch of no job")
     for content in _NO_BATCHES:
         _require_refusal(await subject.post_content(content), f"POST /v1/jobs with the body {content!r}")

@@ -42,34 +42,34 @@ def _columns(*names: str) -> Privileges:
 _SELECT = _words("SELECT")
 _APPEND = _words("SELECT INSERT")
 _STATE = _words("SELECT INSERT UPDATE")
-"""The rights on rows that stay for ever: no statement of the coordinator's deletes a campaign, a job or an outcome."""
+"""The rights on rows that stay for ever."""
 _REPLACED = _words("SELECT INSERT DELETE")
 _KEPT = _words("SELECT INSERT UPDATE DELETE")
-"""The rights on rows that can be made again."""
+"""The rights on rows that can be made again, and on campaigns, which ``coordinator/deletion`` alone deletes."""
 
 GRANTS: Mapping[str, Grant] = {
     # For the migration alone; the coordinator compares the revision with its own.
     "alembic_version": Grant(_SELECT),
     "view_definitions": Grant(frozenset()),
     # What a reader finds here stands in no view: raw samples, and a job's history.
-    "outcomes": Grant(_STATE, _SELECT),
+    "outcomes": Grant(_KEPT, _SELECT),
     "targets": Grant(_STATE, _SELECT),
     "fingerprints": Grant(_APPEND, _SELECT),
-    "suites": Grant(_APPEND, _SELECT),
-    "cases": Grant(_APPEND, _SELECT),
-    "campaigns": Grant(_STATE, _SELECT),
-    "campaign_targets": Grant(_STATE, _SELECT),
+    "suites": Grant(_REPLACED, _SELECT),
+    "cases": Grant(_REPLACED, _SELECT),
+    "campaigns": Grant(_KEPT, _SELECT),
+    "campaign_targets": Grant(_KEPT, _SELECT),
     "overrides": Grant(_KEPT, _SELECT),
     # Without the token of the lease, with which a runner's word for a job can be forged.
     "attempts": Grant(
-        _STATE,
+        _KEPT,
         _columns(
             "job_id", "attempt", "runner_id", "boot_id", "leased_at", "started_at", "ended_at", "end", "reason",
             "late_outcome",
         ),
     ),
     "jobs": Grant(
-        _STATE,
+        _KEPT,
         _columns(
             "id", "campaign_id", "target_id", "case_id", "run", "priority", "state", "attempt", "lost", "refused",
             "runner_id", "lease_until",
@@ -90,7 +90,7 @@ GRANTS: Mapping[str, Grant] = {
     "login_links": Grant(_REPLACED),
     "audit_entries": Grant(_APPEND),
     "signing_keys": Grant(_APPEND),
-    "submissions": Grant(_APPEND),
+    "submissions": Grant(_REPLACED),
     # Published figures come with an upgrade.
     **{
         f"reference_{name}": Grant(_SELECT, _SELECT)

@@ -28,6 +28,9 @@ _FAULTS_OF_THE_STATEMENT = ("0A", "21", "22", "23", "42")
 _CONFLICTS = frozenset({"40P01", "40001"})
 """SQLSTATE of a deadlock and of a serialisation failure."""
 
+_NO_ROOM = frozenset({"53100", "58030"})
+"""SQLSTATE of a full disk, and of one that fails."""
+
 
 def is_outage(error: BaseException) -> bool:
     """Whether the same request can succeed in a moment, because PostgreSQL or the way to it was at fault."""
@@ -45,6 +48,11 @@ def is_outage(error: BaseException) -> bool:
 def is_conflict(error: BaseException) -> bool:
     """A deadlock or serialisation failure: expected now and then, and settled by trying again."""
     return isinstance(error, DBAPIError) and sqlstate(error) in _CONFLICTS
+
+
+def has_no_room(error: BaseException) -> bool:
+    """PostgreSQL answers, and its disk takes no more: reading goes on, and much of what is written fails."""
+    return sqlstate(error) in _NO_ROOM
 
 
 def is_refused(error: BaseException) -> bool:

@@ -7,11 +7,14 @@ ownership must not wait for runners, and the outcome writer for nobody.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from sqlalchemy import ExceptionContext, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.database.connection import engine
+from coordinator.database.outage import has_no_room, reason_of
 from coordinator.settings import STATEMENT_TIMEOUT_S
 
 REQUESTS = 10
@@ -33,9 +36,23 @@ class Pools:
     ownership: AsyncEngine
     writer: AsyncEngine
 
+    @property
+    def all(self) -> tuple[AsyncEngine, ...]:
+        return self.requests, self.sessions, self.ownership, self.writer
+
     async def dispose(self) -> None:
-        pools = (self.requests, self.sessions, self.ownership, self.writer)
-        await asyncio.gather(*(pool.dispose() for pool in pools))
+        await asyncio.gather(*(pool.dispose() for pool in self.all))
+
+
+def tell_of_no_room(pools: Pools, tell: Callable[[str], None]) -> None:
+    """Call ``tell`` with the reason whenever a statement fails because the database's disk takes no more."""
+
+    def look(context: ExceptionContext) -> None:
+        if has_no_room(context.original_exception):
+            tell(reason_of(context.original_exception))
+
+    for pool in pools.all:
+        event.listen(pool.sync_engine, "handle_error", look)
 
 
 def make_pools(dsn: str, statement_timeout_s: float = STATEMENT_TIMEOUT_S) -> Pools:

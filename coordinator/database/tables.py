@@ -291,7 +291,7 @@ jobs = Table(
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
     # No foreign keys: of a million jobs each costs 5 s to check. They are written with their row of campaign_targets,
-    # in one transaction, and no role of the coordinator's deletes what they name.
+    # in one transaction, and what they name is deleted after them.
     Column("campaign_id", Integer, nullable=False),
     Column("target_id", Integer, nullable=False),
     Column("case_id", Integer, nullable=False),
@@ -358,9 +358,10 @@ outcomes = Table(
     metadata,
     Column("job_id", ForeignKey("jobs.id"), primary_key=True, autoincrement=False),
     Column("attempt", SmallInteger, nullable=False),
-    Column("campaign_id", ForeignKey("campaigns.id"), nullable=False),
-    Column("target_id", ForeignKey("targets.id"), nullable=False),
-    Column("case_id", ForeignKey("cases.id"), nullable=False),
+    # As the job has them, which is why they are no foreign keys.
+    Column("campaign_id", Integer, nullable=False),
+    Column("target_id", Integer, nullable=False),
+    Column("case_id", Integer, nullable=False),
     Column("run", SmallInteger, nullable=False),
     Column("runner_id", ForeignKey("runners.id")),
     Column("fingerprint_id", ForeignKey("fingerprints.id")),

@@ -88,7 +88,8 @@ class RunnerClient:
         return self._parse(RunnerInfo, body)
 
     async def catalogue(self) -> Catalogue:
-        return self._parse(Catalogue, await self._read("GET", "/v1/catalogue", most=MAX_BODY))
+        body = await self._read("GET", "/v1/catalogue", most=MAX_BODY)
+        return await asyncio.to_thread(self._parse, Catalogue, body)
 
     async def post(self, batch: JobBatch) -> JobReceipts:
         """Raises ``RunnerChangedError`` if the boot or the revision is no longer this one."""

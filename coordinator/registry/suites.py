@@ -11,31 +11,45 @@ import holds those that are new for as long as it takes.
 
 from __future__ import annotations
 
-from typing import Literal
+import asyncio
+from collections.abc import Sequence, Set
+from typing import Any, Literal
 
-from sqlalchemy import insert, select, text
+from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.tables import cases, suites
+from coordinator.database.values import to_json
 from coordinator.errors import BundleDisagreesError, RunnerIncompatibleError, SuiteChangedError
 from coordinator.registry.revisions import (
     CaseContent,
     ChangedCase,
+    Content,
     Difference,
     case_content,
     content_of,
     difference,
     digest,
 )
-from protocol.catalogue import Catalogue, CatalogueSuite, ambiguity, representatives
+from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite, ambiguity, representatives
 
 Origin = Literal["runner", "bundle"]
+CASES_AT_ONCE = 2_000
+"""Cases stored by one statement; the event loop goes on between two."""
+
+_STORE_CASES = text("""
+INSERT INTO cases (suite_id, name, function, host_only, tags, position, digest, representative)
+SELECT :suite, name, function, host_only, CAST(tags AS jsonb), :start + number - 1, digest, timed
+  FROM unnest(CAST(:names AS text[]), CAST(:functions AS text[]), CAST(:host_only AS text[]), CAST(:tags AS text[]),
+              CAST(:digests AS text[]), CAST(:timed AS boolean[]))
+       WITH ORDINALITY AS given (name, function, host_only, tags, digest, timed, number)
+""")
 
 
 async def store_suites(connection: AsyncConnection, framework: str, catalogue: Catalogue) -> list[int]:
     """Store the suites of a runner's catalogue; return their ids. Raises a ``RunnerError``."""
-    if (reason := ambiguity(catalogue)) is not None:
+    if (reason := await asyncio.to_thread(ambiguity, catalogue)) is not None:
         raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
     # By their names, so that two transactions that store them do not wait for each other in a circle.
     ordered = sorted(catalogue.suites, key=lambda suite: suite.name)
@@ -47,8 +61,8 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
 
     Raises ``SuiteChangedError`` if its revision is stored with other content.
     """
-    content = content_of(suite)
-    created = await _insert(connection, framework, suite, "runner", digest(content))
+    content, hashed = await _hashed(suite)
+    created = await _insert(connection, framework, suite, "runner", hashed)
     if created is not None:
         await lock_revision(connection, framework, suite)
         if found := await _disagreement(connection, created, framework, suite):
@@ -58,15 +72,15 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
         select(suites.c.id, suites.c.digest).filter_by(**_key(framework, suite), origin="runner")
     )
     stored = served.one()
-    if stored.digest != digest(content):
-        found = difference(await _content(connection, stored.id), content)
+    if stored.digest != hashed:
+        found = await asyncio.to_thread(difference, await _content(connection, stored.id), content)
         raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
     return int(stored.id)
 
 
 async def store_bundled_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
     """The id of the suite of all bundles with exactly these cases."""
-    hashed = digest(content_of(suite))
+    _, hashed = await _hashed(suite)
     created = await _insert(connection, framework, suite, "bundle", hashed)
     if created is not None:
         return created
@@ -132,24 +146,34 @@ async def _insert(
     )
     suite_id: int | None = created.scalar_one_or_none()
     if suite_id is not None and suite.cases:
-        timed = representatives(suite.cases)
-        await connection.execute(
-            insert(cases),
-            [
-                {
-                    "suite_id": suite_id,
-                    "name": case.id,
-                    "function": case.function,
-                    "host_only": case.host_only,
-                    "tags": list(case.tags),
-                    "position": position,
-                    "digest": case.digest,
-                    "representative": case.id in timed,
-                }
-                for position, case in enumerate(suite.cases)
-            ],
-        )
+        timed = await asyncio.to_thread(representatives, suite.cases)
+        for start in range(0, len(suite.cases), CASES_AT_ONCE):
+            await connection.execute(_STORE_CASES, _columns(suite_id, suite.cases, start, timed))
     return suite_id
+
+
+def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed: Set[str]) -> dict[str, Any]:
+    part = cases[start : start + CASES_AT_ONCE]
+    return {
+        "suite": suite_id,
+        "start": start,
+        "names": [case.id for case in part],
+        "functions": [case.function for case in part],
+        "host_only": [case.host_only for case in part],
+        "tags": [to_json(case.tags) for case in part],
+        "digests": [case.digest for case in part],
+        "timed": [case.id in timed for case in part],
+    }
+
+
+async def _hashed(suite: CatalogueSuite) -> tuple[Content, str]:
+    """The suite's content and its digest, made beside the event loop: a suite may have very many cases."""
+
+    def work() -> tuple[Content, str]:
+        content = content_of(suite)
+        return content, digest(content)
+
+    return await asyncio.to_thread(work)
 
 
 async def _content(connection: AsyncConnection, suite_id: int) -> dict[str, CaseContent]:
@@ -168,5 +192,6 @@ def _key(framework: str, suite: CatalogueSuite) -> dict[str, str]:
 def _complaint(whose: str, framework: str, suite: CatalogueSuite, found: Difference) -> str:
     return (
         f"{whose} '{suite.name}' of {framework} is another one than is stored under its revision {suite.revision}: "
-        f"{found}; a revision keeps its cases, so give the changed suite another revision"
+        f"{found}; a revision keeps its cases, so give the changed suite another revision; if what is stored is wrong, "
+        "an operator deletes it: GET /api/v1/suites lists what is stored and what keeps it"
     )

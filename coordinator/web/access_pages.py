@@ -61,19 +61,23 @@ async def send(
 
 
 @open_router.get("/logout")
-async def confirm_logout(request: Request) -> Response:
-    return page(request, "logout.html", {"name": caller_of(request).name})
+async def confirm_logout(request: Request, context: Context) -> Response:
+    secret = _session(request)
+    token = await service.token_of_session(context.engine, secret) if secret else None
+    sessions = await service.list_sessions(context.engine, token)
+    return page(request, "logout.html", {"name": caller_of(request).name, "sessions": sessions})
 
 
 @open_router.post("/logout")
-async def logout(request: Request, context: Context) -> Response:
-    cookie = session_cookie(request.scope)
-    secret = cookie_value(request.headers.get("cookie", ""), cookie)
-    if secret:
+async def logout(request: Request, context: Context, everywhere: Annotated[str, Form(max_length=10)] = "") -> Response:
+    if secret := _session(request):
+        if everywhere:
+            await service.end_sessions(context.engine, await service.token_of_session(context.engine, secret))
         await service.end_session(context.engine, secret)
         identifier: Identifier = request.app.state.identifier
         identifier.forget()
     answer = RedirectResponse("/login", status.HTTP_303_SEE_OTHER)
+    cookie = session_cookie(request.scope)
     answer.delete_cookie(cookie, httponly=True, samesite="strict", secure=request.url.scheme == "https")
     return answer
 
@@ -115,6 +119,11 @@ async def _sign_in(request: Request, context: Context, token_sha256: bytes, next
         secure=request.url.scheme == "https",
     )
     return answer
+
+
+def _session(request: Request) -> str | None:
+    """The secret of the session that the browser says it has."""
+    return cookie_value(request.headers.get("cookie", ""), session_cookie(request.scope))
 
 
 def _form(request: Request, next: str | None, problem: str | None = None) -> Response:

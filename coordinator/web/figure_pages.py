@@ -29,7 +29,7 @@ router = PageRouter()
 
 ROWS = 60
 """Of a table on the page; its csv has all."""
-UNCHANGING = {"Cache-Control": "public, max-age=31536000, immutable"}
+UNCHANGING = {"Cache-Control": "private, max-age=31536000, immutable"}
 Drawn = Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="the drawing that a page has made")]
 Form = Annotated[Literal["svg", "json"], Path()]
 

@@ -8,6 +8,8 @@ from fastapi import Request, Response
 from markupsafe import Markup
 
 from coordinator.access.forms import tokens
+from coordinator.access.identifier import cookie_value
+from coordinator.access.middleware import session_cookie
 from coordinator.access.requests import SAFE
 from coordinator.context import Context
 from coordinator.errors import ForgedFormError
@@ -22,20 +24,22 @@ class FormProtection:
 
     key: bytes
     cookie: str | None
+    session: str
     is_new: bool = False
 
     def token(self) -> str:
         if self.cookie is None:
             self.cookie, self.is_new = tokens.new_cookie(), True
-        return tokens.token_of(self.key, self.cookie)
+        return tokens.token_of(self.key, self.cookie, self.session)
 
 
 async def protect(request: Request, context: Context) -> None:
     """Refuse a form without the token of its reader: a dependency of every page."""
     key = await context.form_key.get()
     given = request.cookies.get(COOKIE)
-    request.state.forms = FormProtection(key, given if tokens.is_cookie(given) else None)
-    if request.method not in SAFE and not tokens.belongs(key, given, (await request.form()).get(FIELD)):
+    session = cookie_value(request.headers.get("cookie", ""), session_cookie(request.scope)) or ""
+    request.state.forms = FormProtection(key, given if tokens.is_cookie(given) else None, session)
+    if request.method not in SAFE and not tokens.belongs(key, given, session, (await request.form()).get(FIELD)):
         raise ForgedFormError
 
 

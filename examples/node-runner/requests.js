@@ -3,7 +3,8 @@
 const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_JOBS = 1000;
 const MOST_TIMEOUT_S = 14_400;
-const MOST_TEXT = 500;
+const MOST_NAME = 128;
+const MOST_CASE_NAME = 500;
 const MOST_RUNS = 32_767; // Of attempts, too.
 
 /** An answer by RFC 9457 in place of what was asked for. */
@@ -21,10 +22,11 @@ const whole = (least, most = Number.MAX_SAFE_INTEGER) => [
   (value) => Number.isSafeInteger(value) && value >= least && value <= most,
   `a whole number from ${least}${most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ""}`,
 ];
-const text = [
-  (value) => typeof value === "string" && value.length <= MOST_TEXT && value.isWellFormed() && !value.includes("\0"),
-  `text of at most ${MOST_TEXT} characters`,
+const text = (most) => [
+  (value) => typeof value === "string" && value.length <= most && value.isWellFormed() && !value.includes("\0"),
+  `text of at most ${most} characters`,
 ];
+const name = text(MOST_NAME);
 const list = [
   (value) => Array.isArray(value) && value.length >= 1 && value.length <= MOST_JOBS,
   `a list of 1 to ${MOST_JOBS}`,
@@ -33,7 +35,7 @@ const list = [
 const JOB = {
   id: matching(/^[A-Za-z0-9_.:-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 _ . : -"),
   attempt: whole(1, MOST_RUNS),
-  case: text,
+  case: text(MOST_CASE_NAME),
   run: whole(1, MOST_RUNS),
   timeout_s: [
     (value) => typeof value === "number" && value > 0 && value <= MOST_TIMEOUT_S,
@@ -41,8 +43,8 @@ const JOB = {
   ],
   timing: matching(/^(steady|quick|paper|off)$/, "steady, quick, paper or off"),
 };
-const BATCH = { boot_id: text, suite: text, revision: text, jobs: list };
-const ACKNOWLEDGEMENT = { boot_id: text, n: whole(0) };
+const BATCH = { boot_id: name, suite: name, revision: name, jobs: list };
+const ACKNOWLEDGEMENT = { boot_id: name, n: whole(0) };
 
 function checked(value, shape, where) {
   if (value === null || typeof value !== "object" || Array.isArray(value)) throw invalid(`${where} must be an object`);

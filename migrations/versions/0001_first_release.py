@@ -841,12 +841,9 @@ def upgrade() -> None:
             "0 and position >= 0 and log_bytes >= 0",
             name=op.f("ck_outcomes_measurable"),
         ),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaigns.id"], name=op.f("fk_outcomes_campaign_id")),
-        sa.ForeignKeyConstraint(["case_id"], ["cases.id"], name=op.f("fk_outcomes_case_id")),
         sa.ForeignKeyConstraint(["fingerprint_id"], ["fingerprints.id"], name=op.f("fk_outcomes_fingerprint_id")),
         sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_outcomes_job_id")),
         sa.ForeignKeyConstraint(["runner_id"], ["runners.id"], name=op.f("fk_outcomes_runner_id")),
-        sa.ForeignKeyConstraint(["target_id"], ["targets.id"], name=op.f("fk_outcomes_target_id")),
         sa.PrimaryKeyConstraint("job_id", name=op.f("pk_outcomes")),
     )
     op.create_index("ix_outcomes_campaign_id_job_id", "outcomes", ["campaign_id", "job_id"], unique=False)

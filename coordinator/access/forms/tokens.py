@@ -1,6 +1,7 @@
-"""Tokens of forms: each is made from a browser's cookie with a key that only coordinators have. Pure.
+"""Tokens of forms: each is made from a browser's cookies with a key that only coordinators have. Pure.
 
-Pages of another port of this host share its cookies, so a cookie alone proves nothing.
+Pages of another port of this host share its cookies and can set them, so the cookie of forms alone proves nothing: with
+one that somebody else was given comes a token that is right for it. So the session is part of the token.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ def is_cookie(value: str | None) -> bool:
     return value is not None and COOKIE.fullmatch(value) is not None
 
 
-def token_of(key: bytes, cookie: str) -> str:
-    """Return the token of this browser's forms."""
-    return hmac.digest(key, b"form\n" + cookie.encode(), "sha256").hex()
+def token_of(key: bytes, cookie: str, session: str) -> str:
+    """Return the token of this browser's forms in this session, of which it has the secret; empty without one."""
+    return hmac.digest(key, f"form\n{cookie}\n{session}".encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
-def belongs(key: bytes, cookie: str | None, token: object) -> bool:
-    """Whether the form is of a page that this browser was given."""
+def belongs(key: bytes, cookie: str | None, session: str, token: object) -> bool:
+    """Whether the form is of a page that this browser was given, signed in as it is now."""
     if cookie is None or not is_cookie(cookie) or not isinstance(token, str):
         return False
-    return hmac.compare_digest(token_of(key, cookie).encode(), token.encode("utf-8", "surrogatepass"))
+    return hmac.compare_digest(token_of(key, cookie, session).encode(), token.encode("utf-8", "surrogatepass"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import Any, Literal
 
@@ -14,6 +15,8 @@ SCRIPTS = "window.vegaEmbed = vegaEmbed;"
 Form = Literal["svg", "png", "js"]
 """A picture, or the scripts that make figures interactive."""
 
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
+
 
 def prepare(parent: int) -> None:
     """Tie this process to its parent's life, and leave the keyboard's interrupt to the parent."""
@@ -23,6 +26,29 @@ def prepare(parent: int) -> None:
 
 def draw(spec: dict[str, Any] | None, form: Form) -> bytes:
     """Data stand in the specification, so that no address need be fetched. Raises ``ValueError``."""
+    try:
+        return _draw(spec, form)
+    except ValueError:
+        # Vega cuts a long label wherever the room ends, also between the two halves of a character beyond the first
+        # 65,536, and then cannot draw at all.
+        if form == "js" or (plain := _within_one_plane(spec)) == spec:
+            raise
+        return _draw(plain, form)
+
+
+def _within_one_plane(value: Any) -> Any:
+    """The same with the number of each such character in its place, so that two names stay two."""
+    match value:
+        case str():
+            return _BEYOND.sub(lambda found: f"[{ord(found[0]):X}]", value)
+        case dict():
+            return {_within_one_plane(name): _within_one_plane(member) for name, member in value.items()}
+        case list():
+            return [_within_one_plane(member) for member in value]
+    return value
+
+
+def _draw(spec: dict[str, Any] | None, form: Form) -> bytes:
     # It holds a hundred megabytes, and the renderer imports this module.
     import vl_convert
 

@@ -61,11 +61,7 @@ async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Exp
 
 
 def _write_csv(file: TextIO, rows: list[dict[str, Any]]) -> None:
-    file.write(csv_text([_flat(value) for value in row.values()] for row in rows))
-
-
-def _flat(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, dict | list) else value
+    file.write(csv_text([*row.values()] for row in rows))
 
 
 async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: float) -> ExportFile:

@@ -98,6 +98,12 @@ def test_numbers_and_other_texts_stay(value: object) -> None:
     assert plain_cell(cell) == cell
 
 
+@pytest.mark.parametrize("value", [{"a": [1, "ü"]}, ["x", None], ("=1",)])
+def test_a_value_that_has_parts_is_json(value: object) -> None:
+    ((cell, *_),) = csv.reader(io.StringIO(csv_text([[value, 1]]), newline=""))
+    assert json.loads(cell) == json.loads(json.dumps(value))
+
+
 def test_an_argument_that_is_no_text_is_one_line(tmp_path: object, capfd: pytest.CaptureFixture[str]) -> None:
     from coordinator.cli import main
 

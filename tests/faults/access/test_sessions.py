@@ -73,6 +73,47 @@ def test_after_signing_out_the_old_cookie_is_nothing(browser: httpx.Client) -> N
     assert again.status_code == 401
 
 
+def test_all_browsers_of_a_token_are_listed_and_signed_out_at_once(
+    coordinator: CoordinatorProcess, caller: Make, browser: httpx.Client
+) -> None:
+    client = caller("viewer", name="ada")
+    token = client.headers["Authorization"].removeprefix("Bearer ")
+    sign_in(browser, token)
+    assert "Other browsers" not in browser.get("/logout").text
+    with (
+        httpx.Client(base_url=coordinator.url, headers=browser.headers, timeout=120.0) as second,
+        httpx.Client(base_url=coordinator.url, headers=browser.headers, timeout=120.0) as anothers,
+    ):
+        sign_in(second, token)
+        sign_in(anothers, ADMIN_TOKEN)
+        assert len(client.get("/sessions").json()["sessions"]) == 2
+        assert "2 browsers are signed in with this token" in second.get("/logout").text
+        assert send(second, "/logout", everywhere="yes").status_code == 303
+        assert browser.get("/campaigns").status_code == second.get("/campaigns").status_code == 401
+        assert anothers.get("/campaigns").status_code == 200
+        assert client.get("/sessions").json() == {"sessions": []}
+        sign_in(browser, token)
+        assert client.delete("/sessions").status_code == 204
+        assert browser.get("/campaigns").status_code == 401
+        assert client.get("/whoami").status_code == 200, "the token stays"
+
+
+def test_a_form_is_of_the_session_in_which_it_was_given(browser: httpx.Client) -> None:
+    """Another port of the host can set the cookie of forms to one whose token it knows."""
+    form = form_token(browser)
+    sign_in(browser, ADMIN_TOKEN)
+    assert browser.post("/logout", data={"form_token": form}).status_code == 403
+    assert browser.get("/tokens").status_code == 200
+    assert send(browser, "/logout").status_code == 303
+
+
+def test_what_somebody_is_given_who_signed_in_is_in_no_cache(browser: httpx.Client) -> None:
+    assert "cache-control" not in browser.get("/login").headers
+    sign_in(browser, ADMIN_TOKEN)
+    for path in ("/campaigns", "/tokens", "/campaigns?as=json", "/tokens?as=csv"):
+        assert browser.get(path).headers["cache-control"] == "no-store", path
+
+
 def test_a_session_ends_with_its_token(coordinator: CoordinatorProcess, caller: Make, browser: httpx.Client) -> None:
     client = caller("viewer", name="ada")
     token = client.headers["Authorization"].removeprefix("Bearer ")

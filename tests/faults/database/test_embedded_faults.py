@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -17,8 +16,9 @@ import psutil
 import pytest
 
 from coordinator.database.binaries import servant
-from coordinator.database.embedded import EmbeddedPostgres, stop_leftovers
+from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.errors import DatabaseError, DirectoryHeldError
+from tests.faults.database.conftest import SmallDisk
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
@@ -183,42 +183,18 @@ async def test_a_directory_held_by_another_process(directory: Path) -> None:
     kill(keeper)
 
 
-@pytest.fixture
-def small_disk(place: Path) -> Iterator[Path]:
-    disk = place / "disk"
-    disk.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=20m,mode=0711", "portolan", str(disk)], capture_output=True, check=False
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("cannot mount a small disk: needs root and CAP_SYS_ADMIN")
-    yield disk
-    stop_leftovers(disk)
-    subprocess.run(["umount", str(disk)], check=True)
-
-
-def fill(path: Path) -> None:
-    with path.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
-        while True:
-            stream.write(bytes(4_096))
-
-
-def resize(disk: Path, size: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
-
-
-async def test_a_full_disk(small_disk: Path) -> None:
-    directory = small_disk / "postgres"
+async def test_a_full_disk(small_disk: SmallDisk) -> None:
+    directory = small_disk.path / "postgres"
     with pytest.raises(DatabaseError, match="no space left") as first:
         EmbeddedPostgres(directory).start()
     assert "\n" not in str(first.value)
     assert not (directory / "making").exists()
-    resize(small_disk, "200m")
+    small_disk.resize("200m")
     with EmbeddedPostgres(directory) as dsn:
         await committed(dsn)
-    fill(small_disk / "ballast")
+    small_disk.fill()
     with pytest.raises(DatabaseError, match="no space left") as later:
         EmbeddedPostgres(directory).start()
     assert "\n" not in str(later.value)
-    (small_disk / "ballast").unlink()
+    small_disk.free()
     await is_healed(directory)

@@ -108,6 +108,7 @@ class World:
         self.disk = self._disk(folder / "disk", DISK_BYTES, "755")
         self.scratch = self._disk(folder / "scratch", SCRATCH_BYTES, "1777")
         self.backup = folder / "backup"
+        self.timing_lock = folder / "timing.lock"
         self._begin_database()
         self._begin_runners()
         self.coordinator = PatientCoordinator(self.dsn_by_leg, **self.variables)
@@ -163,7 +164,10 @@ class World:
 
     def _start_real(self) -> RunnerProcess:
         return RunnerProcess(
-            "--port", str(self._real_port), PORTOLAN_RUNNER_SECRET=REAL_SECRET, TMPDIR=str(self.scratch.path)
+            *("--port", str(self._real_port)),
+            PORTOLAN_RUNNER_SECRET=REAL_SECRET,
+            PORTOLAN_TIMING_LOCK=str(self.timing_lock),
+            TMPDIR=str(self.scratch.path),
         )
 
     def restart_real(self) -> None:

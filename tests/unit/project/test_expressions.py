@@ -169,6 +169,15 @@ def test_it_takes_time_in_proportion(expression: Expression) -> None:
 
 
 def seconds_of_cpu(expression: Expression, begin: str, repeated: str, length: int) -> float:
+    """The least of a few times, if the first is too long: a busy machine is slow now and then, a slow one each time."""
+    took_s = once(expression, begin, repeated, length)
+    for _ in range(2):
+        if took_s >= SECONDS_OF_CPU[length]:
+            took_s = min(took_s, once(expression, begin, repeated, length))
+    return took_s
+
+
+def once(expression: Expression, begin: str, repeated: str, length: int) -> float:
     run = getattr(re.compile(expression.pattern, expression.flags), expression.method)
     text: Any = begin + repeated * (length // len(repeated))
     if isinstance(expression.pattern, bytes):

@@ -77,4 +77,24 @@ class StepsBack(HostClock):
     step_s = -float(STEP_S)
 
 
-KINDS: tuple[type[Fault], ...] = (StandsStill, RunsBackwards, RunsAhead, Negative, StepsForward, StepsBack)
+class StepsBackMeanwhile(HostClock):
+    """As after a boot with a wrong clock: the runners' ownership and the leases end in an hour."""
+
+    name = "host's clock an hour behind once the coordinator is back from a kill"
+    step_s = -3600.0
+
+    def inject(self, world: World) -> None:
+        world.coordinator.kill()
+        super().inject(world)
+        world.coordinator.start()
+
+
+KINDS: tuple[type[Fault], ...] = (
+    StandsStill,
+    RunsBackwards,
+    RunsAhead,
+    Negative,
+    StepsForward,
+    StepsBack,
+    StepsBackMeanwhile,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,10 @@ from tests.faults.matrix.world import World
 REQUESTS_AT_ONCE = 12
 REQUEST_LIMIT_S = 30.0
 ASKS_AGAIN_S = 1.0
+HALF_A_BODY = (
+    b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 100\r\n\r\ntoken="
+)
 
 
 class CoordinatorFault(Fault):
@@ -109,7 +114,7 @@ class KilledAtSubmission(CoordinatorFault):
 
     def inject(self, world: World) -> None:
         with ThreadPoolExecutor(4) as pool:
-            asked = [pool.submit(_submit, world.coordinator, runs=1) for _ in range(4)]
+            asked = [pool.submit(submit, world.coordinator, runs=1) for _ in range(4)]
             world.coordinator.kill()
             for request in asked:
                 request.result()
@@ -135,7 +140,7 @@ class ManySubmissions(Burst):
 
     @staticmethod
     def request(coordinator: CoordinatorProcess) -> None:
-        _submit(coordinator, runs=1)
+        submit(coordinator, runs=1)
 
 
 class SubmittedAndCancelled(Burst):
@@ -144,17 +149,32 @@ class SubmittedAndCancelled(Burst):
 
     @staticmethod
     def request(coordinator: CoordinatorProcess) -> None:
-        campaign = _submit(coordinator, runs=4)
-        give_up = time.monotonic() + REQUEST_LIMIT_S
-        while campaign is not None and time.monotonic() < give_up:
-            with contextlib.suppress(httpx.HTTPError):
-                url = f"{coordinator.http.base_url}campaigns/{campaign}/cancel"
-                if httpx.post(url, headers=AS_ADMIN, timeout=REQUEST_LIMIT_S).status_code < 500:
-                    return
-            time.sleep(ASKS_AGAIN_S)
+        campaign = submit(coordinator, runs=4)
+        if campaign is not None:
+            cancel(coordinator, campaign)
 
 
-def _submit(coordinator: CoordinatorProcess, **fields: Any) -> int | None:
+class HalfBodies(CoordinatorFault):
+    """Somebody without a token opens many connections, and ends no body."""
+
+    name = "two hundred connections with half a body"
+    needs = frozenset()
+    count = 200
+
+    def inject(self, world: World) -> None:
+        self._open: list[socket.socket] = []
+        for _ in range(self.count):
+            with contextlib.suppress(OSError):
+                self._open.append(socket.create_connection(("127.0.0.1", world.coordinator.port), 1.0))
+                self._open[-1].sendall(HALF_A_BODY)
+
+    def heal(self, world: World) -> None:
+        for connection in self._open:
+            connection.close()
+
+
+def submit(coordinator: CoordinatorProcess, **fields: Any) -> int | None:
+    """The number of a campaign of the scripted runners; None where nobody says whether there is one."""
     body = CAMPAIGN | {"functions": ["matrix.quick"]} | fields
     try:
         answer = httpx.post(
@@ -163,6 +183,17 @@ def _submit(coordinator: CoordinatorProcess, **fields: Any) -> int | None:
     except httpx.HTTPError:
         return None
     return int(answer.json()["id"]) if answer.status_code == 201 else None
+
+
+def cancel(coordinator: CoordinatorProcess, campaign: int) -> None:
+    """Ask for it again and again, within a limit: the coordinator or its database may be away."""
+    give_up = time.monotonic() + REQUEST_LIMIT_S
+    while time.monotonic() < give_up:
+        with contextlib.suppress(httpx.HTTPError):
+            url = f"{coordinator.http.base_url}campaigns/{campaign}/cancel"
+            if httpx.post(url, headers=AS_ADMIN, timeout=REQUEST_LIMIT_S).status_code < 500:
+                return
+        time.sleep(ASKS_AGAIN_S)
 
 
 KINDS: tuple[type[Fault], ...] = (
@@ -175,4 +206,5 @@ KINDS: tuple[type[Fault], ...] = (
     KilledAtSubmission,
     ManySubmissions,
     SubmittedAndCancelled,
+    HalfBodies,
 )

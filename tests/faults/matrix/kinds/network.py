@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from typing import ClassVar
+
 from tests.faults.matrix import leg
-from tests.faults.matrix.fault import DATABASE_LEG, EVERY_RUNNER, Fault, Place
+from tests.faults.matrix.fault import DATABASE_LEG, EVERY_RUNNER, SCRIPTED, Fault, Place
+from tests.faults.matrix.kinds.coordinators import cancel, submit
 from tests.faults.matrix.leg import Leg
+from tests.faults.matrix.suite import LONG
 from tests.faults.matrix.world import World
 
 SLOW_BYTES_PER_S = 4_000
@@ -12,6 +17,8 @@ SLOW_BYTES_PER_S = 4_000
 
 class LegFault(Fault):
     place = Place.network
+    runners: ClassVar[tuple[str, ...]] = EVERY_RUNNER
+    """That it can befall, where it befalls a way to runners."""
 
     def leg(self, world: World) -> Leg:
         return world.legs[self.target] if self.target else world.database_leg
@@ -44,6 +51,46 @@ class Silent(LegFault):
 
 class SilentForLong(Silent):
     lasts_s = 42.0
+
+
+class SilentAgainAndAgain(Silent):
+    """Thrice past the limit of silence, while one long case runs: its attempt comes back each time."""
+
+    runners = ("gamma",)  # which alone is of its target, and so has the case
+    silent_s = 33.0
+    heard_s = 4.0
+    lasts_s = 3 * (silent_s + heard_s)
+
+    def inject(self, world: World) -> None:
+        submit(world.coordinator, functions=[LONG], runs=1, timeout_s=600.0)
+        self._over = threading.Event()
+        self._weather = threading.Thread(target=self._change, args=(world,))
+        self._weather.start()
+
+    def _change(self, world: World) -> None:
+        while not self._over.is_set():
+            super().inject(world)
+            self._over.wait(self.silent_s)
+            super().heal(world)
+            self._over.wait(self.heard_s)
+
+    def heal(self, world: World) -> None:
+        self._over.set()
+        self._weather.join()
+        super().heal(world)
+
+
+class DelayedAndCancelled(LegFault):
+    """A campaign is cancelled with its jobs in flight, on a link on which each word takes a while."""
+
+    runners = SCRIPTED
+    lasts_s = 6.0
+
+    def inject(self, world: World) -> None:
+        self.leg(world).weather.delay_s = 0.1
+        campaign = submit(world.coordinator, functions=["matrix.quick", "matrix.slow"], runs=20)
+        if campaign is not None:
+            cancel(world.coordinator, campaign)
 
 
 class Deaf(LegFault):
@@ -99,7 +146,7 @@ class Doubled(LegFault):
 
 
 def to_runner(name: str, kind: type[LegFault]) -> type[Fault]:
-    return type(f"Runner{kind.__name__}", (kind,), {"name": f"way to a runner {name}", "targets": EVERY_RUNNER})
+    return type(f"Runner{kind.__name__}", (kind,), {"name": f"way to a runner {name}", "targets": kind.runners})
 
 
 def to_database(name: str, kind: type[LegFault]) -> type[Fault]:
@@ -110,8 +157,10 @@ KINDS: tuple[type[Fault], ...] = (
     to_runner("reset", Reset),
     to_runner("silent", Silent),
     to_runner("silent for 42 s", SilentForLong),
+    to_runner(f"silent for {SilentAgainAndAgain.silent_s:g} s, again and again", SilentAgainAndAgain),
     to_runner("silent for answers", Deaf),
     to_runner("delayed", Delayed),
+    to_runner("delayed, and a campaign cancelled on it", DelayedAndCancelled),
     to_runner("throttled", Throttled),
     to_runner("cut in mid-message", Cut),
     to_runner("corrupted", Corrupted),

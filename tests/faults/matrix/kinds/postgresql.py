@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
+import subprocess
 from typing import ClassVar
 
 import asyncpg
 import psutil
 
+from coordinator.database.embedded import EmbeddedPostgres
+from coordinator.dispatch.installation import settle_at
 from tests.event_loop import LOOP_LIMIT_S
-from tests.faults.matrix.fault import DATABASE_LEG, POSTGRESQL, Fault, Place
+from tests.faults.matrix.fault import COORDINATOR, DATABASE_LEG, POSTGRESQL, Fault, Place
 from tests.faults.matrix.world import World
 
 IMPATIENT_MS = 20
@@ -231,6 +235,31 @@ class Restored(PostgresFault):
         world.restore()
 
 
+class Copied(PostgresFault):
+    """Somebody starts a copy of the data directory beside it, to look at old data; it knows all runners."""
+
+    name = "copy of the database's directory started beside it"
+    needs = POSTGRESQL | DATABASE_LEG | COORDINATOR
+    lasts_s = 8.0
+
+    def inject(self, world: World) -> None:
+        original = world.postgres.directory
+        self._place = original.parent / "copy"
+        world.run(settle_at(world.dsn, str(original)))
+        world.postgres.stop()
+        subprocess.run(["cp", "-a", original, self._place], check=True)
+        world.postgres.start()
+        self._copy = EmbeddedPostgres(self._place)
+        dsn = self._copy.start()
+        world.run(settle_at(dsn, str(self._place)))
+        world.start_other(dsn)
+
+    def heal(self, world: World) -> None:
+        world.stop_others()
+        self._copy.stop()
+        shutil.rmtree(self._place)
+
+
 KINDS: tuple[type[Fault], ...] = (
     Killed,
     Stopped,
@@ -246,4 +275,5 @@ KINDS: tuple[type[Fault], ...] = (
     Impatient,
     Crowded,
     Restored,
+    Copied,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -11,7 +12,8 @@ from typing import Any, ClassVar
 from protocol.jobs import JobStatus
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, REAL, SCRIPTED, Fault, Place
-from tests.faults.matrix.suite import CAMPAIGN
+from tests.faults.matrix.kinds.coordinators import submit
+from tests.faults.matrix.suite import CAMPAIGN, TIMED
 from tests.faults.matrix.world import World
 from tests.scripted_runner import Event, ScriptedRunner
 from tests.waiting import LIMIT_S
@@ -60,6 +62,21 @@ class ForkServerKilled(RealRunnerFault):
         for process in world.real.below():
             if process.parent == world.real.pid:
                 os.kill(process.pid, signal.SIGKILL)
+
+
+class TimingLockHeld(RealRunnerFault):
+    """Somebody else on the host times something, and does not come to an end."""
+
+    name = "timing lock held by somebody else"
+    lasts_s = 8.0
+
+    def inject(self, world: World) -> None:
+        self._lock = world.timing_lock.open("a")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        submit(world.coordinator, **TIMED)
+
+    def heal(self, world: World) -> None:
+        self._lock.close()
 
 
 class ScriptedFault(Fault):
@@ -246,6 +263,7 @@ KINDS: tuple[type[Fault], ...] = (
     PausedBriefly,
     Paused,
     ForkServerKilled,
+    TimingLockHeld,
     Restarted,
     CatalogueChanged,
     SecretChanged,

@@ -16,6 +16,7 @@ from coordinator.errors import SuiteChangedError
 from coordinator.registry import service
 from coordinator.registry.models import RunnerRegistration
 from coordinator.settings import Settings
+from coordinator.times import Times
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
 from protocol.runner import RunnerInfo
 from tests import bundles
@@ -39,7 +40,9 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN))
+    # Nobody is at the runners' addresses, and nobody is to look: a runner that is found away is planned with no more.
+    times = Times(poll_s=3600, renew_s=3600, ownership_s=7200, lease_s=7200)
+    app = create_app(Settings(database_url=application(database), admin_token=ADMIN_TOKEN, times=times))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(
@@ -188,6 +191,47 @@ async def test_a_runner_that_contradicts_a_bundle_is_told_of_it(
     assert await counts(rows) == stored
     assert (await http.get("/runners")).json() == {"runners": []}
     await enter(engine, info, suite.model_copy(update={"revision": "another"}))
+
+
+async def test_whoever_told_a_revision_wrongly_is_undone_by_an_operator(
+    http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
+) -> None:
+    """A bundle with its campaign, a runner of another target with its suite; then the real one comes in."""
+    info, suite = served(bundle)
+    before = await counts(rows)
+    wrong = await http.post("/bundles", headers=bundles.HEADERS, content=changed(bundle, rename_first))
+    with pytest.raises(SuiteChangedError, match=r"GET /api/v1/suites"):
+        await enter(engine, info, suite)
+    gone = await http.delete(f"/campaigns/{wrong.json()['id']}")
+    assert gone.status_code == 200, gone.text
+    now = await counts(rows)
+    assert {**now, "targets": 0, "fingerprints": 0} == before
+    other = suite.model_copy(update={"cases": suite.cases[1:]})
+    squatter = await enter(engine, info.model_copy(update={"device": "another", "boot_id": "b"}), other, "http://other")
+    with pytest.raises(SuiteChangedError):
+        await enter(engine, info, suite)
+    (stored,) = (await http.get("/suites")).json()["suites"]
+    assert (stored["origin"], stored["cases"], stored["runners"]) == ("runner", len(other.cases), [squatter])
+    assert (await http.delete(f"/suites/{stored['id']}")).status_code == 409
+    assert (await http.delete(f"/runners/{squatter}")).is_success
+    assert (await http.delete(f"/suites/{stored['id']}")).json() == {**stored, "runners": []}
+    await enter(engine, info, suite)
+
+
+async def test_a_bundle_goes_with_its_campaign_unless_another_has_its_cases(
+    http: httpx.AsyncClient, bundle: bytes, rows: asyncpg.Connection[Any]
+) -> None:
+    first = (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).json()["id"]
+    same = changed(bundle, lambda lines: None)
+    second = (await http.post("/bundles", headers=bundles.HEADERS, content=same)).json()["id"]
+    outcomes = (await http.get(f"/campaigns/{second}/outcomes")).json()
+    assert (await http.delete(f"/campaigns/{first}")).status_code == 200
+    assert (await http.get(f"/campaigns/{second}/outcomes")).json() == outcomes
+    # It may come again, as a campaign of its own.
+    assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
+    for campaign in (second, second + 1):
+        assert (await http.delete(f"/campaigns/{campaign}")).status_code == 200
+    assert (await counts(rows))["cases"] == 0
 
 
 async def test_of_a_bundle_and_a_runner_that_contradict_each_other_at_once_one_is_refused(

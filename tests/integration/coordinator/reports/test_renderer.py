@@ -75,6 +75,18 @@ async def test_a_figure_is_drawn_with_its_text_as_text(renderer: Renderer) -> No
     assert png.startswith(PNG)
 
 
+@pytest.mark.parametrize("start", ["", "a"])
+async def test_a_long_name_of_any_characters_is_drawn(renderer: Renderer, start: str) -> None:
+    """The drawing library cuts it to the room that there is, and may cut a character in two."""
+    names = [f"{start}{face * 200}" for face in "\U0001f600\U0001f601"]
+    spec = {**SPEC, "data": {"values": [{"a": name, "b": 3} for name in names]}}
+    spec["encoding"] = {**SPEC["encoding"], "x": {**SPEC["encoding"]["x"], "axis": {"labelLimit": 420}}}
+    (svg,) = await renderer.draw([spec], "svg")
+    assert svg.count(b'aria-roledescription="bar"') == 2
+    (png,) = await renderer.draw([spec], "png")
+    assert png.startswith(PNG)
+
+
 async def test_all_figures_are_drawn_by_one_process(renderer: Renderer) -> None:
     specs = [other(number) for number in range(6)]
     found = await asyncio.gather(*(renderer.draw([spec], "svg") for spec in specs))

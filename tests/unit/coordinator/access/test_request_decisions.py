@@ -88,6 +88,13 @@ def test_a_request_without_a_body_needs_no_type() -> None:
     assert refusal("POST", "/api/v1/campaigns", {"transfer-encoding": "chunked"}, NAMES) is not None
 
 
+def test_a_body_has_one_length() -> None:
+    both = {"content-length": "3", "transfer-encoding": "chunked", "content-type": "application/json"}
+    error = refusal("POST", "/api/v1/campaigns", both, NAMES)
+    assert error is not None
+    assert error.status == 422
+
+
 def test_a_header_that_is_given_twice_is_none_that_is_known() -> None:
     twice = fields([(b"host", b"localhost"), (b"host", b"evil.example"), (b"accept", b"*/*")])
     assert twice == {"host": "localhost,evil.example"}
@@ -95,11 +102,12 @@ def test_a_header_that_is_given_twice_is_none_that_is_known() -> None:
 
 
 @given(st.binary(min_size=32, max_size=32), st.text())
-def test_a_token_belongs_to_one_cookie_and_one_key(key: bytes, other: str) -> None:
+def test_a_token_belongs_to_one_cookie_one_session_and_one_key(key: bytes, other: str) -> None:
     cookie = tokens.new_cookie()
-    token = tokens.token_of(key, cookie)
-    assert tokens.belongs(key, cookie, token)
-    assert not tokens.belongs(key, tokens.new_cookie(), token)
-    assert not tokens.belongs(key + b"x", cookie, token)
-    assert not tokens.belongs(key, None, token)
-    assert other == token or not tokens.belongs(key, cookie, other)
+    token = tokens.token_of(key, cookie, "session")
+    assert tokens.belongs(key, cookie, "session", token)
+    assert not tokens.belongs(key, tokens.new_cookie(), "session", token)
+    assert not tokens.belongs(key, cookie, "", token)
+    assert not tokens.belongs(key + b"x", cookie, "session", token)
+    assert not tokens.belongs(key, None, "session", token)
+    assert other == token or not tokens.belongs(key, cookie, "session", other)

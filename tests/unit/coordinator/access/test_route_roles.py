@@ -24,7 +24,7 @@ OUTSIDE = {
     "/logout": "ends the caller's own session",
     "/api/v1/runners/enrol": "runners have secrets of their own for this",
 }
-OWN = {"POST /api/v1/login-links"}
+OWN = {"POST /api/v1/login-links", "DELETE /api/v1/sessions"}
 """Changes that a viewer may make: they concern the caller alone."""
 
 
@@ -61,6 +61,8 @@ def test_runners_bundles_and_causes_need_an_operator_and_tokens_an_admin() -> No
         "POST /api/v1/runners",
         "DELETE /api/v1/runners/{runner_id:int}",
         "POST /api/v1/bundles",
+        "DELETE /api/v1/campaigns/{campaign_id}",
+        "DELETE /api/v1/suites/{suite_id}",
         "POST /api/v1/reclassify",
         "POST /api/v1/campaigns/{campaign_id}/reclassify",
         "PUT /api/v1/campaigns/{campaign_id}/overrides",

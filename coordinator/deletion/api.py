@@ -1,0 +1,39 @@
+"""Deleting over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path
+
+from coordinator.access.caller import needs
+from coordinator.access.roles import Role
+from coordinator.context import Context
+from coordinator.deletion import service
+from coordinator.deletion.models import DeletedCampaign, StoredSuite, StoredSuites
+from coordinator.parameters import CampaignId
+from coordinator.routers import RestRouter
+from coordinator.storable import LARGEST_INTEGER
+from protocol.problems import problem_responses
+
+SuiteId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
+
+router = RestRouter(tags=["deletion"])
+
+
+@router.delete("/campaigns/{campaign_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404, 409))
+async def delete_campaign(campaign_id: CampaignId, context: Context) -> DeletedCampaign:
+    """Delete a campaign that is over, with its jobs, outcomes and overrides; of a bundle, what it brought."""
+    return await service.delete_campaign(context.engine, campaign_id)
+
+
+@router.get("/suites")
+async def list_suites(context: Context) -> StoredSuites:
+    """Every suite that is stored, under each of its revisions, and what keeps it from being deleted."""
+    return await service.list_suites(context.engine)
+
+
+@router.delete("/suites/{suite_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404, 409))
+async def delete_suite(suite_id: SuiteId, context: Context) -> StoredSuite:
+    """Delete a suite under one revision, which may then be told anew; 409 while a campaign or a runner has it."""
+    return await service.delete_suite(context.engine, suite_id)

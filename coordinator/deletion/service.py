@@ -1,0 +1,85 @@
+"""Whether something may be deleted, and deleting it with what hangs on it: between the API and the store.
+
+A campaign has to be over, at its runners too, so that no event comes for a job that is gone. A suite goes when no
+campaign holds outcomes of it and no runner serves it: others keep what was measured under its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from coordinator.database.connection import allow_long_statements, transact
+from coordinator.deletion import store
+from coordinator.deletion.models import DeletedCampaign, StoredSuite, StoredSuites
+from coordinator.errors import ConflictError, NotFoundError
+from coordinator.formats import listed
+
+SHOWN = 5
+
+
+async def delete_campaign(engine: AsyncEngine, campaign_id: int) -> DeletedCampaign:
+    """Raises ``NotFoundError``, and ``ConflictError`` while it runs."""
+
+    async def work(connection: AsyncConnection) -> DeletedCampaign:
+        await allow_long_statements(connection)
+        campaign = await store.lock_campaign(connection, campaign_id)
+        if campaign is None:
+            raise NotFoundError(f"there is no campaign {campaign_id}")
+        if campaign.state == "running":
+            raise ConflictError(f"campaign {campaign_id} is running: cancel it first, or wait for its end")
+        if campaign.in_flight:
+            raise ConflictError(f"jobs of campaign {campaign_id} are still being stopped: try again in some seconds")
+        suites = await store.suites_of(connection, campaign_id)
+        jobs, outcomes = await store.delete_campaign(connection, campaign_id)
+        if campaign.imported:
+            await _delete_bundled(connection, suites)
+        return DeletedCampaign(id=campaign_id, name=campaign.name, jobs=jobs, outcomes=outcomes)
+
+    return await transact(engine, work)
+
+
+async def _delete_bundled(connection: AsyncConnection, suites: Sequence[int]) -> None:
+    """Delete the suites that a bundle brought, where no other bundle has the same cases."""
+    for suite_id in suites:
+        suite = await store.read_suite(connection, suite_id)
+        if suite is not None and suite.origin == "bundle" and not suite.campaigns:
+            await store.delete_suite(connection, suite_id)
+
+
+async def list_suites(engine: AsyncEngine) -> StoredSuites:
+    async with engine.connect() as connection:
+        rows = await store.list_suites(connection)
+    return StoredSuites(suites=[StoredSuite.model_validate(row._mapping) for row in rows])
+
+
+async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
+    """Raises ``NotFoundError``, and ``ConflictError`` while campaigns hold outcomes of it or a runner serves it."""
+
+    async def work(connection: AsyncConnection) -> StoredSuite:
+        await allow_long_statements(connection)
+        row = await store.read_suite(connection, suite_id)
+        if row is None:
+            raise NotFoundError(f"there is no suite {suite_id}: GET /api/v1/suites lists them")
+        suite = StoredSuite.model_validate(row._mapping)
+        if suite.runners:
+            raise ConflictError(f"it is served by {_named('runner', suite.runners)}: remove what serves it first")
+        if suite.campaigns:
+            raise ConflictError(f"it is charted in {_named('campaign', suite.campaigns)}: delete what charts it first")
+        await store.delete_suite(connection, suite_id)
+        return suite
+
+    try:
+        return await transact(engine, work)
+    except IntegrityError as error:
+        raise ConflictError(f"suite {suite_id} has just come into use: a campaign or a runner has it") from error
+
+
+def _named(noun: str, ids: Sequence[int]) -> str:
+    """``campaign 3``, or ``campaigns 3, 5 and 8``; of many the first."""
+    shown = [str(number) for number in ids[:SHOWN]]
+    if len(ids) > SHOWN:
+        shown.append(f"{len(ids) - SHOWN:,} others")
+    return f"{noun}{'s' if len(ids) > 1 else ''} {listed(shown)}"

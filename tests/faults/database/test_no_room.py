@@ -1,0 +1,47 @@
+"""PostgreSQL's disk is full while a coordinator works: it says so, reads on, and goes on by itself."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+
+from coordinator.database.embedded import EmbeddedPostgres
+from coordinator.migration import upgrade
+from coordinator.times import Times
+from tests.coordinator_process import CoordinatorProcess
+from tests.faults.database.conftest import SmallDisk
+from tests.waiting import until
+
+
+def ready(coordinator: CoordinatorProcess) -> httpx.Response:
+    return httpx.get(f"{coordinator.url}/readyz")
+
+
+def make(coordinator: CoordinatorProcess) -> httpx.Response:
+    return coordinator.http.post("/tokens", json={"name": "ann", "role": "viewer"})
+
+
+def test_a_full_disk_is_told_by_readyz_until_there_is_room(small_disk: SmallDisk) -> None:
+    small_disk.resize("400m")
+    with EmbeddedPostgres(small_disk.path / "postgres") as dsn:
+        asyncio.run(upgrade(dsn))
+        coordinator = CoordinatorProcess(dsn, times=Times(fault_s=2.0))
+        coordinator.start()
+        try:
+            until(lambda: ready(coordinator).status_code == 200, "the coordinator is ready")
+            assert make(coordinator).status_code == 201
+
+            small_disk.fill()
+            until(lambda: make(coordinator).status_code == 503, "a token more finds no room")
+            told = ready(coordinator)
+            assert told.status_code == 503
+            assert "database's disk" in told.json()["detail"]
+            assert "No space left on device" in told.json()["detail"]
+            assert coordinator.http.get("/campaigns").status_code == 200, "what is there can be read"
+
+            small_disk.free()
+            until(lambda: make(coordinator).status_code == 201, "there is room again")
+            until(lambda: ready(coordinator).status_code == 200, "the coordinator is ready again")
+        finally:
+            coordinator.stop()
