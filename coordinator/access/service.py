@@ -67,7 +67,7 @@ async def list_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> list
         return []
     async with engine.connect() as connection:
         rows = await store.list_sessions(connection, token_sha256)
-    return [Session.model_validate(row._mapping) for row in rows]
+    return [Session.model_validate(row) for row in rows]
 
 
 async def end_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> None:

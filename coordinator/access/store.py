@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, RowMapping, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.database.tables import audit_entries, login_links, sessions, tokens
@@ -66,14 +66,14 @@ async def end_session(connection: AsyncConnection, sha256: bytes) -> None:
     await connection.execute(delete(sessions).where(sessions.c.sha256 == sha256))
 
 
-async def list_sessions(connection: AsyncConnection, token_sha256: bytes) -> Sequence[Row[Any]]:
+async def list_sessions(connection: AsyncConnection, token_sha256: bytes) -> Sequence[RowMapping]:
     """Those that live, of one token, newest first."""
     found = await connection.execute(
         select(sessions.c.created_at, sessions.c.expires_at)
         .where(sessions.c.token_sha256 == token_sha256, sessions.c.expires_at > func.now())
         .order_by(sessions.c.created_at.desc())
     )
-    return found.all()
+    return found.mappings().all()
 
 
 async def end_sessions(connection: AsyncConnection, token_sha256: bytes) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from tests.acceptance.conftest import SECRET
 from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
 from tests.runner_process import RunnerProcess
@@ -79,5 +80,5 @@ def test_a_suite_stays_while_a_runner_serves_it_or_a_campaign_charts_it(
     assert f"there is no suite {suite}" in portolan.refused("delete", "suite", str(suite), "--yes")
     assert " runner  5 " not in portolan.ask("delete", "suite")
     # And its revision may be told again.
-    coordinator.register(runner.url, runner.secret).raise_for_status()
+    coordinator.register(runner.ready["url"], SECRET).raise_for_status()
     assert "hazards" in portolan.ask("delete", "suite")

@@ -27,7 +27,6 @@ def test_a_full_disk_is_told_by_readyz_until_there_is_room(small_disk: SmallDisk
     with EmbeddedPostgres(small_disk.path / "postgres") as dsn:
         asyncio.run(upgrade(dsn))
         coordinator = CoordinatorProcess(dsn, times=Times(fault_s=2.0))
-        coordinator.start()
         try:
             until(lambda: ready(coordinator).status_code == 200, "the coordinator is ready")
             assert make(coordinator).status_code == 201
