@@ -62,7 +62,7 @@ CLAUSES = (
     Clause("events.resume", event_checks.resume, essential=True),
     Clause("events.streams", event_checks.streams),
     Clause("events.open", event_checks.stay_open),
-    Clause("events.kept", event_checks.kept, Level.full),
+    Clause("events.kept", event_checks.kept, essential=True),
     Clause("events.bounds", event_checks.bounds),
     Clause("events.idle", event_checks.idle, Level.full),
     Clause("events.running", event_checks.running, Level.full),

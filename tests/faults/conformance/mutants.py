@@ -104,7 +104,7 @@ MUTANTS = (
         "get elapsed_s() {\n    return this.#clock.s + 5;",
     ),
     _of(
-        "full:events.kept",
+        "events.kept",
         "drops what nobody acknowledges past 400 events",
         "events",
         '    this.emit("grown");\n    return n;',

@@ -37,7 +37,9 @@ FAULTS: dict[str, set[str]] = {
     "leaves the older attempt running": {"jobs.newer"},
     "lets go on what runs": {"stopping.running"},
     "lets go on what waits": {"stopping.queued"},
-    "does not kill at the deadline": {"deadline.kills", "jobs.newer", "jobs.slots", "outcomes.valid", "stopping.alone"},
+    "does not kill at the deadline": {
+        *("deadline.kills", "events.running", "jobs.newer", "jobs.slots", "outcomes.valid", "stopping.alone"),
+    },
     # In the order of the contract.
     "keeps its health secret": {"access.healthz"},
     "wants no secret": {"access.secret"},
@@ -58,7 +60,7 @@ FAULTS: dict[str, set[str]] = {
     "answers for events that never were": {"events.bounds"},
     "gives a heartbeat a number": {"events.history", "events.idle"},
     "names nothing in its heartbeats": {"events.running"},
-    "forgets what it has sent": {"events.resume", "events.streams", "acknowledging.keeps"},
+    "forgets what it has sent": {"events.resume", "events.streams", "events.kept", "acknowledging.keeps"},
     "answers for events that are gone": {"acknowledging.trims"},
     "forgets everything with any acknowledgement": {"acknowledging.keeps", "acknowledging.newer", "events.history"},
     "never forgets an id": {"acknowledging.forgets"},

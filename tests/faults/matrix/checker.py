@@ -10,6 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from coordinator.times import Times
@@ -47,6 +48,8 @@ class Window:
     ended: float
     excuses: bool = True
     """Whether it holds up those who end jobs and store outcomes; what a runner does wrong holds up nobody."""
+    step_s: float = 0.0
+    """By how much the database's clock stepped at its beginning, and back at its end."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,7 @@ def none_past_its_time(seen: Observation) -> Iterator[str]:
             yield f"{said} took {took_s:.1f} s of {limit_s:g} s"
         elif took_s > limit_s + 2 * TIMES.grace_s + SLACK_S + held_up_s:
             yield f"{said} took {took_s:.1f} s of {limit_s:g} s, and nothing held its end up for so long"
-        if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s:
+        if stored_s > limit_s + RECOVERY_S + SLACK_S + held_up_s + _stepped_s(seen.windows, began, ended):
             yield f"{said} was stored {stored_s:.0f} s after its start, held up for {held_up_s:.0f} s"
 
 
@@ -308,6 +311,14 @@ def wire_id(job_id: int | None, attempt: Row) -> str:
     """How the job is called on the wire: its lease's token before its number."""
     token = attempt.get("token")
     return f"{token}.{job_id}" if token else str(job_id)
+
+
+def _stepped_s(windows: Sequence[Window], began: datetime | None, ended: datetime | None) -> float:
+    """Seconds by which the clock was set meanwhile, which are in its times and went by for nobody."""
+    if began is None or ended is None:
+        return 0.0
+    meanwhile = [each for each in windows if each.began < ended.timestamp() and each.ended > began.timestamp()]
+    return sum(abs(window.step_s) for window in meanwhile)
 
 
 def _held_up_s(windows: Sequence[Window], began: float, ended: float) -> float:

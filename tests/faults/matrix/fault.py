@@ -30,6 +30,8 @@ class Fault(ABC):
     lasts_s: ClassVar[float] = 4.0
     targets: ClassVar[tuple[str, ...]] = ("",)
     """Which runners it can befall."""
+    step_s: ClassVar[float] = 0.0
+    """By how much the clock of the database steps while it lasts."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """What no other fault may touch meanwhile, besides its target."""
 

@@ -208,7 +208,7 @@ class Trial:
             time.sleep(fault.lasts_s)
         finally:
             fault.heal(self.world)
-        return Window(fault.name, began, time.time(), excuses=fault.place in HOLDING_UP)
+        return Window(fault.name, began, time.time(), fault.place in HOLDING_UP, fault.step_s)
 
     def _wait_ended(self, mended: float) -> float | None:
         while time.time() < mended + ENDS_WITHIN_S:

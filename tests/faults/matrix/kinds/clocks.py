@@ -52,7 +52,6 @@ class HostClock(Fault):
     place = Place.clock
     needs = COORDINATOR | POSTGRESQL
     lasts_s = 6.0
-    step_s: float
 
     @classmethod
     def possible(cls, world: World) -> bool:
