@@ -99,7 +99,8 @@ async def _plan(
 ) -> tuple[Plan, ChartedSample | None]:
     """The plan, and the sample that its functions are, if they are one."""
     check_suite(request.suite, await store.suite_names(connection))
-    chosen = select_targets(request.targets, await store.live_targets(connection))
+    live = await store.live_targets(connection)
+    chosen = select_targets(request.targets, live, () if live else await store.away_runners(connection))
     if request.sample is not None:
         chosen = of_framework(request.sample.framework, chosen)
     offers = await store.offers(connection, request.suite, chosen)

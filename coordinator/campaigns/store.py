@@ -27,6 +27,22 @@ async def live_targets(connection: AsyncConnection) -> list[TargetName]:
     return [TargetName(row.id, row.framework, row.version, row.device) for row in rows]
 
 
+async def away_runners(connection: AsyncConnection) -> list[str]:
+    """A sentence for each runner that is registered and not online: which it is, and why."""
+    rows = await connection.execute(
+        text("""
+        SELECT r.id, r.state, r.reason, t.framework, t.version, t.device
+          FROM runners r JOIN targets t ON t.id = r.target_id
+         WHERE r.state NOT IN ('online', 'removed') ORDER BY r.id
+        """)
+    )
+    return [
+        f"runner {row.id}, {TargetName(row.id, row.framework, row.version, row.device)}, is {row.state}: "
+        f"{row.reason or 'not reached yet'}"
+        for row in rows
+    ]
+
+
 async def suite_names(connection: AsyncConnection) -> list[str]:
     rows = await connection.execute(select(suites.c.name).distinct().order_by(suites.c.name))
     return [row.name for row in rows]

@@ -15,6 +15,8 @@ from typing import Protocol
 
 from coordinator.errors import UnknownNameError
 
+SHOWN = 3
+"""Runners that are away which a message names."""
 _WILD = frozenset("*?[")
 _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
 
@@ -87,12 +89,14 @@ def _version_matches(version: str, wanted: str) -> bool:
     return version == wanted or version.startswith(wanted + ".") or fnmatchcase(version, wanted)
 
 
-def select_targets(selectors: Sequence[str], live: Iterable[TargetName]) -> list[TargetName]:
+def select_targets(selectors: Sequence[str], live: Iterable[TargetName], away: Sequence[str] = ()) -> list[TargetName]:
     """The live targets that the selectors name, each once, in order of the selectors.
 
-    Raises ``UnknownNameError`` for a selector that matches nothing, saying what is live.
+    Raises ``UnknownNameError`` for a selector that matches nothing, saying what is live, and of what is registered and
+    ``away`` why.
     """
-    return _select(selectors, live, "live runner's target", "live", "none; register one first")
+    nothing = f"none; {'; '.join(away[:SHOWN])}" if away else "none; register one first"
+    return _select(selectors, live, "live runner's target", "live", nothing)
 
 
 def select_of_campaign(selectors: Sequence[str], targets: Iterable[TargetName]) -> list[TargetName]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.bounds import Bounds
 from coordinator.campaigns import service
 from coordinator.campaigns.request import CampaignRequest
-from coordinator.errors import RequestError
+from coordinator.errors import RequestError, UnknownNameError
 from tests.integration.coordinator.campaigns.conftest import request
 
 BOUNDS = Bounds()
@@ -29,6 +30,13 @@ async def test_the_same_submission_makes_one_campaign(fleet: AsyncEngine, user: 
     assert await submit(fleet, request(1), "bob", "k1") == (3, True), "another's key is another"
     assert await submit(fleet, request(1), user, None) == (4, True)
     assert await submit(fleet, request(1), user, None) == (5, True)
+
+
+async def test_a_submission_says_why_the_runners_that_it_needs_are_away(fleet: AsyncEngine) -> None:
+    async with fleet.begin() as connection:
+        await connection.execute(text("UPDATE runners SET state = 'offline', reason = 'it refuses its secret'"))
+    with pytest.raises(UnknownNameError, match=r"runner 1, torch@2\.9\.0/cpu, is offline: it refuses its secret"):
+        await submit(fleet, request(1), "ann", None)
 
 
 async def test_a_key_stands_for_one_request(fleet: AsyncEngine) -> None:

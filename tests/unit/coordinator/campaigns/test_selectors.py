@@ -45,6 +45,16 @@ def test_targets_named_twice_take_part_once() -> None:
     assert select_targets(["torch/cpu", "*/*"], [CPU, XLA]) == [CPU, XLA]
 
 
+def test_where_nothing_is_live_it_is_said_what_is_away_and_why() -> None:
+    away = ["runner 1, torch@2.9.0/cpu, is quarantined: it restarted twice", *["runner 2, …"] * 9]
+    with pytest.raises(
+        UnknownNameError, match=r"live: none; runner 1, torch@2\.9\.0/cpu, is quarantined: it restarted"
+    ):
+        select_targets(["torch/cpu"], [], away)
+    with pytest.raises(UnknownNameError, match="live: none; register one first"):
+        select_targets(["torch/cpu"], [])
+
+
 def test_an_unknown_function_is_refused_with_close_names() -> None:
     with pytest.raises(UnknownNameError, match=r"did you mean torch.argsort"):
         select_functions(["torch.argsrt"], ["torch.argsort", "torch.cat"])
