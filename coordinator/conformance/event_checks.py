@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Sequence
 
@@ -19,7 +20,7 @@ QUEUED_S = 5.0
 """The deadline of a hung case behind which another waits: time that is none of the other's."""
 KEPT_EVENTS = 600
 KEPT_AT_ONCE = 100
-"""Jobs in a POST while so many events are made: taken off the queue at once, which costs no process."""
+"""Attempts of one job in a POST while so many events are made: all but the last end at once, without a process."""
 OPEN_S = 2.0
 AHEAD = 1_000_000
 """So far past the last event no number has been issued."""
@@ -61,17 +62,16 @@ async def kept(subject: Subject) -> None:
     with contextlib.suppress(NotRunError):
         # Behind it the others wait; without such a case some of them run.
         await subject.hang()
+    job, attempts = subject.job(), itertools.count(1)
     async with subject.stream() as stream:
         while len(events) < KEPT_EVENTS:
-            jobs = [subject.job() for _ in range(KEPT_AT_ONCE)]
+            jobs = [job.replaced(attempt=next(attempts)) for _ in range(KEPT_AT_ONCE)]
             statuses = await subject.post(*jobs)
             queued = [job.key for job, status in zip(jobs, statuses, strict=True) if status == "queued"]
-            if not queued:
+            if len(queued) < 2:
                 break
-            # The last first, so that none begins meanwhile.
-            for key in reversed(queued):
-                await subject.delete(key)
-            events += await stream.finished(*queued)
+            # Each newer attempt ends the one before it.
+            events += await stream.finished(*queued[:-1])
     if not events:
         raise NotRunError("it queued no job")
     async with subject.stream() as stream:

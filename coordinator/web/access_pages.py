@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Form, Query, Request, Response, status
 from fastapi.responses import RedirectResponse
@@ -69,7 +69,9 @@ async def confirm_logout(request: Request, context: Context) -> Response:
 
 
 @open_router.post("/logout")
-async def logout(request: Request, context: Context, everywhere: Annotated[str, Form(max_length=10)] = "") -> Response:
+async def logout(
+    request: Request, context: Context, everywhere: Annotated[Literal["", "yes"], Form()] = ""
+) -> Response:
     if secret := _session(request):
         if everywhere:
             await service.end_sessions(context.engine, await service.token_of_session(context.engine, secret))

@@ -56,7 +56,7 @@ def runner() -> Iterator[RunnerProcess]:
 def coordinator(
     new_database: Callable[..., str], runner: RunnerProcess, tmp_path: Path
 ) -> Iterator[CoordinatorProcess]:
-    """A coordinator that enrols runners, with a runner and an ended campaign: number 1 has outcomes of all kinds."""
+    """A coordinator that enrols runners, with a runner and two ended campaigns: number 1 has outcomes of all kinds."""
     secret_file = tmp_path / "secret"
     secret_file.write_text(KEY)
     secret_file.chmod(0o600)
@@ -64,7 +64,9 @@ def coordinator(
     assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
     campaign = coordinator.submit("hazards.add", "hazards.segfault", "hazards.fail", runs=2)
     coordinator.wait_ended(campaign)
-    assert campaign == 1
+    spare = coordinator.submit("hazards.add")
+    coordinator.wait_ended(spare)
+    assert (campaign, spare) == (1, 2)
     yield coordinator
     coordinator.stop()
 
@@ -73,6 +75,7 @@ def test_the_coordinator_is_what_its_document_says(coordinator: CoordinatorProce
     document = f"http://127.0.0.1:{coordinator.port}/openapi.json"
     check(document, "coordinator.toml", "-H", f"Authorization: Bearer {ADMIN_TOKEN}", cwd=tmp_path)
     assert coordinator.http.get("/campaigns/1").json()["counters"]["done"] > 0
+    assert coordinator.http.get("/campaigns/2").status_code == 404, "it was deleted"
 
 
 def test_the_runner_is_what_its_document_says(runner: RunnerProcess, tmp_path: Path) -> None:
