@@ -16,6 +16,7 @@ from coordinator.deletion import store
 from coordinator.deletion.models import DeletedCampaign, StoredSuite, StoredSuites
 from coordinator.errors import ConflictError, NotFoundError
 from coordinator.formats import listed
+from coordinator.results.refresh_store import lock_exclusively
 
 SHOWN = 5
 
@@ -24,7 +25,8 @@ async def delete_campaign(engine: AsyncEngine, campaign_id: int) -> DeletedCampa
     """Raises ``NotFoundError``, and ``ConflictError`` while it runs."""
 
     async def work(connection: AsyncConnection) -> DeletedCampaign:
-        await allow_long_statements(connection)
+        # Nobody adds up its outcomes meanwhile, nor begins to before it is gone.
+        await lock_exclusively(connection, campaign_id, wait=True)
         campaign = await store.lock_campaign(connection, campaign_id)
         if campaign is None:
             raise NotFoundError(f"there is no campaign {campaign_id}")
