@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query, Response
@@ -57,7 +58,7 @@ async def table(
     """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
     found = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{found.id}.csv") if format == "csv" else {}
-    return table_response(found, format, headers)
+    return await asyncio.to_thread(table_response, found, format, headers)
 
 
 @router.get("/summary")
@@ -102,7 +103,8 @@ async def figure(
 async def report(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> HTMLResponse:
     """One self-contained HTML file with everything: no script, no reference to anything outside."""
     async with context.exports.hold(caller.name):
-        return report_file(await service.report(context.engine, context.renderer, campaign_id, options))
+        made = await service.report(context.engine, context.renderer, campaign_id, options)
+        return await report_file(made)
 
 
 async def _contents(
@@ -147,9 +149,11 @@ async def picture_response(
     return Response(svg, headers={**(headers or {}), POLICY: PICTURE}, media_type="image/svg+xml")
 
 
-def report_file(report: Report) -> HTMLResponse:
+async def report_file(report: Report) -> HTMLResponse:
+    """The report as a file; megabytes of a large campaign, which are put together beside the event loop."""
     name = f"portolan-campaign-{report.campaign.id}.html"
-    return HTMLResponse(html(report), headers={POLICY: REPORT, **_attachment(name)})
+    text = await asyncio.to_thread(html, report)
+    return HTMLResponse(text, headers={POLICY: REPORT, **_attachment(name)})
 
 
 def _attachment(name: str) -> dict[str, str]:

@@ -61,11 +61,15 @@ async def report(engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int,
         failures = await store.failures(connection, campaign_id, FAILURES_LISTED + 1)
         fingerprints = await store.fingerprints(connection, campaign_id)
     specs = {figure.id: figure.bare for figure in found.figures if figure.bare is not None}
-    pictures = await renderer.draw(list(specs.values()), "svg")
+    drawn = await renderer.draw(list(specs.values()), "svg")
+
+    def pictures() -> dict[str, str]:
+        return {id: of_both(svg.decode()) for id, svg in zip(specs, drawn, strict=True)}
+
     return Report(
         campaign=campaign,
         contents=found,
-        pictures={id: of_both(svg.decode()) for id, svg in zip(specs, pictures, strict=True)},
+        pictures=await asyncio.to_thread(pictures),
         tolerable=options.tolerable,
         failures=failures,
         fingerprints=fingerprints,

@@ -101,7 +101,7 @@ async def report(
     if request.query_params.get("as") == "json":
         return JSONResponse(report_data(await make_report()))
     if download:
-        return report_file(await make_report())
+        return await report_file(await make_report())
     return streamed(request, TEMPLATE, campaign, headers={POLICY: REPORT}, make_report=make_report, **frame(campaign))
 
 
