@@ -63,6 +63,8 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def listed(words: Sequence[str]) -> str:
-    """``a, b and c``."""
+def listed(words: Sequence[str], most: int | None = None) -> str:
+    """``a, b and c``; of more than ``most`` words the first, and the number of the others: ``a, b and 7 more``."""
+    if most is not None and len(words) > most:
+        words = [*words[:most], f"{len(words) - most:,} more"]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""

@@ -74,7 +74,7 @@ class Identifier:
         bearer, session = _credentials(headers, cookie)
         if bearer is not None:
             return await self.of_token(bearer)
-        if session is not None and (caller := await self._of_session(session)) is not None:
+        if session is not None and (caller := await self.of_session(session)) is not None:
             return caller
         return self._anonymous
 
@@ -91,11 +91,8 @@ class Identifier:
         _require_valid(row)
         return self._caller(row, "token", token_sha256)
 
-    def forget(self) -> None:
-        """Look everything up anew: a token was revoked, or a session ended."""
-        self._held.clear()
-
-    async def _of_session(self, secret: str) -> Caller | None:
+    async def of_session(self, secret: str) -> Caller | None:
+        """The caller of a session; None if it, or its token, is over."""
         row = await self._look_up("session", digest(secret), store.find_session)
         if row is None or row.session_expires_at <= datetime.now(UTC):
             return None
@@ -104,6 +101,10 @@ class Identifier:
         if row.id is None or row.revoked_at is not None or row.expires_at <= datetime.now(UTC):
             return None
         return self._caller(row, "session", row.token_sha256)
+
+    def forget(self) -> None:
+        """Look everything up anew: a token was revoked, or a session ended."""
+        self._held.clear()
 
     def _caller(self, row: Row[Any], kind: CallerKind, sha256: bytes) -> Caller:
         return Caller(row.name, Role(row.role), kind, row.id, sha256, row.expires_at)

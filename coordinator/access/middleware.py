@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coordinator.access.audit import AuditWriter, make_entry
 from coordinator.access.caller import NOBODY, SIGN_IN, Caller, bearer_of, caller_of
-from coordinator.access.identifier import Identifier
+from coordinator.access.identifier import Identifier, cookie_value
 from coordinator.access.requests import SAFE
 from coordinator.access.roles import Role
 from coordinator.database.outage import is_outage, reason_of
@@ -54,7 +54,7 @@ class AccessMiddleware:
                 status = message["status"]
                 detail = next((value for name, value in message["headers"] if name == b"location"), None)
                 if state["caller"].is_known:
-                    _keep_nowhere(message)
+                    _forbid_storing(message)
             await send(message)
 
         try:
@@ -90,7 +90,7 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
     return None
 
 
-def _keep_nowhere(start: Message) -> None:
+def _forbid_storing(start: Message) -> None:
     """Keep the answer to a signed-in caller out of caches, and from behind the back button of who comes after."""
     if not any(name == b"cache-control" for name, _ in start["headers"]):
         start["headers"] = [*start["headers"], (b"cache-control", b"no-store")]
@@ -100,6 +100,11 @@ def session_cookie(scope: Scope) -> str:
     """The name of the cookie. Cookies are of a host, whatever its port: two coordinators of one host share none."""
     server = scope.get("server")
     return f"portolan_session_{server[1] if server else 0}"
+
+
+def session_secret(request: Request) -> str | None:
+    """The secret of the session that the browser says it has."""
+    return cookie_value(request.headers.get("cookie", ""), session_cookie(request.scope))
 
 
 def _record(scope: Scope, status: int, location: bytes | None) -> None:

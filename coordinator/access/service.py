@@ -77,13 +77,6 @@ async def end_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> None:
             await store.end_sessions(connection, token_sha256)
 
 
-async def token_of_session(engine: AsyncEngine, secret: str) -> bytes | None:
-    """Return the hash of the token for which the session stands, if there is such a session."""
-    async with engine.connect() as connection:
-        row = await store.find_session(connection, digest(secret))
-    return None if row is None else bytes(row.token_sha256)
-
-
 async def create_link(engine: AsyncEngine, caller: Caller) -> LoginLink:
     if caller.token_sha256 is None:
         raise UnauthorizedError(SIGN_IN)

@@ -16,6 +16,9 @@ from coordinator.database.connection import allow_long_statements
 from coordinator.database.tables import campaign_targets, campaigns, cases, submissions, suites
 from coordinator.targets.selectors import TargetName
 
+_WHY_AWAY = "format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)"
+"""A sentence for the runner ``r``, which is not online."""
+
 
 async def live_targets(connection: AsyncConnection) -> list[TargetName]:
     rows = await connection.execute(
@@ -28,19 +31,15 @@ async def live_targets(connection: AsyncConnection) -> list[TargetName]:
 
 
 async def away_runners(connection: AsyncConnection) -> list[str]:
-    """A sentence for each runner that is registered and not online: which it is, and why."""
+    """A sentence for each runner that is registered and not online: its target, which it is, and why."""
     rows = await connection.execute(
-        text("""
-        SELECT r.id, r.state, r.reason, t.framework, t.version, t.device
+        text(f"""
+        SELECT t.id, t.framework, t.version, t.device, {_WHY_AWAY} AS why
           FROM runners r JOIN targets t ON t.id = r.target_id
          WHERE r.state NOT IN ('online', 'removed') ORDER BY r.id
         """)
     )
-    return [
-        f"runner {row.id}, {TargetName(row.id, row.framework, row.version, row.device)}, is {row.state}: "
-        f"{row.reason or 'not reached yet'}"
-        for row in rows
-    ]
+    return [f"{TargetName(row.id, row.framework, row.version, row.device)}: {row.why}" for row in rows]
 
 
 async def suite_names(connection: AsyncConnection) -> list[str]:
@@ -234,11 +233,11 @@ async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -
 async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[int, Row[Any]]:
     """By target: its counters, and the runners that serve it or could."""
     rows = await connection.execute(
-        text("""
+        text(f"""
         SELECT ct.*,
                (SELECT count(*) FROM runners r JOIN runner_suites rs ON rs.runner_id = r.id
                  WHERE r.target_id = t.id AND rs.suite_id = ct.suite_id AND r.state = 'online') AS live_runners,
-               ARRAY(SELECT format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)
+               ARRAY(SELECT {_WHY_AWAY}
                        FROM runners r WHERE r.target_id = t.id AND r.state NOT IN ('online', 'removed')
                       ORDER BY r.id) AS held_up_by,
                CASE WHEN c.verdicts_first THEN

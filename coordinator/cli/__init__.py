@@ -86,7 +86,7 @@ class Commands(LazyGroup):
             "coordinator.cli.campaign_commands:cancel",
             "Cancel what is not done yet; the outcomes so far stay.",
         ),
-        ("delete", "coordinator.cli.deletion_commands:app", "Campaigns and suites, for good."),
+        ("delete", "coordinator.cli.deletion_commands:app", "Delete campaigns and suites, for good."),
         (
             "import",
             "coordinator.cli.campaign_commands:import_",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,19 +13,23 @@ from coordinator.cli.shared_options import AsJson, CampaignId, with_client
 from coordinator.errors import CoordinatorError
 from coordinator.formats import plural
 
+if TYPE_CHECKING:
+    from coordinator.deletion.models import StoredSuite
+
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
-app = typer.Typer(no_args_is_help=True, help="Campaigns and suites, for good.")
+app = typer.Typer(no_args_is_help=True, help="Delete campaigns and suites, for good.")
 
 
 @app.command("campaign")
 @with_client
 def campaign(client: Client, campaign_id: CampaignId, yes: Yes = False) -> None:
     """Delete a campaign that is over, with its jobs, outcomes and overrides; of a bundle, what it brought."""
-    found = client.campaign(campaign_id)
-    _ask(f"campaign {campaign_id}, {found.name}, with {plural(found.counters.done, 'outcome')}", yes)
-    gone = client.delete_campaign(campaign_id)
-    print(f"campaign {campaign_id}: deleted, with {plural(gone.jobs, 'job')} and {plural(gone.outcomes, 'outcome')}")
+    detail = client.campaign(campaign_id)
+    _ask(f"campaign {campaign_id}, {detail.name}, with {plural(detail.counters.done, 'outcome')}", yes)
+    deleted = client.delete_campaign(campaign_id)
+    rows = f"{plural(deleted.jobs, 'job')} and {plural(deleted.outcomes, 'outcome')}"
+    print(f"campaign {campaign_id}: deleted, with {rows}")
 
 
 @app.command("suite")
@@ -36,7 +40,7 @@ def suite(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a suite under one revision, by its number; without one, list all, and what each is kept by."""
+    """Delete a suite under one revision, by its number; without a number, list all and what has each."""
     suites = client.suites()
     if suite_id is None:
         if as_json:
@@ -46,19 +50,22 @@ def suite(
             ("id", "framework", "suite", "revision", "of", "cases", "campaigns", "runners"),
             [
                 (
-                    *(str(found.id), found.framework, found.name, found.revision, found.origin, str(found.cases)),
-                    *(" ".join(map(str, ids)) or "none" for ids in (found.campaigns, found.runners)),
+                    *(str(each.id), each.framework, each.name, each.revision, each.origin, str(each.cases)),
+                    *(" ".join(map(str, ids)) or "none" for ids in (each.campaigns, each.runners)),
                 )
-                for found in suites
+                for each in suites
             ],
             empty="no suite is stored: the first runner brings some",
         )
         return
-    for found in suites:
-        if found.id == suite_id:
-            _ask(f"{found.name} of {found.framework}, revision {found.revision}, {plural(found.cases, 'case')}", yes)
-    gone = client.delete_suite(suite_id)
-    print(f"{gone.name} of {gone.framework}, revision {gone.revision}: deleted, with {plural(gone.cases, 'case')}")
+    for each in suites:
+        if each.id == suite_id:
+            _ask(_named(each), yes)
+    print(f"{_named(client.delete_suite(suite_id))}: deleted")
+
+
+def _named(suite: StoredSuite) -> str:
+    return f"{suite.name} of {suite.framework}, revision {suite.revision}, with {plural(suite.cases, 'case')}"
 
 
 def _ask(what: str, yes: bool) -> None:

@@ -273,8 +273,8 @@ class Instance:
             return
         runner.state, runner.since, runner.id = "serving", time.monotonic(), registered.id
         again = " again" if runner.failures else ""
-        held = "" if registered.state == "online" else f"; {registered.state}: {registered.reason or 'not reached yet'}"
-        self._say(f"{runner.target}: runner ready{again}, {registered.target} on {registered.hardware}{held}")
+        away = "" if registered.state == "online" else f"; {registered.state}: {registered.reason or 'not reached yet'}"
+        self._say(f"{runner.target}: runner ready{again}, {registered.target} on {registered.hardware}{away}")
 
     def _fail(self, runner: LocalRunner, failure: str, reason: str, *, hopeless: bool = False) -> None:
         """Start the runner again in a while; leave it out only if it has never served."""

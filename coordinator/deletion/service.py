@@ -18,7 +18,7 @@ from coordinator.errors import ConflictError, NotFoundError
 from coordinator.formats import listed
 from coordinator.results.refresh_store import lock_exclusively
 
-SHOWN = 5
+MOST_NAMED = 5
 
 
 async def delete_campaign(engine: AsyncEngine, campaign_id: int) -> DeletedCampaign:
@@ -81,7 +81,4 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
 
 def _named(noun: str, ids: Sequence[int]) -> str:
     """``campaign 3``, or ``campaigns 3, 5 and 8``; of many the first."""
-    shown = [str(number) for number in ids[:SHOWN]]
-    if len(ids) > SHOWN:
-        shown.append(f"{len(ids) - SHOWN:,} others")
-    return f"{noun}{'s' if len(ids) > 1 else ''} {listed(shown)}"
+    return f"{noun}{'s' if len(ids) > 1 else ''} {listed([*map(str, ids)], MOST_NAMED)}"

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-_LOCKED = text("""
+_CAMPAIGN = text("""
 SELECT c.id, c.name, c.state, c.imported_at IS NOT NULL AS imported,
        EXISTS (SELECT FROM jobs j WHERE j.campaign_id = c.id AND j.state IN ('leased', 'running')) AS in_flight
   FROM campaigns c WHERE c.id = :campaign FOR UPDATE
@@ -53,7 +53,7 @@ _OF_SUITE = tuple(
 
 async def lock_campaign(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
     """Its ``id``, ``name``, ``state``, and whether it is ``imported`` or has jobs ``in_flight``."""
-    return (await connection.execute(_LOCKED, {"campaign": campaign_id})).one_or_none()
+    return (await connection.execute(_CAMPAIGN, {"campaign": campaign_id})).one_or_none()
 
 
 async def suites_of(connection: AsyncConnection, campaign_id: int) -> Sequence[int]:

@@ -304,7 +304,7 @@ class RunnerSession:
                 await self._acknowledge(client)
 
     async def _let_stops_be_answered(self, before: Quarantine) -> None:
-        """With the session end its DELETEs: what the runner is not told by then, it runs to its end for nobody."""
+        """Wait for the answers to the DELETEs: they end with the session, and the runner would go on for nobody."""
         try:
             async with asyncio.timeout(self._times.answer_s):
                 await self._stops.all_answered()

@@ -61,8 +61,8 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
 
     Raises ``SuiteChangedError`` if its revision is stored with other content.
     """
-    content, hashed = await _hashed(suite)
-    created = await _insert(connection, framework, suite, "runner", hashed)
+    content, content_digest = await _content_and_digest(suite)
+    created = await _insert(connection, framework, suite, "runner", content_digest)
     if created is not None:
         await lock_revision(connection, framework, suite)
         if found := await _disagreement(connection, created, framework, suite):
@@ -72,7 +72,7 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
         select(suites.c.id, suites.c.digest).filter_by(**_key(framework, suite), origin="runner")
     )
     stored = served.one()
-    if stored.digest != hashed:
+    if stored.digest != content_digest:
         found = await asyncio.to_thread(difference, await _content(connection, stored.id), content)
         raise SuiteChangedError(_complaint("this runner's suite", framework, suite, found))
     return int(stored.id)
@@ -80,12 +80,12 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
 
 async def store_bundled_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
     """The id of the suite of all bundles with exactly these cases."""
-    _, hashed = await _hashed(suite)
-    created = await _insert(connection, framework, suite, "bundle", hashed)
+    _, content_digest = await _content_and_digest(suite)
+    created = await _insert(connection, framework, suite, "bundle", content_digest)
     if created is not None:
         return created
     found = await connection.execute(
-        select(suites.c.id).filter_by(**_key(framework, suite), origin="bundle", digest=hashed)
+        select(suites.c.id).filter_by(**_key(framework, suite), origin="bundle", digest=content_digest)
     )
     return int(found.scalar_one())
 
@@ -166,7 +166,7 @@ def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed: S
     }
 
 
-async def _hashed(suite: CatalogueSuite) -> tuple[Content, str]:
+async def _content_and_digest(suite: CatalogueSuite) -> tuple[Content, str]:
     """The suite's content and its digest, made beside the event loop: a suite may have very many cases."""
 
     def work() -> tuple[Content, str]:

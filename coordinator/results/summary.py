@@ -249,9 +249,7 @@ def _none_passed(failed: int, skipped: int, incomplete: int) -> str:
 
 
 def _names(functions: Sequence[str]) -> str:
-    named = sorted(functions)[:NAMED]
-    others = len(functions) - len(named)
-    return listed([*named, *([f"{others:,} more"] if others else [])])
+    return listed(sorted(functions), NAMED)
 
 
 def _times(n: int) -> str:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from coordinator.errors import UnknownNameError
 
-SHOWN = 3
+MOST_AWAY = 3
 """Runners that are away which a message names."""
 _WILD = frozenset("*?[")
 _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
@@ -95,7 +95,7 @@ def select_targets(selectors: Sequence[str], live: Iterable[TargetName], away: S
     Raises ``UnknownNameError`` for a selector that matches nothing, saying what is live, and of what is registered and
     ``away`` why.
     """
-    nothing = f"none; {'; '.join(away[:SHOWN])}" if away else "none; register one first"
+    nothing = f"none; {'; '.join(away[:MOST_AWAY])}" if away else "none; register one first"
     return _select(selectors, live, "live runner's target", "live", nothing)
 
 

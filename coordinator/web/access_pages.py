@@ -9,8 +9,8 @@ from fastapi.responses import RedirectResponse
 
 from coordinator.access import service
 from coordinator.access.caller import CurrentCaller, bearer_of, caller_of, needs
-from coordinator.access.identifier import Identifier, cookie_value
-from coordinator.access.middleware import session_cookie
+from coordinator.access.identifier import Identifier
+from coordinator.access.middleware import session_cookie, session_secret
 from coordinator.access.requests import is_foreign
 from coordinator.access.roles import Role
 from coordinator.access.tokens import local_path
@@ -62,9 +62,10 @@ async def send(
 
 @open_router.get("/logout")
 async def confirm_logout(request: Request, context: Context) -> Response:
-    secret = _session(request)
-    token = await service.token_of_session(context.engine, secret) if secret else None
-    sessions = await service.list_sessions(context.engine, token)
+    identifier: Identifier = request.app.state.identifier
+    secret = session_secret(request)
+    caller = await identifier.of_session(secret) if secret else None
+    sessions = await service.list_sessions(context.engine, None if caller is None else caller.token_sha256)
     return page(request, "logout.html", {"name": caller_of(request).name, "sessions": sessions})
 
 
@@ -72,11 +73,11 @@ async def confirm_logout(request: Request, context: Context) -> Response:
 async def logout(
     request: Request, context: Context, everywhere: Annotated[Literal["", "yes"], Form()] = ""
 ) -> Response:
-    if secret := _session(request):
-        if everywhere:
-            await service.end_sessions(context.engine, await service.token_of_session(context.engine, secret))
+    identifier: Identifier = request.app.state.identifier
+    if secret := session_secret(request):
+        if everywhere and (caller := await identifier.of_session(secret)) is not None:
+            await service.end_sessions(context.engine, caller.token_sha256)
         await service.end_session(context.engine, secret)
-        identifier: Identifier = request.app.state.identifier
         identifier.forget()
     answer = RedirectResponse("/login", status.HTTP_303_SEE_OTHER)
     cookie = session_cookie(request.scope)
@@ -121,11 +122,6 @@ async def _sign_in(request: Request, context: Context, token_sha256: bytes, next
         secure=request.url.scheme == "https",
     )
     return answer
-
-
-def _session(request: Request) -> str | None:
-    """The secret of the session that the browser says it has."""
-    return cookie_value(request.headers.get("cookie", ""), session_cookie(request.scope))
 
 
 def _form(request: Request, next: str | None, problem: str | None = None) -> Response:

@@ -8,8 +8,7 @@ from fastapi import Request, Response
 from markupsafe import Markup
 
 from coordinator.access.forms import tokens
-from coordinator.access.identifier import cookie_value
-from coordinator.access.middleware import session_cookie
+from coordinator.access.middleware import session_secret
 from coordinator.access.requests import SAFE
 from coordinator.context import Context
 from coordinator.errors import ForgedFormError
@@ -37,7 +36,7 @@ async def protect(request: Request, context: Context) -> None:
     """Refuse a form without the token of its reader: a dependency of every page."""
     key = await context.form_key.get()
     given = request.cookies.get(COOKIE)
-    session = cookie_value(request.headers.get("cookie", ""), session_cookie(request.scope)) or ""
+    session = session_secret(request) or ""
     request.state.forms = FormProtection(key, given if tokens.is_cookie(given) else None, session)
     if request.method not in SAFE and not tokens.belongs(key, given, session, (await request.form()).get(FIELD)):
         raise ForgedFormError

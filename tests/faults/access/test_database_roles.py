@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -224,52 +224,50 @@ async def _carried_out(connection: Connection, statement: str) -> bool:
     return True
 
 
-async def test_what_a_reader_changes_of_its_own_role_is_undone_at_the_next_start(directory: Path) -> None:
+@pytest.fixture
+def server(directory: Path) -> Iterator[EmbeddedPostgres]:
+    """A running server of a test's own, which holds no database of others."""
+    server = EmbeddedPostgres(directory)
+    with server:
+        yield server
+
+
+async def test_what_a_reader_changes_of_its_own_role_is_undone_at_the_next_start(server: EmbeddedPostgres) -> None:
     """PostgreSQL lets every role change its own password and defaults; the others get in again, and see the tables."""
-    server = EmbeddedPostgres(directory)
-    await asyncio.to_thread(server.start)
-    try:
-        dsn = (await asyncio.to_thread(server.provide_roles))[READING]
-        connection = await asyncpg.connect(dsn)
-        await connection.execute("SET default_transaction_read_only = off")
-        for setting in ("search_path = pg_temp", "statement_timeout = '1ms'", "work_mem = '1GB'"):
-            await connection.execute(f"ALTER ROLE portolan_reading SET {setting}")
-        database = await connection.fetchval("SELECT quote_ident(current_database())")
-        await connection.execute(f"ALTER ROLE portolan_reading IN DATABASE {database} SET search_path = pg_temp")
-        await connection.execute("ALTER ROLE portolan_reading PASSWORD 'mine'")
-        await connection.close()
-        with pytest.raises(asyncpg.InvalidPasswordError):
-            await asyncpg.connect(dsn)
+    dsn = (await asyncio.to_thread(server.provide_roles))[READING]
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("SET default_transaction_read_only = off")
+    for setting in ("search_path = pg_temp", "statement_timeout = '1ms'", "work_mem = '1GB'"):
+        await connection.execute(f"ALTER ROLE portolan_reading SET {setting}")
+    database = await connection.fetchval("SELECT quote_ident(current_database())")
+    await connection.execute(f"ALTER ROLE portolan_reading IN DATABASE {database} SET search_path = pg_temp")
+    await connection.execute("ALTER ROLE portolan_reading PASSWORD 'mine'")
+    await connection.close()
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await asyncpg.connect(dsn)
 
-        await asyncio.to_thread(server.provide_roles)
+    await asyncio.to_thread(server.provide_roles)
 
-        connection = await asyncpg.connect(dsn)
-        settings = "SELECT unnest(setconfig) FROM pg_db_role_setting WHERE setrole = 'portolan_reading'::regrole"
-        assert sorted(row[0] for row in await connection.fetch(settings)) == sorted(
-            f"{name}={value}" for of in (SETTINGS, ENFORCED) for name, value in of[READING].items()
-        )
-        await connection.close()
-    finally:
-        await asyncio.to_thread(server.stop)
+    connection = await asyncpg.connect(dsn)
+    settings = "SELECT unnest(setconfig) FROM pg_db_role_setting WHERE setrole = 'portolan_reading'::regrole"
+    assert sorted(row[0] for row in await connection.fetch(settings)) == sorted(
+        f"{name}={value}" for of in (SETTINGS, ENFORCED) for name, value in of[READING].items()
+    )
+    await connection.close()
 
 
-async def test_a_reader_enters_no_other_database_of_a_server_that_is_portolans_alone(directory: Path) -> None:
+async def test_a_reader_enters_no_other_database_of_a_server_that_is_portolans_alone(server: EmbeddedPostgres) -> None:
     """There everybody may make temporary tables and large objects."""
-    server = EmbeddedPostgres(directory)
-    await asyncio.to_thread(server.start)
-    try:
-        reading = (await asyncio.to_thread(server.provide_roles))[READING]
-        connection = await asyncpg.connect(reading)
-        names = [row[0] for row in await connection.fetch("SELECT datname FROM pg_database")]
-        own = await connection.fetchval("SELECT current_database()")
-        await connection.close()
-        assert {"template0", "template1"} < {*names}
-        for name in names:
-            if name != own:
-                with pytest.raises((DENIED, asyncpg.ObjectNotInPrerequisiteStateError)):
-                    await asyncpg.connect(reading, database=name)
-    finally:
-        await asyncio.to_thread(server.stop)
+    reading = (await asyncio.to_thread(server.provide_roles))[READING]
+    connection = await asyncpg.connect(reading)
+    names = [row[0] for row in await connection.fetch("SELECT datname FROM pg_database")]
+    own = await connection.fetchval("SELECT current_database()")
+    await connection.close()
+    assert {"template0", "template1"} < {*names}
+    for name in names:
+        if name != own:
+            with pytest.raises((DENIED, asyncpg.ObjectNotInPrerequisiteStateError)):
+                await asyncpg.connect(reading, database=name)
 
 
 async def test_a_reader_sees_no_secret(own: str) -> None:

@@ -18,7 +18,7 @@ import pytest
 from coordinator.database.binaries import servant
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.errors import DatabaseError, DirectoryHeldError
-from tests.faults.database.conftest import SmallDisk
+from tests.small_disk import SmallDisk
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
@@ -189,12 +189,12 @@ async def test_a_full_disk(small_disk: SmallDisk) -> None:
         EmbeddedPostgres(directory).start()
     assert "\n" not in str(first.value)
     assert not (directory / "making").exists()
-    small_disk.resize("200m")
+    small_disk.remount("size=200m")
     with EmbeddedPostgres(directory) as dsn:
         await committed(dsn)
     small_disk.fill()
     with pytest.raises(DatabaseError, match="no space left") as later:
         EmbeddedPostgres(directory).start()
     assert "\n" not in str(later.value)
-    small_disk.free()
+    small_disk.make_room()
     await is_healed(directory)

@@ -10,7 +10,7 @@ from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.migration import upgrade
 from coordinator.times import Times
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.database.conftest import SmallDisk
+from tests.small_disk import SmallDisk
 from tests.waiting import until
 
 
@@ -23,7 +23,7 @@ def make(coordinator: CoordinatorProcess) -> httpx.Response:
 
 
 def test_a_full_disk_is_told_by_readyz_until_there_is_room(small_disk: SmallDisk) -> None:
-    small_disk.resize("400m")
+    small_disk.remount("size=400m")
     with EmbeddedPostgres(small_disk.path / "postgres") as dsn:
         asyncio.run(upgrade(dsn))
         coordinator = CoordinatorProcess(dsn, times=Times(fault_s=2.0))
@@ -39,7 +39,7 @@ def test_a_full_disk_is_told_by_readyz_until_there_is_room(small_disk: SmallDisk
             assert "No space left on device" in told.json()["detail"]
             assert coordinator.http.get("/campaigns").status_code == 200, "what is there can be read"
 
-            small_disk.free()
+            small_disk.make_room()
             until(lambda: make(coordinator).status_code == 201, "there is room again")
             until(lambda: ready(coordinator).status_code == 200, "the coordinator is ready again")
         finally:

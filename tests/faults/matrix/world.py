@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
 import socket
 import subprocess
@@ -34,36 +33,12 @@ from tests.faults.matrix.plan import LANES
 from tests.faults.matrix.suite import SUITE, cases
 from tests.runner_process import RunnerProcess
 from tests.scripted_runner import ScriptedRunner
+from tests.small_disk import SmallDisk
 
 HARDWARE = {"alpha": "one card", "beta": "one card", "gamma": "another card"}
 DISK_BYTES = 600 << 20
 SCRATCH_BYTES = 16 << 20
 REAL_SECRET = "the-secret-of-delta"
-
-
-class SmallDisk:
-    """A file system of a few megabytes, where root may mount one; a plain folder elsewhere."""
-
-    def __init__(self, path: Path, size: int, mode: str) -> None:
-        self.path = path
-        path.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode={mode}", "tmpfs", str(path)]
-        self.mounted = os.geteuid() == 0 and subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-    def fill(self) -> None:
-        with contextlib.suppress(OSError), open(self.path / "filling", "wb", buffering=0) as filling:
-            while True:
-                filling.write(bytes(1 << 20))
-
-    def make_room(self) -> None:
-        (self.path / "filling").unlink(missing_ok=True)
-
-    def remount(self, how: str) -> None:
-        subprocess.run(["mount", "-o", f"remount,{how}", str(self.path)], capture_output=True, check=True)
-
-    def close(self) -> None:
-        if self.mounted:
-            subprocess.run(["umount", "-l", str(self.path)], check=True)
 
 
 class PatientCoordinator(CoordinatorProcess):

@@ -35,7 +35,7 @@ async def test_the_same_submission_makes_one_campaign(fleet: AsyncEngine, user: 
 async def test_a_submission_says_why_the_runners_that_it_needs_are_away(fleet: AsyncEngine) -> None:
     async with fleet.begin() as connection:
         await connection.execute(text("UPDATE runners SET state = 'offline', reason = 'it refuses its secret'"))
-    with pytest.raises(UnknownNameError, match=r"runner 1, torch@2\.9\.0/cpu, is offline: it refuses its secret"):
+    with pytest.raises(UnknownNameError, match=r"torch@2\.9\.0/cpu: http://runner is offline: it refuses its secret"):
         await submit(fleet, request(1), "ann", None)
 
 

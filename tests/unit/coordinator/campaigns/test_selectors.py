@@ -46,9 +46,9 @@ def test_targets_named_twice_take_part_once() -> None:
 
 
 def test_where_nothing_is_live_it_is_said_what_is_away_and_why() -> None:
-    away = ["runner 1, torch@2.9.0/cpu, is quarantined: it restarted twice", *["runner 2, …"] * 9]
+    away = ["torch@2.9.0/cpu: http://runner is quarantined: it restarted twice", *["runner 2, …"] * 9]
     with pytest.raises(
-        UnknownNameError, match=r"live: none; runner 1, torch@2\.9\.0/cpu, is quarantined: it restarted"
+        UnknownNameError, match=r"live: none; torch@2\.9\.0/cpu: http://runner is quarantined: it restarted"
     ):
         select_targets(["torch/cpu"], [], away)
     with pytest.raises(UnknownNameError, match="live: none; register one first"):
