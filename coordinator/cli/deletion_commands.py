@@ -40,7 +40,7 @@ def suite(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a suite under one revision, by its number; without a number, list all and what has each."""
+    """Delete a suite under one revision, by its number; without a number, list all and what has stored."""
     suites = client.suites()
     if suite_id is None:
         if as_json:
@@ -50,17 +50,17 @@ def suite(
             ("id", "framework", "suite", "revision", "of", "cases", "campaigns", "runners"),
             [
                 (
-                    *(str(each.id), each.framework, each.name, each.revision, each.origin, str(each.cases)),
-                    *(" ".join(map(str, ids)) or "none" for ids in (each.campaigns, each.runners)),
+                    *(str(stored.id), stored.framework, stored.name, stored.revision, stored.origin, str(stored.cases)),
+                    *(" ".join(map(str, ids)) or "none" for ids in (stored.campaigns, stored.runners)),
                 )
-                for each in suites
+                for stored in suites
             ],
             empty="no suite is stored: the first runner brings some",
         )
         return
-    for each in suites:
-        if each.id == suite_id:
-            _ask(_named(each), yes)
+    for stored in suites:
+        if stored.id == suite_id:
+            _ask(_named(stored), yes)
     print(f"{_named(client.delete_suite(suite_id))}: deleted")
 
 
