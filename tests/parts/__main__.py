@@ -110,7 +110,7 @@ def _size_complaint(run: Run) -> str | None:
     counted = run.census()
     suites = any(path.startswith("runners/") and "/suites/" in path for path in levels.touched())
     expected = sizes.read_sizes().get(levels.LEVEL, {}).get(run.part.name)
-    return sizes.complaint(expected, Size(counted.tests, counted.members), grown_by_change=suites)
+    return sizes.complaint(expected, Size(counted.tests + counted.resting, counted.members), grown_by_change=suites)
 
 
 def _show_last(show: Callable[[Record], str]) -> int:
@@ -127,10 +127,10 @@ def _write_sizes(record: Record) -> str:
     for name, part in record["parts"].items():
         if not part["tests"]:
             continue
-        of_level[name] = Size(part["tests"], part["members"])
+        of_level[name] = Size(part["tests"] + part["resting"], part["members"])
     sizes.PATH.write_text(sizes.written_sizes(kept))
     if record["level"] == 1:
-        durations.PATH.write_text(durations.written(record))
+        durations.PATH.write_text(durations.written(record, durations.read()))
     return f"wrote {sizes.PATH.relative_to(ROOT)} and {durations.PATH.relative_to(ROOT)}: look at their difference"
 
 

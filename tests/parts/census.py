@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests import each
-from tests.parts import durations
+from tests.parts import durations, rotation
 
 FOLDER_VARIABLE = "PORTOLAN_TEST_CENSUS"
 """The folder for the counts; without it, nothing is written."""
@@ -39,6 +39,8 @@ class Census:
     files: dict[str, FileCost] = field(default_factory=lambda: defaultdict(FileCost))
     members: int = 0
     """Members of lists that single tests checked one by one."""
+    resting: int = 0
+    """Tests that were left to other changes; each process counts all of them."""
 
     @property
     def tests(self) -> int:
@@ -52,7 +54,7 @@ class Census:
 
     def written(self) -> str:
         rows = {file: [cost.tests, round(cost.wall_s, 3), round(cost.cpu_s, 3)] for file, cost in self.files.items()}
-        return json.dumps({"members": self.members, "files": rows})
+        return json.dumps({"members": self.members, "resting": self.resting, "files": rows})
 
 
 def read(folder: Path) -> Census:
@@ -61,6 +63,7 @@ def read(folder: Path) -> Census:
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text())
         census.members += content["members"]
+        census.resting = max(census.resting, content["resting"])
         for file, (tests, wall_s, cpu_s) in content["files"].items():
             census.add(file, FileCost(tests, wall_s, cpu_s))
     return census
@@ -89,6 +92,7 @@ def pytest_sessionfinish() -> None:
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder and _census.files:
         _census.members = each.count
+        _census.resting = rotation.count
         Path(folder, f"{os.getpid()}.json").write_text(_census.written())
 
 

@@ -24,7 +24,14 @@ def record(runs: Sequence[Run], *, level: int, cores: int, wall_s: float, idle_s
 def _part(run: Run) -> PartRecord:
     census = run.census()
     files = {file: (cost.tests, cost.wall_s, cost.cpu_s) for file, cost in census.files.items()}
-    return PartRecord(tests=census.tests, members=census.members, wall_s=run.wall_s, cpu_s=run.cpu_s, files=files)
+    return PartRecord(
+        tests=census.tests,
+        resting=census.resting,
+        members=census.members,
+        wall_s=run.wall_s,
+        cpu_s=run.cpu_s,
+        files=files,
+    )
 
 
 def headline(record: Record) -> str:
@@ -32,8 +39,10 @@ def headline(record: Record) -> str:
     used = sum(part["cpu_s"] for part in record["parts"].values())
     idle = record["idle_s"] / (record["cores"] * record["wall_s"])
     tests = sum(part["tests"] for part in record["parts"].values())
+    resting = sum(part["resting"] for part in record["parts"].values())
+    left = f" ({resting} left to other changes)" if resting else ""
     return (
-        f"level {record['level']}: {tests} tests in {minutes} min {seconds:02d} s on {record['cores']} cores, "
+        f"level {record['level']}: {tests} tests{left} in {minutes} min {seconds:02d} s on {record['cores']} cores, "
         f"{used:.0f} s of CPU, cores idle {idle:.0%} of the time"
     )
 

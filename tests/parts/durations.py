@@ -22,22 +22,19 @@ HEAD = "# Seconds that the parts and their longest files took when `make test-si
 class Durations:
     """In seconds, by part and by file."""
 
-    parts: Mapping[str, float] = field(default_factory=dict)
-    files: Mapping[str, float] = field(default_factory=dict)
+    parts: dict[str, float] = field(default_factory=dict)
+    files: dict[str, float] = field(default_factory=dict)
 
 
 def read() -> Durations:
     return Durations(**tomllib.loads(PATH.read_text())) if PATH.is_file() else Durations()
 
 
-def written(record: Record) -> str:
-    parts = {name: part["wall_s"] for name, part in record["parts"].items()}
-    files = {
-        file: wall_s
-        for part in record["parts"].values()
-        for file, (_, wall_s, _) in part["files"].items()
-        if wall_s >= LONG_S
-    }
+def written(record: Record, before: Durations) -> str:
+    """The durations of a run, and those before of the parts and files that it did not have."""
+    parts = before.parts | {name: part["wall_s"] for name, part in record["parts"].items()}
+    ran = {file: wall_s for part in record["parts"].values() for file, (_, wall_s, _) in part["files"].items()}
+    files = {file: seconds for file, seconds in (before.files | ran).items() if seconds >= LONG_S}
     return HEAD + "".join(f"\n[{table}]\n{_rows(rows)}" for table, rows in (("parts", parts), ("files", files)))
 
 

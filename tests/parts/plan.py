@@ -31,12 +31,13 @@ def parts(cores: int) -> tuple[Part, ...]:
     """All parts, for so many cores."""
     # Most tests of the coordinator wait for processes of their own more than half of their time.
     spread = ("--numprocesses", str(2 * cores), "--dist", "loadfile", "--no-loadscope-reorder")
+    rotation = ("-p", "tests.parts.rotation")
     return (
         Part("lint", program=("make", "--no-print-directory", "lint")),
         Part("containers", ("tests/containers",), workers=0),
         # It mostly waits, but at times that a fault chooses it needs a core at once: one other part may run beside it.
         Part("faults", (MATRIX,), workers=cores, first=True),
-        Part("coordinator", (*spread, "--ignore", MATRIX, *COORDINATOR_FOLDERS), workers=cores),
+        Part("coordinator", (*rotation, *spread, "--ignore", MATRIX, *COORDINATOR_FOLDERS), workers=cores),
         Part("unit", ("tests/unit",)),
         Part("browser", ("tests/browser",)),
         *(framework_part(name, (name,)) for name in FRAMEWORKS),

@@ -7,6 +7,8 @@ from typing import TypedDict
 
 class PartRecord(TypedDict):
     tests: int
+    resting: int
+    """Tests that were left to other changes."""
     members: int
     wall_s: float
     cpu_s: float

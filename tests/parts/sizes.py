@@ -14,9 +14,9 @@ OF_THE_MEMBERS = 0.9
 """The least share of the members that are written down: some draws are of functions, whose numbers of cases differ."""
 PATH = Path(__file__).with_name("sizes.toml")
 HEAD = """\
-# How many tests each part has at each level, and how many members of lists they check one by one. A run with another
-# number of tests, or with a tenth fewer members, fails. `make test-sizes` writes what the last run had; the difference
-# belongs into the change that made it.
+# How many tests each part has at each level, run or left to other changes, and how many members of lists they check one
+# by one. A run with another number of tests, or with a tenth fewer members, fails. `make test-sizes` writes what the
+# last run had; the difference belongs into the change that made it.
 """
 
 

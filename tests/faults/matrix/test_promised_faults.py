@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tests.each import check_each
 from tests.faults.matrix.kinds import KINDS
+from tests.parts.rotation import PROMISES, TEST_ID
 
 TESTS = Path(__file__).parents[2]
-PAGE = (TESTS.parent / "docs" / "explanation" / "promises.md").read_text()
-TEST_ID = re.compile(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`")
+PAGE = PROMISES.read_text()
 TEST_IDS = sorted(set(re.findall(TEST_ID, PAGE)))
 FAULTS = set(re.findall(r"(?<!\*)\*([^*|`]+)\*(?!\*)", PAGE))
 

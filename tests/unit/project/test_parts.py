@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import levels
+from tests.parts import rotation
 from tests.parts.census import Census, FileCost, read
-from tests.parts.durations import written
+from tests.parts.durations import Durations, written
 from tests.parts.plan import Part, parts, startable
 from tests.parts.record import PartRecord, Record
 from tests.parts.sizes import Size, complaint, read_sizes, written_sizes
@@ -62,9 +69,12 @@ def test_sizes_and_durations_can_be_read_again() -> None:
     sizes = {1: {"torch": Size(3, 4)}, 2: {"torch": Size(30, 40), "jax": Size(1, 0)}}
     tables = tomllib.loads(written_sizes(sizes))
     assert tables["level-2"]["torch"] == {"tests": 30, "members": 40}
-    part = PartRecord(tests=2, members=0, wall_s=9.6, cpu_s=5.0, files={"a.py": (1, 9.0, 4.0), "b.py": (1, 0.5, 0.5)})
+    files = {"a.py": (1, 9.0, 4.0), "b.py": (1, 0.5, 0.5)}
+    part = PartRecord(tests=2, resting=0, members=0, wall_s=9.6, cpu_s=5.0, files=files)
     record = Record(level=1, cores=2, wall_s=10.0, idle_s=1.0, parts={"torch": part})
-    assert tomllib.loads(written(record)) == {"parts": {"torch": 10}, "files": {"a.py": 9}}
+    before = Durations({"jax": 20.0}, {"a.py": 5.0, "b.py": 5.0, "c.py": 5.0})
+    kept = tomllib.loads(written(record, before))
+    assert kept == {"parts": {"jax": 20, "torch": 10}, "files": {"a.py": 9, "c.py": 5}}
 
 
 def test_every_part_with_tests_has_its_sizes_written_down() -> None:
@@ -74,8 +84,75 @@ def test_every_part_with_tests_has_its_sizes_written_down() -> None:
 
 def test_what_the_processes_of_a_part_counted_is_added_up(tmp_path: Path) -> None:
     for number in (1, 2):
-        census = Census(members=number)
+        census = Census(members=number, resting=7)
         census.add("a.py", FileCost(number, 1.0, 0.5))
         (tmp_path / f"{number}.json").write_text(census.written())
     total = read(tmp_path)
     assert (total.tests, total.members, total.files["a.py"].wall_s) == (3, 3, 2.0)
+    assert total.resting == 7, "each process counted the same tests"
+
+
+FILES = st.dictionaries(st.from_regex(r"tests/[a-z]{1,8}\.py", fullmatch=True), st.floats(0, 200), max_size=60)
+
+
+def rested(files: dict[str, float], seed: str, near: str = "") -> frozenset[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "LEVEL", 1)
+        return rotation.resting_files(files, files, seed, lambda file: file == near)
+
+
+@given(FILES, st.text("abcdef0123456789", min_size=1))
+def test_a_change_runs_a_third_of_the_files(files: dict[str, float], seed: str) -> None:
+    assert len(files) - len(rested(files, seed)) == -(-len(files) // rotation.SHARE)
+
+
+@given(FILES.filter(bool), st.integers(0))
+def test_a_file_about_what_the_change_touches_never_rests(files: dict[str, float], seed: int) -> None:
+    near = min(files)
+    assert near not in rested(files, str(seed), near)
+
+
+def test_ten_changes_run_nine_tenths_of_the_files() -> None:
+    files = {f"tests/test_{number}.py": float(number) for number in range(150)}
+    never = frozenset(files)
+    for seed in range(10):
+        never &= rested(files, str(seed))
+    assert len(never) < 0.1 * len(files)
+
+
+def test_at_level_2_no_file_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "LEVEL", 2)
+    assert rotation.resting_files(["tests/a.py", "tests/b.py"], {}, "a", lambda file: False) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("tests/faults/dispatch/test_stuck.py", ""),
+        ("tests/acceptance/test_dispatch.py", ""),
+        ("tests/integration/coordinator/campaigns/test_followed.py", "from coordinator.dispatch.queue import claim\n"),
+    ],
+)
+def test_a_file_is_about_a_module_whose_package_it_is_named_after_or_that_it_imports(file: str, text: str) -> None:
+    assert rotation.is_near(file, text, {"coordinator/dispatch/queue.py"})
+    assert not rotation.is_near(file, text, {"coordinator/web/pages.py", "docs/dispatch/page.md"})
+    assert rotation.is_near(file, text, {file})
+
+
+def test_the_tests_that_the_page_of_promises_names_are_found() -> None:
+    promised = rotation.promised_tests(rotation.PROMISES.read_text())
+    assert ("tests/faults/dispatch/test_killed.py", "test_both_killed_at_once") in promised
+
+
+def test_a_run_leaves_files_to_other_changes_but_not_what_is_promised(tmp_path: Path) -> None:
+    """In a process of its own, over the project's own tests of dispatch."""
+    folder = "tests/faults/dispatch"
+    command = ["-m", "pytest", "-p", "tests.parts.rotation", "--collect-only", "--quiet", folder]
+    variables = {**os.environ, levels.BASE_VARIABLE: "HEAD", levels.SEED_VARIABLE: "a", levels.LEVEL_VARIABLE: "1"}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=levels.ROOT, env=variables, capture_output=True, text=True, check=True
+    )
+    collected = set(re.findall(r"^(tests/\S+\.py)::(\w+)", done.stdout, re.MULTILINE))
+    promised = {test for test in rotation.promised_tests(rotation.PROMISES.read_text()) if test[0].startswith(folder)}
+    assert collected > promised
+    assert re.search(r"\d+/\d+ tests collected \(\d+ deselected\)", done.stdout)

@@ -1,0 +1,83 @@
+"""A pytest plugin (``-p tests.parts.rotation``): a change runs a third of the files, other changes run the others.
+
+For tests that start processes and take seconds each. Always run are the tests that the page of promises names, and the
+files about what the change touches. Files that take about as long are put together in threes, and the seed of the
+change draws one of each three: all runs take about as long, and ten changes run 98 % of the files.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path, PurePath
+
+import pytest
+
+from tests import levels
+from tests.parts import durations
+
+PROMISES = levels.ROOT / "docs" / "explanation" / "promises.md"
+TEST_ID = re.compile(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`")
+SHARE = 3
+"""One file in so many is drawn."""
+PRODUCT = ("coordinator", "protocol", "runners")
+
+count = 0
+"""How many tests this process left to other changes."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Of what the level takes, so that what runs and what rests are together as many with each seed."""
+    global count
+    yield
+    files = {os.path.relpath(item.path, levels.ROOT) for item in items}
+    resting = resting_files(files, durations.read().files, levels.seed(), _is_near)
+    promised = promised_tests(PROMISES.read_text())
+    left = {item for item in items if _name(item)[0] in resting and _name(item) not in promised}
+    count = len(left)
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
+
+
+def resting_files(
+    files: Collection[str], seconds: Mapping[str, float], seed: str, is_near: Callable[[str], bool]
+) -> frozenset[str]:
+    """The files that this change leaves to others: all but one of each ``SHARE`` that take about as long."""
+    if levels.LEVEL == 2:
+        return frozenset()
+    by_duration = sorted(files, key=lambda file: (-seconds.get(file, 0.0), file))
+    draw = random.Random(f"{seed}/rotation")
+    groups = [by_duration[place : place + SHARE] for place in range(0, len(by_duration), SHARE)]
+    drawn = {draw.choice(group) for group in groups}
+    return frozenset(file for file in by_duration if file not in drawn and not is_near(file))
+
+
+def is_near(file: str, text: str, touched: Collection[str]) -> bool:
+    """Whether a file of tests, with this text, is about what a change touches.
+
+    It is touched itself, imports a module that is, or has the name of that module's package in its own path:
+    ``tests/faults/dispatch/test_stuck.py`` and ``tests/acceptance/test_cli_check.py`` for ``coordinator/dispatch`` and
+    ``coordinator/cli``.
+    """
+    words = set(re.split(r"[/_.]", file))
+    modules = [PurePath(name) for name in touched if name.endswith(".py") and name.startswith(PRODUCT)]
+    return file in touched or any(
+        words.intersection(module.parts[1:-1]) or f"{'.'.join(module.with_suffix('').parts)} import" in text
+        for module in modules
+    )
+
+
+def promised_tests(page: str) -> frozenset[tuple[str, str]]:
+    """File and function of each test that the page of promises names."""
+    return frozenset((f"tests/{file}", name) for file, name in TEST_ID.findall(page))
+
+
+def _is_near(file: str) -> bool:
+    return is_near(file, (levels.ROOT / file).read_text(), levels.touched())
+
+
+def _name(item: pytest.Item) -> tuple[str, str]:
+    return os.path.relpath(Path(item.path), levels.ROOT), getattr(item, "originalname", item.name)
