@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests import each
-from tests.parts import durations, rotation
+from tests.parts import durations
 
 FOLDER_VARIABLE = "PORTOLAN_TEST_CENSUS"
 """The folder for the counts; without it, nothing is written."""
@@ -72,6 +72,11 @@ def read(folder: Path) -> Census:
 _census = Census()
 
 
+def count_resting(tests: int) -> None:
+    """This process leaves so many tests to other changes."""
+    _census.resting = tests
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files come first; the order within a file, and of those that are not long, stays."""
     seconds = durations.read().files
@@ -92,7 +97,6 @@ def pytest_sessionfinish() -> None:
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder and _census.files:
         _census.members = each.count
-        _census.resting = rotation.count
         Path(folder, f"{os.getpid()}.json").write_text(_census.written())
 
 

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from tests import levels
-from tests.parts import durations
+from tests.parts import census, durations
 
 PROMISES = levels.ROOT / "docs" / "explanation" / "promises.md"
 TEST_ID = re.compile(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`")
@@ -24,20 +24,16 @@ SHARE = 3
 """One file in so many is drawn."""
 PRODUCT = ("coordinator", "protocol", "runners")
 
-count = 0
-"""How many tests this process left to other changes."""
-
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Of what the level takes, so that what runs and what rests are together as many with each seed."""
-    global count
     yield
     files = {os.path.relpath(item.path, levels.ROOT) for item in items}
     resting = resting_files(files, durations.read().files, levels.seed(), _is_near)
     promised = promised_tests(PROMISES.read_text())
     left = {item for item in items if _name(item)[0] in resting and _name(item) not in promised}
-    count = len(left)
+    census.count_resting(len(left))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
 
