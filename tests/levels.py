@@ -40,6 +40,7 @@ LEVEL = {"": 1, "1": 1, "2": 2}.get(os.environ.get(LEVEL_VARIABLE, ""), 0)
 MARKERS = (
     "level(number): needs that level; below it, the test is deselected",
     "drawn(share): at level 1, one in `share` of a function's parameters, or of the module's functions, runs",
+    "every_change: whatever a change touches, it runs, though its file is left to another (tests/parts/rotation.py)",
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -12,23 +11,26 @@ from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, with_client
 from coordinator.errors import CoordinatorError
-from coordinator.formats import latency, plural, ratio
+from coordinator.formats import latency, listed, plural, ratio
 from coordinator.results.comparison.latencies import LatencyChange
-from coordinator.results.comparison.models import Comparison, PairComparison, SideVerdict, VerdictChange
+from coordinator.results.comparison.models import (
+    Comparison,
+    Gate,
+    PairComparison,
+    SideVerdict,
+    VerdictChange,
+    VerdictComparison,
+)
 from coordinator.results.models import HistoryCell, WhichVerdict
 
 HISTORY = (
     "campaign", "target", "hardware", "suite", "verdict", "on device", "cause", "cold, first", "cold, later", "level",
     "median", "notes",
 )  # fmt: skip
+NAMED = 5
+"""Functions or cases that cannot be compared, in one line."""
 LISTED = 20
 """Functions of one kind; --json has all."""
-
-
-class FailOn(StrEnum):
-    regression = "regression"
-    change = "change"
-    slower = "slower"
 
 
 @with_client
@@ -40,7 +42,7 @@ def compare(
         WhichVerdict, typer.Option(help="Which verdict counts: on_device, a fallback to the host fails.")
     ] = "anywhere",
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option("--fail-on", help="Exit with 1 if there is one; may be given twice.")
+        list[Gate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one; may be given twice.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,18 +54,8 @@ def compare(
         print("\n".join(_lines(found)))
     if fail_on and not found.pairs:
         raise CoordinatorError("nothing of these two can be compared, so nothing can be said of what is new")
-    if any(_fails(pair, reason) for pair in found.pairs for reason in fail_on or ()):
+    if any(found.fails(gate) for gate in fail_on or ()):
         raise typer.Exit(1)
-
-
-def _fails(pair: PairComparison, reason: FailOn) -> bool:
-    match reason:
-        case FailOn.regression:
-            return pair.verdicts.cases.worse > 0
-        case FailOn.change:
-            return pair.verdicts.changed
-        case FailOn.slower:
-            return pair.latencies.slower > 0
 
 
 def _lines(found: Comparison) -> list[str]:
@@ -81,14 +73,17 @@ def _pair(pair: PairComparison) -> list[str]:
     counts, cases, speed = pair.verdicts.counts, pair.verdicts.cases, pair.latencies
     lines = [
         f"{both}: {plural(counts.regressions, 'regression')}, {counts.fixes} fixed, {counts.mixed} both, "
-        f"{counts.changes} changed otherwise, {counts.same} the same, {counts.insufficient} with insufficient data",
+        f"{counts.changes} changed otherwise, {counts.same} the same, {counts.lost} without a result on B, "
+        f"{counts.insufficient} with insufficient data",
         f"  by case: {cases.worse} worse, {cases.better} better, {cases.cause} failed by another cause, "
         f"{cases.placement} passed at another placement, {cases.same} the same, "
-        f"{cases.insufficient} with insufficient data",
+        f"{cases.lost} without a result on B, {cases.insufficient} with insufficient data, "
+        f"{cases.not_compared} not compared",
         *(f"  {note}" for note in pair.notes),
     ]
-    for kind in ("regression", "mixed", "change", "fix"):
+    for kind in ("regression", "mixed", "lost", "change", "fix"):
         lines += _listed([_change(change) for change in pair.verdicts.changes if change.kind == kind])
+    lines += _uncompared(pair.verdicts)
     if speed.refused:
         return [*lines, f"  latency not compared: {speed.refused}"]
     lines.append(
@@ -102,6 +97,19 @@ def _pair(pair: PairComparison) -> list[str]:
         f"    insufficient data: {plural(functions, 'function')}: {why}" for why, functions in reasons.most_common()
     ]
     return lines
+
+
+def _uncompared(verdicts: VerdictComparison) -> list[str]:
+    """Functions with insufficient data and cases that are not compared, each with the reason."""
+    unsure = [f"{change.function} ({change.why})" for change in verdicts.changes if change.kind == "insufficient data"]
+    cases = [
+        f"{case.case} ({case.why})"
+        for change in verdicts.changes
+        for case in change.cases
+        if case.kind == "not compared"
+    ]
+    named = (("insufficient data", unsure), ("not compared", cases))
+    return [f"    {words}: {listed(names, NAMED)}" for words, names in named if names]
 
 
 def _listed(lines: list[str]) -> list[str]:

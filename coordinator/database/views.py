@@ -321,6 +321,15 @@ SELECT here.campaign_id,
           here.environment, here.function, cpu.hardware, here.target_id, cpu.target_id"""
 
 
+def _verdict(passed: str, failed: str, incomplete: str) -> str:
+    """A function's verdict from its numbers of cases: no success, and no complete failure, while a case is missing."""
+    return (
+        f"CASE WHEN {passed} + {failed} = 0 THEN 'unknown' "
+        f"WHEN {failed} = 0 THEN CASE WHEN {incomplete} = 0 THEN 'success' ELSE 'unknown' END "
+        f"WHEN {passed} + {incomplete} = 0 THEN 'complete' ELSE 'partial' END"
+    )
+
+
 FUNCTION_VERDICTS = View(
     "function_verdicts",
     """One row a function, target and campaign: its cases over their runs, added up. Counted runs
@@ -330,8 +339,8 @@ FUNCTION_VERDICTS = View(
     any outcome yet has no row. Two targets that differ in their environment alone have a row each.""",
     {
         "host_only": "declared in the catalogue: the function never touches a device",
-        "verdict": "success: none failed; complete: all failed; partial: between; unknown: total is 0. "
-        "A fallback to the host passes, as in the study",
+        "verdict": "success: every case passed; complete: every case failed; partial: some failed; unknown: none "
+        "failed and some are incomplete, or total is 0. A fallback to the host passes, as in the study",
         "verdict_on_device": "the same of total_on_device: a run that passed by falling back to the host failed, and "
         "a case that passed without proof of where is in no count; null if host_only",
         "passed": "cases of which every counted run passed, but those that expect a refusal",
@@ -373,7 +382,7 @@ FUNCTION_VERDICTS = View(
         "failed_inputs": "kinds of input of the failed cases, each combination once; null if none says its own",
         "passed_inputs": "the same of the passed cases",
     },
-    """\
+    f"""\
 SELECT n.campaign_id,
        s.name AS suite,
        s.revision,
@@ -383,15 +392,9 @@ SELECT n.campaign_id,
        t.hardware,
        n.function,
        n.host_only,
-       CASE WHEN n.passed + n.failed = 0 THEN 'unknown'
-            WHEN n.failed = 0 THEN 'success'
-            WHEN n.passed = 0 THEN 'complete'
-            ELSE 'partial' END AS verdict,
-       CASE WHEN n.host_only THEN NULL
-            WHEN n.passed_on_device + n.failed_on_device = 0 THEN 'unknown'
-            WHEN n.failed_on_device = 0 THEN 'success'
-            WHEN n.passed_on_device = 0 THEN 'complete'
-            ELSE 'partial' END AS verdict_on_device,
+       {_verdict("n.passed", "n.failed", "n.incomplete")} AS verdict,
+       CASE WHEN NOT n.host_only THEN
+            {_verdict("n.passed_on_device", "n.failed_on_device", "n.incomplete")} END AS verdict_on_device,
        n.passed,
        n.failed,
        n.passed + n.failed AS total,
@@ -412,19 +415,13 @@ SELECT n.campaign_id,
        n.unknown_cause,
        n.refused,
        n.host_work,
-       CASE WHEN n.passed + n.failed - n.host_work = 0 THEN 'unknown'
-            WHEN n.failed - n.host_work = 0 THEN 'success'
-            WHEN n.passed = 0 THEN 'complete'
-            ELSE 'partial' END AS verdict_without_host_work,
+       {_verdict("n.passed", "n.failed - n.host_work", "n.incomplete")} AS verdict_without_host_work,
        n.of_another_device,
        n.lowered,
        n.not_lowered,
        CASE WHEN n.not_lowered > 0 THEN 'NOT_LOWERED' WHEN n.lowered > 0 THEN 'LOWERED' END AS lowering,
        n.missing_lowering,
-       CASE WHEN n.passed_independent + n.failed_independent = 0 THEN 'unknown'
-            WHEN n.failed_independent = 0 THEN 'success'
-            WHEN n.passed_independent = 0 THEN 'complete'
-            ELSE 'partial' END AS verdict_independent,
+       {_verdict("n.passed_independent", "n.failed_independent", "n.incomplete_independent")} AS verdict_independent,
        n.cause_independent,
        n.passed_independent,
        n.failed_independent,
@@ -465,6 +462,8 @@ SELECT n.campaign_id,
                count(*) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND NOT c.refuses
                                   AND c.independent) AS passed_independent,
                count(*) FILTER (WHERE r.failed > 0 AND c.independent) AS failed_independent,
+               count(*) FILTER (WHERE r.failed + r.passed = 0 AND r.incomplete > 0
+                                  AND c.independent) AS incomplete_independent,
                mode() WITHIN GROUP (ORDER BY r.cause) FILTER (WHERE c.independent) AS cause_independent,
                array_agg(DISTINCT c.inputs) FILTER (WHERE r.failed > 0 AND c.inputs IS NOT NULL) AS failed_inputs,
                array_agg(DISTINCT c.inputs) FILTER (WHERE r.failed = 0 AND r.passed > 0 AND NOT c.refuses

@@ -41,6 +41,8 @@ class FunctionVerdict:
     unknown_placement: int | None
     """Cases that passed without proof of where: in no count on the device."""
     failed: int
+    incomplete: int
+    """Cases that ended without a result, for a reason that is not the device's."""
     unknown_cause: int
     """Failed cases whose cause no rule knows."""
     not_counted_cause: str | None
@@ -59,6 +61,11 @@ class FunctionVerdict:
     @property
     def is_rated(self) -> bool:
         return is_rated(self)
+
+    @property
+    def is_missing_cases(self) -> bool:
+        """Whether it has no verdict because cases ended without a result."""
+        return self.verdict == "unknown" and self.incomplete > 0
 
 
 @dataclass(frozen=True)

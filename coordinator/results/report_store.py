@@ -32,7 +32,7 @@ PLACES = ("fell_back", "host_only", "on_device", "unknown")
 # no parameters. The tables are made of the same rows as the matrix keeps them: nobody waits for the views.
 _VERDICT_COLUMNS = """\
 target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement,
-       failed, unknown_cause, not_counted_cause, host_work, verdict_without_host_work,
+       failed, incomplete, unknown_cause, not_counted_cause, host_work, verdict_without_host_work,
        of_another_device,
        lowered, not_lowered, lowering, missing_lowering"""
 
@@ -90,17 +90,21 @@ SELECT target_id, function, first_cold_ms, later_cold_ms, steady_ms
  ORDER BY function, target_id
 """)
 
+# A case was judged where one of its runs passed or failed.
 JUDGES = """\
-SELECT framework, function, judged_by, count(*) AS cases
-  FROM (SELECT DISTINCT framework, function, judged_by, suite, "case"
-          FROM outcome_rows WHERE campaign_id = {campaign}) judged
+SELECT framework, function, judged_by, count(*) FILTER (WHERE ran) AS cases
+  FROM (SELECT framework, function, judged_by, suite, "case", bool_or(verdict IN ('passed', 'failed')) AS ran
+          FROM outcome_rows WHERE campaign_id = {campaign}
+         GROUP BY framework, function, judged_by, suite, "case") judged
  GROUP BY framework, function, judged_by
  ORDER BY framework, function, judged_by"""
+
+_JUDGES_OF_WHAT_RAN = JUDGES.replace(" ORDER BY", "HAVING count(*) FILTER (WHERE ran) > 0\n ORDER BY")
 
 _KEPT_JUDGES = text("""
 SELECT framework, function, judged_by, cases
   FROM matrix_rows, unnest(judges, judged_cases) judged (judged_by, cases)
- WHERE campaign_id = :campaign ORDER BY framework, function, judged_by
+ WHERE campaign_id = :campaign AND cases > 0 ORDER BY framework, function, judged_by
 """)
 
 _COLUMNS: dict[Measure, str] = {"steady": "low_ms", "cold": "first_cold_ms", "paper": "mean_cold_ms"}
@@ -108,7 +112,7 @@ _COLUMNS: dict[Measure, str] = {"steady": "low_ms", "cold": "first_cold_ms", "pa
 
 def queries(campaign_id: int, measure: Measure) -> Queries:
     campaign, column = int(campaign_id), _COLUMNS[measure]
-    texts = (_VERDICTS, _LATENCIES, PLACEMENTS, _FIRST_CALLS, JUDGES)
+    texts = (_VERDICTS, _LATENCIES, PLACEMENTS, _FIRST_CALLS, _JUDGES_OF_WHAT_RAN)
     return Queries(*(query.format(campaign=campaign, column=column) for query in texts))
 
 

@@ -55,9 +55,11 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
     functions = len({verdict.function for verdict in data.verdicts})
     counters = campaign.counters
     sentences = [
+        *_cancelled(campaign),
+        *_missing_cases(data),
         f"This campaign charted {plural(functions, 'function')} of {listed(data.frameworks) or 'no framework'} on "
         f"{plural(len(data.targets), 'target')}: {plural(counters.total, 'job')}, "
-        f"each case run {_times(campaign.runs)} on each target."
+        f"each case run {_times(campaign.runs)} on each target.",
     ]
     if data.sample is not None:
         sentences.append(sample_sentence(data.sample, campaign.suite))
@@ -68,20 +70,39 @@ def _of_all(campaign: CampaignDetail, data: ReportData) -> list[str]:
         sentences.append(
             f"It still runs: {counters.done:,} of {counters.total:,} jobs are done, and figures will change."
         )
-    if campaign.state == "cancelled":
-        sentences.append(f"It was cancelled: {plural(counters.cancelled, 'job')} never ran.")
     if not data.verdicts:
         sentences.append("No job has an outcome yet, so there is nothing to say of any function.")
     elif not counters.passed and data.run_targets:
         sentences.append(_none_passed(counters.failed, counters.skipped, counters.incomplete))
-    if counters.passed and counters.incomplete:
-        sentences.append(
-            f"{plural(counters.incomplete, 'job')} stayed incomplete, for lack of a package or of a runner: these say "
-            "nothing of a device, and are in no rate."
-        )
     if len(data.targets) == 1:
         sentences.append("There is one target only, so nothing can be said of moving from one device to another.")
     return sentences
+
+
+def _cancelled(campaign: CampaignDetail) -> list[str]:
+    if campaign.state != "cancelled":
+        return []
+    return [
+        f"It was cancelled: {plural(campaign.counters.cancelled, 'job')} never ran, and every rate below is of what "
+        "had ended by then."
+    ]
+
+
+def _missing_cases(data: ReportData) -> list[str]:
+    """First of all: what nothing can be said of because cases ended without a result."""
+    missing = [verdict for verdict in data.verdicts if verdict.incomplete]
+    if not missing:
+        return []
+    functions = {verdict.function for verdict in missing}
+    unknown = {verdict.function for verdict in missing if verdict.verdict == "unknown"}
+    of = len({verdict.function for verdict in data.verdicts})
+    cases = sum(verdict.incomplete for verdict in missing)
+    are = "is" if len(unknown) == 1 else "are"
+    return [
+        f"Results are missing: {plural(cases, 'case')} of {len(functions):,} of {plural(of, 'function')} ended without "
+        f"one, for lack of a package or of a runner. These say nothing of a device; {len(unknown):,} of the functions "
+        f"{are} unknown for it."
+    ]
 
 
 def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
@@ -92,12 +113,12 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         return [where, *notes, *_lowered(data, target)]
     counted = [verdict for verdict in verdicts if verdict.is_rated]
     if not counted:
-        nothing = "No function has a case that passed or failed here, so nothing is known of what ports."
+        nothing = "No function has a verdict here, so nothing is known of what ports."
         return [where, *notes, nothing, *_of_another_device(verdicts), *_unknown(verdicts)]
     return [
         where,
         *notes,
-        _ports(counted),
+        _ports(counted, sum(verdict.is_missing_cases for verdict in verdicts)),
         *_without_host_work(counted),
         *_on_device([verdict for verdict in verdicts if verdict.is_rated or verdict.verdict == "unknown"]),
         *_causes(counted),
@@ -119,7 +140,8 @@ def _lowered(data: ReportData, target: Target) -> list[str]:
     ]
 
 
-def _ports(counted: Sequence[FunctionVerdict]) -> str:
+def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
+    """The rate of the functions with a verdict, and between what it is of all, if others are missing cases."""
     words = Counter(verdict.verdict for verdict in counted)
     rate = Rate(words["success"], len(counted))
     assert rate.interval is not None
@@ -129,7 +151,12 @@ def _ports(counted: Sequence[FunctionVerdict]) -> str:
         f"({percent(rate.share or 0)}, interval {low:.0f} to {high:.0f} %)"
     )
     others = [(words["partial"], "in part"), (words["complete"], "not at all")]
-    return line + "".join(f", {count:,} {how}" for count, how in others if count) + "."
+    line += "".join(f", {count:,} {how}" for count, how in others if count)
+    if not missing:
+        return f"{line}."
+    of = len(counted) + missing
+    least, most = (100 * count / of for count in (words["success"], words["success"] + missing))
+    return f"{line}; {missing:,} more miss cases, so of all {of:,} it is between {least:.0f} and {most:.0f} %."
 
 
 def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
@@ -154,8 +181,8 @@ def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     sentences = []
     if fallen:
         sentences.append(
-            f"On the device itself {own:,} of {len(known):,} do: the others that passed silently fell back to the "
-            f"host, such as {_names(fallen)}."
+            f"On the device itself {own:,} of {len(known):,} do: {len(fallen):,} passed a case by silently falling "
+            f"back to the host, such as {_names(fallen)}."
         )
     elif unproven:
         sentences.append(f"On the device itself {own:,} of {len(known):,} are known to.")
@@ -195,12 +222,15 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     unknown = [verdict for verdict in verdicts if verdict.verdict == "unknown"]
-    if not unknown:
-        return []
-    causes = Counter(verdict.not_counted_cause or "unknown" for verdict in unknown)
+    skipped = [verdict for verdict in unknown if not verdict.is_missing_cases]
+    missing = [verdict for verdict in unknown if verdict.is_missing_cases]
+    reasons = ((skipped, "every case was skipped"), (missing, "a case is incomplete and none that ran failed"))
     return [
-        f"{plural(len(unknown), 'function')} {'is' if len(unknown) == 1 else 'are'} unknown: every case was "
-        f"skipped or incomplete ({_most_frequent(causes)}), such as of {_names([row.function for row in unknown])}."
+        f"{plural(len(functions), 'function')} {'is' if len(functions) == 1 else 'are'} unknown: {reason} "
+        f"({_most_frequent(Counter(row.not_counted_cause or 'unknown' for row in functions))}), such as of "
+        f"{_names([row.function for row in functions])}."
+        for functions, reason in reasons
+        if functions
     ]
 
 

@@ -124,7 +124,7 @@ def _record(
     }
 
 
-_MOVED = ("worse", "better", "cause", "placement")
+_MOVED = ("worse", "better", "cause", "placement", "lost")
 _HEADINGS = (
     "Passes on A, fails on B",
     "Passes in fewer cases on B",
@@ -132,12 +132,13 @@ _HEADINGS = (
     "Fails by another cause, or passes elsewhere",
     "Fails on A, passes on B",
     "Passes in more cases on B",
+    "Without a result on B",
     "Insufficient data",
 )
 
 
 def _heading(change: VerdictChange) -> str:
-    broke, worse, mixed, otherwise, mended, better, unsure = _HEADINGS
+    broke, worse, mixed, otherwise, mended, better, lost, unsure = _HEADINGS
     match change.kind:
         case "regression":
             return broke if change.a and change.a.verdict == "success" else worse
@@ -147,4 +148,6 @@ def _heading(change: VerdictChange) -> str:
             return otherwise
         case "fix":
             return mended if change.b and change.b.verdict == "success" else better
+        case "lost":
+            return lost
     return unsure

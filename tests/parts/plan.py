@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 MATRIX = "tests/faults/matrix/test_fault_matrix.py"
 COORDINATOR_FOLDERS = ("tests/acceptance", "tests/faults", "tests/integration")
+ROTATION = ("-p", "tests.parts.rotation")
 FRAMEWORKS = ("jax", "tensorflow", "torch")
 
 
@@ -31,13 +32,12 @@ def parts(cores: int) -> tuple[Part, ...]:
     """All parts, for so many cores."""
     # Most tests of the coordinator wait for processes of their own more than half of their time.
     spread = ("--numprocesses", str(2 * cores), "--dist", "loadfile", "--no-loadscope-reorder")
-    rotation = ("-p", "tests.parts.rotation")
     return (
         Part("lint", program=("make", "--no-print-directory", "lint")),
         Part("containers", ("tests/containers",), workers=0),
         # It mostly waits, but at times that a fault chooses it needs a core at once: one other part may run beside it.
         Part("faults", (MATRIX,), workers=cores, first=True),
-        Part("coordinator", (*rotation, *spread, "--ignore", MATRIX, *COORDINATOR_FOLDERS), workers=cores),
+        Part("coordinator", (*ROTATION, *spread, "--ignore", MATRIX, *COORDINATOR_FOLDERS), workers=cores),
         Part("unit", ("tests/unit",)),
         Part("browser", ("tests/browser",)),
         *(framework_part(name, (name,)) for name in FRAMEWORKS),
@@ -47,7 +47,9 @@ def parts(cores: int) -> tuple[Part, ...]:
 
 def framework_part(name: str, environment: tuple[str, ...]) -> Part:
     folder = f"tests/frameworks/{name}"
-    return Part(name, ("-c", f"{folder}/pytest.ini", folder), environment=environment)
+    # The folder asks for the levels as well, too late for what imports them.
+    plugins = ("-p", "tests.levels", *ROTATION)
+    return Part(name, (*plugins, "-c", f"{folder}/pytest.ini", folder), environment=environment)
 
 
 def startable(

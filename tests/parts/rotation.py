@@ -1,8 +1,8 @@
 """A pytest plugin (``-p tests.parts.rotation``): a change runs a third of the files, other changes run the others.
 
-For tests that start processes and take seconds each. Always run are the tests that the page of promises names, and the
-files about what the change touches. Files that take about as long are put together in threes, and the seed of the
-change draws one of each three: all runs take about as long, and ten changes run 98 % of the files.
+For tests that take seconds each. Always run are the tests by which the page of promises shows a promise, those marked
+``every_change``, and the files about what the change touches. Files that take about as long are put together in threes,
+and the seed of the change draws one of each three: all runs take about as long, and ten changes run 98 % of the files.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ PROMISES = levels.ROOT / "docs" / "explanation" / "promises.md"
 TEST_ID = re.compile(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`")
 SHARE = 3
 """One file in so many is drawn."""
+FRAMEWORKS = "tests/frameworks/"
 PRODUCT = ("coordinator", "protocol", "runners")
 
 
@@ -32,7 +33,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     files = {os.path.relpath(item.path, levels.ROOT) for item in items}
     resting = resting_files(files, durations.read().files, levels.seed(), _is_near)
     promised = promised_tests(PROMISES.read_text())
-    left = {item for item in items if _name(item)[0] in resting and _name(item) not in promised}
+    left = {
+        item
+        for item in items
+        if _name(item)[0] in resting and _name(item) not in promised and not item.get_closest_marker("every_change")
+    }
     census.count_resting(len(left))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
@@ -56,8 +61,10 @@ def is_near(file: str, text: str, touched: Collection[str]) -> bool:
 
     It is touched itself, imports a module that is, or has the name of that module's package in its own path:
     ``tests/faults/dispatch/test_stuck.py`` and ``tests/acceptance/test_cli_check.py`` for ``coordinator/dispatch`` and
-    ``coordinator/cli``.
+    ``coordinator/cli``. Tests of a framework are about all that its runner is made of.
     """
+    if file.startswith(FRAMEWORKS):
+        return _is_of_runner(PurePath(file).parts[2], touched)
     words = set(re.split(r"[/_.]", file))
     modules = [PurePath(name) for name in touched if name.endswith(".py") and name.startswith(PRODUCT)]
     return file in touched or any(
@@ -66,9 +73,22 @@ def is_near(file: str, text: str, touched: Collection[str]) -> bool:
     )
 
 
+def _is_of_runner(framework: str, touched: Collection[str]) -> bool:
+    """Whether a change touches what the runner of a framework is made of, or how it is tested."""
+    folders = [PurePath(name).parts[:-1] for name in touched if name.endswith((".py", ".txt"))]
+    of_others = {"jax", "tensorflow", "torch"} - {framework}
+    return any(
+        (folder[0] in ("protocol", "runners") and of_others.isdisjoint(folder))
+        or (folder[:2] == ("tests", "frameworks") and folder[2:3] in (("common",), (framework,)))
+        for folder in folders
+        if folder
+    )
+
+
 def promised_tests(page: str) -> frozenset[tuple[str, str]]:
-    """File and function of each test that the page of promises names."""
-    return frozenset((f"tests/{file}", name) for file, name in TEST_ID.findall(page))
+    """File and function of each test by which the page of promises shows a promise."""
+    promises = page.split("\n## The promises\n")[1].split("\n## ")[0]
+    return frozenset((f"tests/{file}", name) for file, name in TEST_ID.findall(promises))
 
 
 def _is_near(file: str) -> bool:

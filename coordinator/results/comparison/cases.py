@@ -1,7 +1,7 @@
 """The change of one case between two sides, over its runs: verdict, cause and placement. Pure.
 
-A case changed only if no run could say otherwise: where the runs of a side disagree, or one side
-did not count the case, the data are insufficient. Counts of cases are never compared: one case
+A case changed only if no run could say otherwise: where the runs of a side disagree, or A did not count the case, the
+data are insufficient; where it has no result on B, the case is lost. Counts of cases are never compared: one case
 mended and another broken are two changes.
 """
 
@@ -39,6 +39,7 @@ def case_counts(changes: Sequence[CaseChange]) -> CaseCounts:
         better=kinds["better"],
         cause=kinds["cause"],
         placement=kinds["placement"],
+        lost=kinds["lost"],
         same=kinds["same"],
         insufficient=kinds["insufficient data"],
         not_compared=kinds["not compared"],
@@ -47,14 +48,15 @@ def case_counts(changes: Sequence[CaseChange]) -> CaseCounts:
 
 def _judged(a: SideCase | None, b: SideCase | None) -> tuple[CaseKind, str | None]:
     """The kind of the change, and of what is not compared the reason."""
-    if a is None or b is None:
-        return "insufficient data", f"no outcome on {'A' if a is None else 'B'}"
-    counted = [side.verdict in COUNTED for side in (a, b)]
+    counted = [side is not None and side.verdict in COUNTED for side in (a, b)]
     if not any(counted):
         return "not compared", UNCOUNTED
-    if not all(counted):
-        side, case = ("B", b) if counted[0] else ("A", a)
-        return "insufficient data", f"{case.verdict} on {side}"
+    if a is None or not counted[0]:
+        return "insufficient data", f"{a.verdict if a else 'no outcome'} on A"
+    if b is None or b.verdict == "incomplete":
+        return "lost", f"{b.verdict if b else 'no outcome'} on B"
+    if not counted[1]:
+        return "insufficient data", f"{b.verdict} on B"
     if a.verdict != b.verdict:
         return _turned(a, b)
     if a.verdict == "passed":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel
@@ -11,12 +12,13 @@ from coordinator.results.comparison.latencies import LatencyChange
 from coordinator.results.models import WhichVerdict
 from coordinator.targets.models import Target
 
-Kind = Literal["regression", "fix", "mixed", "change", "same", "insufficient data"]
+Kind = Literal["regression", "fix", "mixed", "change", "lost", "same", "insufficient data"]
 """Of a function: ``mixed`` if some cases got worse and others better, ``change`` if cases failed by another cause or
-passed at another placement only."""
+passed at another placement only, ``lost`` if no case changed and some count on A alone."""
 
-CaseKind = Literal["worse", "better", "cause", "placement", "same", "insufficient data", "not compared"]
-"""Of a case: ``not compared`` if neither side counted it, or the two revisions of the suite mean other cases by it."""
+CaseKind = Literal["worse", "better", "cause", "placement", "lost", "same", "insufficient data", "not compared"]
+"""Of a case: ``lost`` if it counts on A and has no result on B, ``not compared`` if neither side counted it, or the two
+revisions of the suite mean other cases by it."""
 
 NAMED = 3
 """Cases that a line names; the json has all."""
@@ -64,7 +66,7 @@ class CaseChange(BaseModel):
     a: SideCase | None
     b: SideCase | None
     why: str | None
-    """Of what is not compared, and of insufficient data: the reason."""
+    """Of what is lost or not compared, and of insufficient data: the reason."""
 
 
 class CaseCounts(BaseModel):
@@ -74,6 +76,7 @@ class CaseCounts(BaseModel):
     better: int
     cause: int
     placement: int
+    lost: int
     same: int
     insufficient: int
     not_compared: int
@@ -84,6 +87,7 @@ _MOVES: dict[CaseKind, str] = {
     "better": "better",
     "cause": "by another cause",
     "placement": "at another placement",
+    "lost": "without a result on B",
 }
 
 
@@ -98,11 +102,11 @@ class VerdictChange(BaseModel):
     cases: list[CaseChange]
     """All but those that are the same."""
     why: str | None
-    """Of insufficient data: the reason."""
+    """Of lost cases and of insufficient data: the reason."""
 
     @property
     def moves(self) -> str:
-        """The cases that changed: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
+        """The cases that changed or were lost: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
         return ", ".join(
             f"{len(names):,} {words} ({', '.join(names[:NAMED])}{', …' * (len(names) > NAMED)})"
             for kind, words in _MOVES.items()
@@ -111,7 +115,7 @@ class VerdictChange(BaseModel):
 
 
 class Counts(BaseModel):
-    """How many functions changed in which way; each is in one of the last six."""
+    """How many functions changed in which way; each is in one of the last seven."""
 
     fails_on_a_passes_on_b: int
     passes_on_a_fails_on_b: int
@@ -119,6 +123,7 @@ class Counts(BaseModel):
     fixes: int
     mixed: int
     changes: int
+    lost: int
     same: int
     insufficient: int
 
@@ -172,6 +177,8 @@ class Omission(BaseModel):
     target: str
     side: Literal["a", "b", "both"]
     why: str
+    absent: bool = False
+    """The other campaign has no target of its framework and device."""
 
 
 class Pairing(BaseModel):
@@ -189,5 +196,26 @@ class PairComparison(Pair):
     latencies: LatencyComparison
 
 
+class Gate(StrEnum):
+    """A kind of change that a pipeline can fail on."""
+
+    regression = "regression"
+    change = "change"
+    slower = "slower"
+    lost = "lost"
+
+
 class Comparison(Pairing):
     pairs: Sequence[PairComparison]
+
+    def fails(self, gate: Gate) -> bool:
+        match gate:
+            case Gate.regression:
+                return any(pair.verdicts.cases.worse for pair in self.pairs)
+            case Gate.change:
+                return any(pair.verdicts.changed for pair in self.pairs)
+            case Gate.slower:
+                return any(pair.latencies.slower for pair in self.pairs)
+            case Gate.lost:
+                absent = any(target.side == "a" and target.absent for target in self.left_out)
+                return absent or any(pair.verdicts.cases.lost for pair in self.pairs)

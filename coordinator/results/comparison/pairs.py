@@ -82,7 +82,7 @@ def match_targets(
         taken = {id(target) for pair in pairs for target in pair}
         why = "the other campaign has no target of this framework and device"
         left_out += [
-            Omission(target=target.target, side=side, why=why)
+            Omission(target=target.target, side=side, why=why, absent=True)
             for side, targets in _sides(a, b)
             for target in targets
             if id(target) not in taken

@@ -22,6 +22,9 @@ from coordinator.results.models import Cell, Judgement, WhichVerdict
 FAILING = ("partial", "complete")
 KNOWN: tuple[Kind, ...] = ("regression", "fix", "mixed", "change")
 
+WITHOUT_DATA = ("lost", "insufficient data")
+"""Kinds of a function, and of a case, that nothing is known of on one side at least."""
+
 FunctionCases = Mapping[str, Mapping[str, SideCase]]
 """One side's cases, by function and case. Functions without a verdict that counts are left out."""
 
@@ -58,7 +61,7 @@ def verdict_change(
         b=b,
         counts=counted,
         cases=[case for case in cases if case.kind != "same"],
-        why=_why(cases) if kind == "insufficient data" else None,
+        why=_why(cases) if kind in WITHOUT_DATA else None,
     )
 
 
@@ -72,6 +75,8 @@ def kind_of(counted: CaseCounts) -> Kind:
         return "fix"
     if counted.cause or counted.placement:
         return "change"
+    if counted.lost:
+        return "lost"
     return "same" if counted.same and not counted.insufficient else "insufficient data"
 
 
@@ -98,6 +103,7 @@ def counts(changes: Sequence[VerdictChange]) -> Counts:
         fixes=kinds["fix"],
         mixed=kinds["mixed"],
         changes=kinds["change"],
+        lost=kinds["lost"],
         same=kinds["same"],
         insufficient=kinds["insufficient data"],
     )
@@ -109,7 +115,7 @@ def _sum(all_counts: Sequence[CaseCounts]) -> CaseCounts:
 
 def _why(cases: Sequence[CaseChange]) -> str:
     """The reasons of the cases without data; of those that were only left out, if there are no others."""
-    unsure = [case for case in cases if case.kind == "insufficient data"] or cases
+    unsure = [case for case in cases if case.kind in WITHOUT_DATA] or cases
     reasons = Counter(case.why or "" for case in unsure)
     if len(reasons) == 1 and len(unsure) == len(cases):
         return next(iter(reasons))

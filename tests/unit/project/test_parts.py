@@ -139,9 +139,31 @@ def test_a_file_is_about_a_module_whose_package_it_is_named_after_or_that_it_imp
     assert rotation.is_near(file, text, {file})
 
 
-def test_the_tests_that_the_page_of_promises_names_are_found() -> None:
+@pytest.mark.parametrize(
+    ("touched", "near"),
+    [
+        ("runners/suite/checks.py", True),
+        ("runners/torch/devices.py", True),
+        ("runners/torch/lock.txt", True),
+        ("protocol/outcomes.py", True),
+        ("tests/frameworks/common/promises.py", True),
+        ("runners/jax/devices.py", False),
+        ("tests/frameworks/jax/arrays.py", False),
+        ("coordinator/dispatch/queue.py", False),
+    ],
+)
+def test_the_tests_of_a_framework_are_about_all_that_its_runner_is_made_of(touched: str, near: bool) -> None:
+    assert rotation.is_near("tests/frameworks/torch/test_placement.py", "", {touched}) == near
+
+
+def test_the_tests_by_which_a_promise_is_shown_are_found() -> None:
     promised = rotation.promised_tests(rotation.PROMISES.read_text())
-    assert ("tests/faults/dispatch/test_killed.py", "test_both_killed_at_once") in promised
+    assert ("tests/faults/dispatch/test_stuck.py", "test_a_job_that_is_refused_for_ever_is_given_up") in promised
+
+
+def test_members_are_missed_only_where_no_test_rests() -> None:
+    assert complaint(Size(10, 5), Size(10, 0), grown_by_change=False, is_whole=False) is None
+    assert complaint(Size(10, 5), Size(10, 0), grown_by_change=False) is not None
 
 
 def test_a_run_leaves_files_to_other_changes_but_not_what_is_promised(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from runners.isolation.timing import quantile
 
 FUNCTIONS = 9
 CASES_EACH = 5
+WEIGHTS = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 1), (6, 3, 1, 1), (1, 0, 0, 3))
+"""Of a function's outcomes: how often each verdict comes, in the order of ``Verdict``."""
 COUNTS = ("passed", "failed", "skipped", "incomplete", "flaky", "fell_back", "refused")
 RUNS = 3
 
@@ -59,7 +61,7 @@ def drawn(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned
         for target in range(1, targets + 1):
             for case in range(1, FUNCTIONS * CASES_EACH + 1):
                 number = (case - 1) % FUNCTIONS
-                weights = [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 1), (6, 3, 1, 1)][(number + target) % 4]
+                weights = WEIGHTS[(number + target) % len(WEIGHTS)]
                 for run in range(1, RUNS + 1):
                     job += 1
                     if draw.random() < 0.05:
@@ -162,10 +164,11 @@ def most_frequent(causes: Iterable[str | None]) -> str | None:
     return min(counted, key=lambda cause: (-counted[cause], cause)) if counted else None
 
 
-def added_up(passed: int, failed: int) -> str:
-    if not passed + failed:
-        return "unknown"
-    return "success" if not failed else "partial" if passed else "complete"
+def added_up(passed: int, failed: int, incomplete: int) -> str:
+    """No success and no complete failure while a case is missing."""
+    if not failed:
+        return "success" if passed and not incomplete else "unknown"
+    return "partial" if passed + incomplete else "complete"
 
 
 def unproven(runs: list[Planned]) -> bool:
@@ -211,7 +214,7 @@ def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
         found["fell_back"] += any(each.fell_back for each in counted)
     return {
         **{name: found[name] for name in COUNTS},
-        "verdict": added_up(found["passed"], found["failed"]),
+        "verdict": added_up(found["passed"], found["failed"], found["incomplete"]),
         "cause": most_frequent(causes),
         "not_counted_cause": most_frequent(others),
         "total": found["passed"] + found["failed"],
@@ -251,6 +254,7 @@ async def test_function_verdicts(database: str, seed: int) -> None:
         assert row["unknown_placement"] == (None if host_only else strict["unknown_placement"])
     assert {row["verdict"] for row in rows.values()} == {"success", "partial", "complete", "unknown"}
     assert any(row["verdict_on_device"] not in (row["verdict"], None) for row in rows.values())
+    assert any(row["verdict"] == "unknown" and row["passed"] and row["incomplete"] for row in rows.values())
     assert any(row["flaky"] for row in rows.values())
     assert any(row["refused"] for row in rows.values())
     assert any(row["unknown_placement"] for row in rows.values())

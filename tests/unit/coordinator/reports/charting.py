@@ -52,6 +52,7 @@ def verdict(
     host_work: int = 0,
     without_host_work: str | None = None,
     of_another_device: int = 0,
+    incomplete: int = 0,
 ) -> FunctionVerdict:
     on_device = word if on_device == "as the verdict" else on_device
     fell_back = int(cause_on_device == "placement")
@@ -65,6 +66,7 @@ def verdict(
         fell_back,
         unknown_placement,
         failed=int(word in ("partial", "complete")),
+        incomplete=incomplete,
         unknown_cause=unknown_cause,
         not_counted_cause=not_counted_cause,
         host_work=host_work,

@@ -72,7 +72,7 @@ def test_a_target_says_what_ports_what_does_not_and_why() -> None:
     assert "2 of 4 functions port without a failure (50 %, interval 15 to 85 %), 1 in part, 1 not at all." in xla
     assert "The main causes of failure are not_implemented (1) and type (1)." in xla
     assert "No rule knows the cause of 1 of 2 failed cases." in xla
-    assert "1 function is unknown: every case was skipped or incomplete (removed (1)), such as of torch.e." in xla
+    assert "1 function is unknown: every case was skipped (removed (1)), such as of torch.e." in xla
 
 
 def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> None:
@@ -96,7 +96,7 @@ def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> No
 
 def test_a_target_says_what_fell_back() -> None:
     assert (
-        "On the device itself 1 of 4 do: the others that passed silently fell back to the host, such as torch.d."
+        "On the device itself 1 of 4 do: 1 passed a case by silently falling back to the host, such as torch.d."
         in told(FLEET)["torch@2.9.0/xla"]
     )
     assert "Nothing that passed is known to have fallen back to the host." in told(FLEET)["torch@2.9.0/cpu"]
@@ -136,7 +136,40 @@ def test_a_campaign_in_which_everything_failed_suspects_the_installation() -> No
 
 def test_a_cancelled_campaign_says_what_never_ran() -> None:
     whole = told(FLEET, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
-    assert "It was cancelled: 8 jobs never ran." in whole
+    assert whole.startswith("It was cancelled: 8 jobs never ran, and every rate below is of what had ended by then.")
+
+
+def test_a_campaign_that_misses_cases_says_so_first_and_bounds_its_rate() -> None:
+    lost = {"not_counted_cause": "infrastructure", "incomplete": 3}
+    of = charted(
+        [CPU],
+        [
+            verdict(CPU, "torch.a", "success"),
+            verdict(CPU, "torch.b", "partial", cause="type", incomplete=1),
+            verdict(CPU, "torch.c", "unknown", **lost),
+            verdict(CPU, "torch.d", "unknown", **lost),
+            verdict(CPU, "torch.e", "unknown", not_counted_cause="removed"),
+        ],
+    )
+    found = told(of, campaign(passed=3, failed=1, incomplete=7, skipped=1))
+    assert found["in November"].startswith(
+        "Results are missing: 7 cases of 3 of 5 functions ended without one, for lack of a package or of a runner. "
+        "These say nothing of a device; 2 of the functions are unknown for it."
+    )
+    cpu = found["torch@2.9.0/cpu"]
+    assert (
+        "1 of 2 functions port without a failure (50 %, interval 9 to 91 %), 1 in part; 2 more miss cases, so " in cpu
+    )
+    assert "so of all 4 it is between 25 and 75 %." in cpu
+    assert "2 functions are unknown: a case is incomplete and none that ran failed (infrastructure (2))" in cpu
+    assert "1 function is unknown: every case was skipped (removed (1)), such as of torch.e." in cpu
+
+
+def test_a_target_whose_functions_all_miss_cases_has_no_rate() -> None:
+    of = charted([CPU], [verdict(CPU, "torch.a", "unknown", not_counted_cause="infrastructure", incomplete=1)])
+    cpu = told(of, campaign(passed=3, incomplete=9))["torch@2.9.0/cpu"]
+    assert "No function has a verdict here" in cpu
+    assert "port without a failure" not in cpu
 
 
 def test_many_names_are_cut_short() -> None:

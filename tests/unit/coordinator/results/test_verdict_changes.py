@@ -6,7 +6,15 @@ import pytest
 
 from coordinator.errors import RequestError, UnknownNameError
 from coordinator.results.comparison.cases import case_change
-from coordinator.results.comparison.models import SideCase, SideVerdict, VerdictChange
+from coordinator.results.comparison.models import (
+    Comparison,
+    Gate,
+    Omission,
+    Side,
+    SideCase,
+    SideVerdict,
+    VerdictChange,
+)
 from coordinator.results.comparison.pairs import (
     CaseDigest,
     SideSelector,
@@ -78,7 +86,9 @@ def case(verdict: str, causes: tuple[str, ...] = (), placements: tuple[str, ...]
     )
 
 
-PASSED, FAILED, FLAKY, SKIPPED, UNPROVEN = map(case, ("passed", "failed", "flaky", "skipped", "unproven"))
+PASSED, FAILED, FLAKY, SKIPPED, UNPROVEN, INCOMPLETE = map(
+    case, ("passed", "failed", "flaky", "skipped", "unproven", "incomplete")
+)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +110,6 @@ PASSED, FAILED, FLAKY, SKIPPED, UNPROVEN = map(case, ("passed", "failed", "flaky
         (FAILED, SKIPPED, "insufficient data"),
         (PASSED, UNPROVEN, "insufficient data"),
         (UNPROVEN, SKIPPED, "not compared"),
-        (PASSED, None, "insufficient data"),
     ],
 )
 def test_a_case_changed_only_if_its_runs_agree(a: SideCase, b: SideCase | None, kind: str) -> None:
@@ -109,6 +118,15 @@ def test_a_case_changed_only_if_its_runs_agree(a: SideCase, b: SideCase | None, 
     assert (found.why is not None) == (kind in ("insufficient data", "not compared"))
     back = case_change("torch.cat/0", b, a).kind
     assert back == {"worse": "better", "better": "worse"}.get(kind, kind)
+
+
+@pytest.mark.parametrize(("b", "why"), [(None, "no outcome on B"), (INCOMPLETE, "incomplete on B")])
+@pytest.mark.parametrize("a", [PASSED, FAILED, FLAKY])
+def test_a_case_that_counted_and_has_no_result_is_lost(a: SideCase, b: SideCase | None, why: str) -> None:
+    found = case_change("torch.cat/0", a, b)
+    assert (found.kind, found.why) == ("lost", why)
+    assert case_change("torch.cat/0", b, a).kind == "insufficient data", "nothing was lost where nothing was"
+    assert case_change("torch.cat/0", SKIPPED, b).kind == "not compared"
 
 
 def test_a_case_of_another_digest_is_not_compared() -> None:
@@ -143,14 +161,25 @@ def test_one_case_mended_and_one_broken_is_not_the_same() -> None:
         ([PASSED, PASSED], [PASSED, FLAKY], "insufficient data"),
         ([PASSED, SKIPPED], [PASSED, SKIPPED], "same"),
         ([SKIPPED, SKIPPED], [SKIPPED, SKIPPED], "insufficient data"),
+        ([PASSED, PASSED], [PASSED, INCOMPLETE], "lost"),
+        ([PASSED, PASSED], [FAILED, INCOMPLETE], "regression"),
     ],
 )
 def test_a_function_changed_if_one_of_its_cases_did(before: list[SideCase], after: list[SideCase], kind: str) -> None:
     a, b = ({str(number): one for number, one in enumerate(side)} for side in (before, after))
     found = changed(a, b)
     assert found.kind == kind
-    assert (found.why is not None) == (kind == "insufficient data")
+    assert (found.why is not None) == (kind in ("insufficient data", "lost"))
     assert comparison([found]).changed == (kind in ("regression", "fix", "change"))
+
+
+def test_a_target_of_a_without_a_counterpart_is_lost_too() -> None:
+    side = Side(campaign=1, name="", suite="paper", state="done", timing="off", selector=None)
+    for where, absent, fails in (("a", True, True), ("b", True, False), ("a", False, False), ("both", False, False)):
+        omission = Omission.model_validate({"target": "torch@2.9.0/xla", "side": where, "why": "", "absent": absent})
+        found = Comparison(a=side, b=side, verdict="anywhere", pairs=[], left_out=[omission])
+        assert found.fails(Gate.lost) == fails
+        assert not found.fails(Gate.regression)
 
 
 def test_a_line_names_the_first_few_cases() -> None:

@@ -130,6 +130,7 @@ def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
     found = by_heading(
         [
             change("unsure", "insufficient data", None, half(3)),
+            change("gone", "lost", half(3), None),
             change("fixed", "fix", half(0), half(3)),
             change("better", "fix", half(0), half(2)),
             change("elsewhere", "change", half(3), half(3)),
@@ -145,6 +146,7 @@ def test_a_reader_sees_what_broke_first_and_what_is_uncertain_last() -> None:
         ["elsewhere"],
         ["fixed"],
         ["better"],
+        ["gone"],
         ["unsure"],
     ]
 

@@ -1,0 +1,79 @@
+"""A campaign that lost its runner half-way does not look better than the whole one, on any surface."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.enums import JUDGED_BY, Judge
+from tests import bundles
+from tests.portolan_process import Portolan
+
+FUNCTIONS = ("hazards.add", "hazards.subtract")
+ADD, SUBTRACT = FUNCTIONS
+
+
+@pytest.fixture(scope="module")
+def portolan() -> Iterator[Portolan]:
+    """Campaign 1 is whole: 'hazards.add' fails in one case. In campaign 2 only the first case of each function ran."""
+    folder = Path(tempfile.mkdtemp(prefix="portolan-"))
+    folder.chmod(0o711)
+    whole, lost = folder / "whole.bundle", folder / "lost.bundle"
+    lines = bundles.lines_of(bundles.make(whole, functions=FUNCTIONS, runs=1).read_bytes())
+    for case in lines[0]["suite"]["cases"]:
+        case["tags"].append(f"{JUDGED_BY}{Judge.numpy}")
+    whole.write_bytes(bundles.sealed(lines))
+    lost.write_bytes(bundles.sealed(without_all_but_first(lines)))
+    portolan = Portolan(folder / "data")
+    up = portolan.up("--targets", "", "--port", "0")
+    for bundle in (whole, lost):
+        portolan.ask("import", str(bundle))
+    yield portolan
+    assert up.stop() == 0, up.said
+    shutil.rmtree(folder)
+
+
+def without_all_but_first(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The bundle of a run whose device could not be made ready any more after each function's first case."""
+    functions = {case["id"]: case["function"] for case in lines[0]["suite"]["cases"]}
+    begun = set[str]()
+    for line in lines[1:]:
+        function = functions[line["case"]]
+        if function in begun:
+            evidence = {"exception": None, "message": None, "reason": "the device was lost", "stage": "prime"}
+            line["outcome"] |= {
+                "verdict": "incomplete",
+                "ending": "harness_failed",
+                "placement": "unknown",
+                "evidence": evidence,
+            }
+        begun.add(function)
+    return lines
+
+
+def test_a_function_that_misses_cases_is_unknown_and_the_first_line_says_how_many_are(portolan: Portolan) -> None:
+    whole, lost = (portolan.ask("results", str(campaign)) for campaign in (1, 2))
+    assert "1 of 2 functions port without a failure (50 %" in whole
+    assert "Results are missing" not in whole
+    assert "1 of 1 function ports" not in lost
+    assert "Results are missing: 3 cases of 1 of 2 functions ended without one" in lost
+    assert "1 more miss cases, so of all 2 it is between 50 and 100 %." in lost
+
+
+def test_only_what_ran_was_judged(portolan: Portolan) -> None:
+    assert "Of 5 cases that ran, 5 by numpy" in portolan.ask("results", "1")
+    assert "Of 2 cases that ran, 2 by numpy" in portolan.ask("results", "2")
+
+
+def test_a_comparison_names_what_was_lost_and_a_gate_fails_on_it(portolan: Portolan) -> None:
+    said = portolan.ask("compare", "1", "2", "--fail-on", "regression")
+    assert "1 without a result on B" in said
+    assert re.search(rf"lost: {ADD}: partial 3/4 \(\w+\) → unknown 1/1: 3 without a result on B", said)
+    assert portolan.call("compare", "1", "2", "--fail-on", "lost").returncode == 1
+    assert portolan.call("compare", "2", "1", "--fail-on", "lost").returncode == 0
