@@ -53,6 +53,9 @@ class Evidence(Message):
     """The dtypes for which it has one, as far as they are known."""
     on_host: Repetition | None = None
     """The same call on the host; ``None``: not repeated there, or the device is the host."""
+    in_graph: Repetition | None = None
+    """The same call on the host in a graph, without the compiler; ``None``: not repeated so, or the device compiles no
+    call as a whole."""
     in_float32: Repetition | None = None
     """The same call on the device in float32; ``None``: not repeated, or the case's own dtype."""
     after_others: Repetition | None = None

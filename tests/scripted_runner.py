@@ -313,20 +313,27 @@ class ScriptedRunner:
     async def _report(self, job: Job, fields: dict[str, Any]) -> None:
         event = self.finish_of(job.id, job.attempt, job.case, job.run, **fields)
         self._write("finished", job, verdict=event["outcome"]["verdict"])
-        if self.script.spoils:
-            self.unreadable.append(self.nonces[-1])
-        job.finished = await self._emit(event, spoiled=True)
+        spoil = self._next_spoil()
+        if spoil is not None:
+            self.unreadable.append(event["outcome"]["log_tail"])
+        job.finished = await self._emit(event, spoil)
         if self.script.doubles_finishes:
             self.script.doubles_finishes -= 1
             other = {"verdict": "failed", "ending": "mismatched"}
             await self._emit(self.finish_of(job.id, job.attempt, job.case, job.run, **other))
 
-    async def _emit(self, event: Event, spoiled: bool = False) -> int:
+    def _next_spoil(self) -> Callable[[Event], bytes] | None:
+        """Taken once: faults come and go on another thread, and what was spoiled must be known to be."""
+        try:
+            return self.script.spoils.pop(0)
+        except IndexError:
+            return None
+
+    async def _emit(self, event: Event, spoil: Callable[[Event], bytes] | None = None) -> int:
         async with self._changed:
             self._n += 1
             numbered = {"n": self._n} | event
-            spoil = self.script.spoils.pop(0) if spoiled and self.script.spoils else self.script.line
-            if (line := spoil(numbered)) is not None:
+            if (line := (spoil or self.script.line)(numbered)) is not None:
                 self._lines[self._n] = line
             self._changed.notify_all()
             return self._n

@@ -96,6 +96,7 @@ class Rule:
     dtypes: _Words = frozenset()
     kernels: _Words = frozenset()
     on_host: _Words = frozenset()
+    in_graph: _Words = frozenset()
     in_float32: _Words = frozenset()
     right_at: bool = False
 
@@ -117,6 +118,7 @@ class Rule:
             and _is_one(self.stage, evidence.stage)
             and _is_one(self.kernels, evidence.kernels)
             and _is_one(self.on_host, evidence.on_host)
+            and _is_one(self.in_graph, evidence.in_graph)
             and _is_one(self.in_float32, evidence.in_float32)
             and (not self.right_at or evidence.right_at is not None)
             and all(_is_found(getattr(self, field), seen, field) for field in _PATTERNS)
@@ -128,6 +130,7 @@ _ENUMERATED: Mapping[str, type[StrEnum]] = {
     "ending": Ending,
     "kernels": Kernels,
     "on_host": Repetition,
+    "in_graph": Repetition,
     "in_float32": Repetition,
 }
 _WORDS = (*_ENUMERATED, "signal", "stage", "device", "framework")

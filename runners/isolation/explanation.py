@@ -34,7 +34,7 @@ def explained(device: Device, case: Case, observation: Observation) -> Observati
     evidence = observation.evidence
     if observation.ending not in EXPLAINED or evidence is None or case.host_only is not None:
         return observation
-    for explain in (_operation, _on_host, _in_float32):
+    for explain in (_operation, _on_host, _in_graph, _in_float32):
         evidence = _or_else(evidence, explain, device, case, observation)
     return replace(observation, evidence=evidence)
 
@@ -75,6 +75,14 @@ def _diverging(device: Device, case: Case) -> Operation | None:
 def _on_host(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
     host = _host_of(device)
     return evidence if host is None else replace(evidence, on_host=_repeated(host, case, observation))
+
+
+def _in_graph(evidence: Evidence, device: Device, case: Case, observation: Observation) -> Evidence:
+    """The same call in a graph on the host: its refusals are no fault of the compiler."""
+    graph: Device | None = getattr(device, "graph", lambda: None)()
+    if graph is None or evidence.on_host is Repetition.failed_alike:
+        return evidence
+    return replace(evidence, in_graph=_repeated(graph, case, observation))
 
 
 def _host_of(device: Device) -> Device | None:

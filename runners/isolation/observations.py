@@ -43,6 +43,7 @@ class Evidence:
     kernels: Kernels | None = None
     kernel_dtypes: list[str] = field(default_factory=list)
     on_host: Repetition | None = None
+    in_graph: Repetition | None = None
     in_float32: Repetition | None = None
     after_others: Repetition | None = None
     """The supervisor's to say: a child knows nothing of another's outcome."""

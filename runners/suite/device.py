@@ -192,6 +192,10 @@ class Explaining(Protocol):
     def host(self) -> Device | None:
         """The host as a device of this process's framework; ``None`` where the process cannot reach it."""
 
+    def graph(self) -> Device | None:
+        """The host with every call in a graph, as this device demands, but without its compiler; ``None`` where calls
+        are not compiled as a whole."""
+
     def failing(self, call: Callable[[], object]) -> Operation | None:
         """Repeat a call that failed and name the operation at which it does; ``None`` if none can be named."""
 

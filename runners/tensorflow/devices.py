@@ -160,6 +160,13 @@ class Cpu(TensorFlowDevice):
     watch_type: type[Watch] = HostWatch
 
 
+class Graph(Cpu):
+    """The host, every call in a graph as a compiler demands, and none compiled."""
+
+    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return in_graph(call, jit_compile=False)
+
+
 class Xla(Cpu):
     """The host, every call compiled as a whole: what a TPU would demand. What runs beside that is a fallback."""
 
@@ -172,7 +179,10 @@ class Xla(Cpu):
         return dataclasses.replace(super().describe(), notes=("XLA on the host CPU, not a TPU",))
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        return compiled_whole(call)
+        return in_graph(call, jit_compile=True)
+
+    def graph(self) -> Device | None:
+        return Graph()
 
 
 class Gpu(TensorFlowDevice):
@@ -200,7 +210,10 @@ class Tpu(Gpu):
         super().prime()
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        return compiled_whole(call)
+        return in_graph(call, jit_compile=True)
+
+    def graph(self) -> Device | None:
+        return Graph()
 
     def _connect(self) -> None:
         try:
@@ -211,8 +224,8 @@ class Tpu(Gpu):
             raise DeviceUnavailableError(f"tensorflow {tf.__version__} cannot open a TPU: {text}") from error
 
 
-def compiled_whole(call: Callable[[], Any]) -> Callable[[], Any]:
-    """The call as a user compiles one: in a function of their own.
+def in_graph(call: Callable[[], Any], *, jit_compile: bool) -> Callable[[], Any]:
+    """The call as a user puts one into a graph, or compiles it: in a function of their own.
 
     Of what ``tf.function`` is given itself, AutoGraph converts the source, be it TensorFlow's own and behind a
     ``partial``, and the first call would hold that conversion beside the compilation. What a user's function calls of
@@ -222,7 +235,7 @@ def compiled_whole(call: Callable[[], Any]) -> Callable[[], Any]:
     def whole() -> Any:
         return call()
 
-    return tf.function(whole, jit_compile=True)  # type: ignore[no-any-return]
+    return tf.function(whole, jit_compile=jit_compile)  # type: ignore[no-any-return]
 
 
 def _device(tensor: Any) -> str:

@@ -63,11 +63,13 @@ def is_near(file: str, text: str, touched: Collection[str]) -> bool:
     ``tests/faults/dispatch/test_stuck.py`` and ``tests/acceptance/test_cli_check.py`` for ``coordinator/dispatch`` and
     ``coordinator/cli``. Tests of a framework are about all that its runner is made of.
     """
+    if file in touched:
+        return True
     if file.startswith(FRAMEWORKS):
         return _is_of_runner(PurePath(file).parts[2], touched)
     words = set(re.split(r"[/_.]", file))
     modules = [PurePath(name) for name in touched if name.endswith(".py") and name.startswith(PRODUCT)]
-    return file in touched or any(
+    return any(
         words.intersection(module.parts[1:-1]) or f"{'.'.join(module.with_suffix('').parts)} import" in text
         for module in modules
     )
@@ -75,7 +77,7 @@ def is_near(file: str, text: str, touched: Collection[str]) -> bool:
 
 def _is_of_runner(framework: str, touched: Collection[str]) -> bool:
     """Whether a change touches what the runner of a framework is made of, or how it is tested."""
-    folders = [PurePath(name).parts[:-1] for name in touched if name.endswith((".py", ".txt"))]
+    folders = [PurePath(name).parts[:-1] for name in touched if not PurePath(name).name.startswith("test_")]
     of_others = {"jax", "tensorflow", "torch"} - {framework}
     return any(
         (folder[0] in ("protocol", "runners") and of_others.isdisjoint(folder))

@@ -16,7 +16,7 @@ from runners.isolation.observations import Evidence
 from runners.suite import divergence
 from runners.suite.cases import Function
 from runners.suite.device import Device
-from runners.tensorflow.devices import Xla, compiled_whole
+from runners.tensorflow.devices import Xla, in_graph
 
 
 class Wrong(Xla):
@@ -27,7 +27,7 @@ class Wrong(Xla):
             original = tf.raw_ops.Tanh
             tf.raw_ops.Tanh = lambda x, name=None: tf.raw_ops.Sigmoid(x=x)
             try:
-                return compiled_whole(call)()
+                return in_graph(call, jit_compile=True)()
             finally:
                 tf.raw_ops.Tanh = original
 
@@ -92,3 +92,19 @@ def test_no_callback_is_left(wrong: Device) -> None:
     from tensorflow.python.framework import op_callbacks
 
     assert not op_callbacks.should_invoke_op_callbacks()
+
+
+@pytest.mark.parametrize(
+    ("call", "in_graph"),
+    [(lambda values: tf.keras.ops.stack(values), "failed_alike"), (lambda values: tf.linalg.eigvals(values), "passed")],
+)
+def test_the_refusal_of_a_graph_is_told_from_the_compilers(
+    xla: Device, call: Callable[..., Any], in_graph: str
+) -> None:
+    function = Function("refused", given=call)
+    function.behaviour("square", lambda inputs: (inputs.normal(3, 3),), lambda *observed: None, prepare=_compiled)
+    (case,) = function.cases
+    before = run_case(xla, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    evidence = explained(xla, case, before).evidence
+    assert evidence is not None
+    assert (before.ending, evidence.on_host, evidence.in_graph) == (Ending.raised, "passed", in_graph)

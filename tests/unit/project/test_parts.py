@@ -147,6 +147,7 @@ def test_a_file_is_about_a_module_whose_package_it_is_named_after_or_that_it_imp
         ("runners/torch/lock.txt", True),
         ("protocol/outcomes.py", True),
         ("tests/frameworks/common/promises.py", True),
+        ("tests/frameworks/torch/test_cases.py", False),
         ("runners/jax/devices.py", False),
         ("tests/frameworks/jax/arrays.py", False),
         ("coordinator/dispatch/queue.py", False),

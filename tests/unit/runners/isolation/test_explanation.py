@@ -133,6 +133,21 @@ def test_a_wrong_result_that_the_host_has_too_is_the_same_failure() -> None:
         HOST._function = np.negative
 
 
+def test_what_the_host_refuses_in_a_graph_alone_is_told_apart() -> None:
+    class Compiled(Arrays):
+        def graph(self) -> Device:
+            return Arrays("cpu", refuses_double)
+
+    found = evidence(Compiled("npu:0", refuses_double), case())
+    assert (found.on_host, found.in_graph) == (Repetition.passed, Repetition.failed_alike)
+    assert evidence(Arrays("npu:0", refuses_double), case()).in_graph is None, "nothing compiles its calls"
+    HOST._function = refuses_double
+    try:
+        assert evidence(Compiled("npu:0", refuses_double), case()).in_graph is None, "the host tells enough"
+    finally:
+        HOST._function = np.negative
+
+
 @pytest.mark.parametrize("thrown", [RuntimeError("odd"), SystemExit(3), KeyboardInterrupt()])
 def test_a_repetition_that_raises_leaves_its_part_of_the_evidence_empty(thrown: BaseException) -> None:
     found = evidence(Arrays("npu:0", refuses_double, thrown), case())
