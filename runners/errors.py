@@ -22,7 +22,9 @@ Each stands with the status of HTTP and the exit code that it becomes::
     │   ├── UnknownFrameworkError         500  2
     │   ├── FrameworkBrokenError          500  2
     │   └── DeviceUnavailableError        500  2
-    ├── MissingPackageError               500  2
+    ├── UntestedError                     500  2
+    │   ├── MissingPackageError           500  2
+    │   └── OtherLineError                500  2
     ├── FreezingError                     500  2
     │   ├── UnfreezableError              500  2
     │   ├── UnjudgedError                 500  2
@@ -149,7 +151,15 @@ class FrameworkBrokenError(FrameworkError):
     """The framework cannot be imported or forked from."""
 
 
-class MissingPackageError(RunnerError):
+class UntestedError(RunnerError):
+    """A case cannot say anything of its function here; the message is the reason."""
+
+
+class OtherLineError(UntestedError):
+    """An example failed at a line before the first that uses its function."""
+
+
+class MissingPackageError(UntestedError):
     """A case needs a package that the framework's environment does not have."""
 
 

@@ -41,6 +41,8 @@ class FunctionVerdict:
     unknown_placement: int | None
     """Cases that passed without proof of where: in no count on the device."""
     failed: int
+    total: int
+    """Cases that passed or failed."""
     incomplete: int
     """Cases that ended without a result, for a reason that is not the device's."""
     unknown_cause: int

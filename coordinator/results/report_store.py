@@ -32,7 +32,7 @@ PLACES = ("fell_back", "host_only", "on_device", "unknown")
 # no parameters. The tables are made of the same rows as the matrix keeps them: nobody waits for the views.
 _VERDICT_COLUMNS = """\
 target_id, function, verdict, verdict_on_device, cause, cause_on_device, fell_back, unknown_placement,
-       failed, incomplete, unknown_cause, not_counted_cause, host_work, verdict_without_host_work,
+       failed, total, incomplete, unknown_cause, not_counted_cause, host_work, verdict_without_host_work,
        of_another_device,
        lowered, not_lowered, lowering, missing_lowering"""
 

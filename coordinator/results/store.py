@@ -100,7 +100,7 @@ async def charted_functions(
             "SELECT DISTINCT t.framework, t.version, c.function"
             "  FROM matrix_cells c JOIN targets t ON t.id = c.target_id"
             " WHERE c.campaign_id = :campaign AND c.framework = ANY(CAST(:frameworks AS text[]))"
-            " AND (c.verdict <> 'unknown' OR c.lowering IS NOT NULL)"
+            " AND (c.total > 0 OR c.lowering IS NOT NULL)"
         ),
         {"campaign": campaign_id, "frameworks": list(frameworks)},
     )

@@ -119,12 +119,13 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
         where,
         *notes,
         _ports(counted, sum(verdict.is_missing_cases for verdict in verdicts)),
+        *_not_at_all(counted),
         *_without_host_work(counted),
         *_on_device([verdict for verdict in verdicts if verdict.is_rated or verdict.verdict == "unknown"]),
         *_causes(counted),
         *_of_another_device(verdicts),
         *_unknown(verdicts),
-        *_slow(target, comparisons, tolerable),
+        *_slow(data, target, comparisons, tolerable),
     ]
 
 
@@ -159,6 +160,19 @@ def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
     return f"{line}; {missing:,} more miss cases, so of all {of:,} it is between {least:.0f} and {most:.0f} %."
 
 
+def _not_at_all(counted: Sequence[FunctionVerdict]) -> list[str]:
+    """The functions of which no case passes: those that most cases say it of first, and how many hang on one alone."""
+    failed = sorted(
+        (verdict for verdict in counted if verdict.verdict == "complete"), key=lambda row: (-row.total, row.function)
+    )
+    if not failed:
+        return []
+    by_one = sum(verdict.total == 1 for verdict in failed)
+    alone = f"; {by_one:,} of these by one case alone" if by_one else ""
+    named = listed([f"{verdict.function} (0 of {plural(verdict.total, 'case')})" for verdict in failed], NAMED)
+    return [f"Not at all: {named}{alone}."]
+
+
 def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
     """The same rate without the cases that no accelerator or compiler is made for."""
     cases = sum(verdict.host_work for verdict in counted)
@@ -175,14 +189,14 @@ def _without_host_work(counted: Sequence[FunctionVerdict]) -> list[str]:
 
 def _on_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     known = [verdict for verdict in verdicts if verdict.verdict_on_device not in (None, "unknown")]
-    fallen = [verdict.function for verdict in known if verdict.fell_back]
+    fallen = sorted((verdict for verdict in known if verdict.fell_back), key=lambda row: (-row.fell_back, row.function))
     unproven = [verdict for verdict in verdicts if verdict.unknown_placement]
     own = sum(verdict.verdict_on_device == "success" for verdict in known)
     sentences = []
     if fallen:
         sentences.append(
             f"On the device itself {own:,} of {len(known):,} do: {len(fallen):,} passed a case by silently falling "
-            f"back to the host, such as {_names(fallen)}."
+            f"back to the host, such as {listed([row.function for row in fallen], NAMED)}."
         )
     elif unproven:
         sentences.append(f"On the device itself {own:,} of {len(known):,} are known to.")
@@ -240,7 +254,7 @@ def _most_frequent(causes: Counter[str]) -> str:
     return listed([f"{cause} ({functions:,})" for cause, functions in main])
 
 
-def _slow(target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
+def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
     """Against the target that it is compared with."""
     sentences = []
     for comparison in comparisons:
@@ -266,7 +280,26 @@ def _slow(target: Target, comparisons: Sequence[TargetRatios], tolerable: float)
             )
         else:
             sentences.append(f"None takes more than {tolerable:g} times as long.")
+        sentences += _without_latency(data, target)
     return sentences
+
+
+def _without_latency(data: ReportData, target: Target) -> list[str]:
+    """Functions that are in no ratio because of where they ran: the slowest may be among them."""
+    measured = data.medians[target.id]
+    left_out = [
+        verdict.function
+        for verdict in data.by_target[target.id]
+        if (verdict.fell_back or verdict.unknown_placement) and verdict.function not in measured
+    ]
+    if not left_out:
+        return []
+    have = "has" if len(left_out) == 1 else "have"
+    return [
+        f"{plural(len(left_out), 'function')} that fell back, or ran nobody knows where, {have} no latency and "
+        f"{'is' if len(left_out) == 1 else 'are'} in no ratio, such as {_names(left_out)}: the slowest may be among "
+        "them."
+    ]
 
 
 def _none_passed(failed: int, skipped: int, incomplete: int) -> str:

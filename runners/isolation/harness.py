@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from protocol.enums import Ending, Placement, TimingPolicy, Verdict
-from runners.errors import MissingPackageError, TimingLockError
+from runners.errors import TimingLockError, UntestedError
 from runners.isolation import timing as clock
 from runners.isolation.observations import (
     Evidence,
@@ -218,7 +218,7 @@ class Attempt:
             )
         if isinstance(error, TimingLockError):
             return Ending.harness_failed, make_evidence(stage=self.stage, reason=str(error))
-        if isinstance(error, MissingPackageError):
+        if isinstance(error, UntestedError):
             return Ending.not_applicable, make_evidence(stage=self.stage, reason=str(error))
         evidence = make_evidence(
             exception=f"{type(error).__module__}.{type(error).__qualname__}",

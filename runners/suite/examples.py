@@ -13,6 +13,7 @@ import builtins
 import json
 import linecache
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from runners.errors import UnfreezableError
+from runners.errors import OtherLineError, UnfreezableError
 from runners.suite.cases import Context
 from runners.suite.source import bound_names
 
@@ -54,6 +55,15 @@ class Example:
     name: str
     statements: tuple[Statement, ...]
     wanted: tuple[str, ...]
+
+    @property
+    def first_use(self) -> int:
+        """The place of the first statement that names the function; 0 if none does, as of an operator.
+
+        A statement before it cannot fail for the function's sake.
+        """
+        last_name = re.compile(rf"\b{re.escape(self.name.rpartition('.')[2])}\b")
+        return next((statement.place for statement in self.statements if last_name.search(statement.source)), 0)
 
     def written(self) -> str:
         """The example as one line of JSON."""
@@ -237,6 +247,12 @@ def _set_environment(variables: Mapping[str, str]) -> None:
     os.environ.update(variables)
 
 
+def _of_another_line(step: Step, error: Exception) -> OtherLineError:
+    text = (str(error).strip().splitlines() or [""])[0]
+    said = f"{type(error).__name__}: {text}"
+    return OtherLineError(f"statement {step.place} of the example failed, before any that uses the function: {said}")
+
+
 @dataclass(frozen=True)
 class FrozenExample:
     """Prepares a frozen example: the call runs its statements and returns the wanted values by their labels."""
@@ -247,12 +263,18 @@ class FrozenExample:
     def __call__(self, context: Context) -> Callable[[], Any]:
         example = Example.read(self.example)
         steps = [step_of(example.name, statement, self.dialect.rewritten) for statement in example.statements]
+        first_use = example.first_use
 
         def call() -> Any:
             with kept(self.dialect.settings()), self.dialect.forced(context.device):
                 session = Session(names_for(context.function, example.name, self.dialect, context.device))
                 for step in steps:
-                    session.run(step)
+                    try:
+                        session.run(step)
+                    except Exception as error:
+                        if step.place >= first_use or isinstance(error, ImportError):
+                            raise
+                        raise _of_another_line(step, error) from error
                 results = session.results()
                 return {label: self._shown(results.get(label)) for label in example.wanted}
 

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.suite.cases import Context
-from runners.suite.frozen import Named, Slot, decode
+from runners.suite.frozen import Named, decode
+from runners.torch.layouts import laid_out
 from runners.torch.ways import WAYS, Way
 
+ON_HOST = {"tensor_split": (1,)}
+"""By function: the places of arrays that its documentation wants on the host, whatever the device."""
 WAY = "way"
 """The key of a written call that says what is done with the function, where that is not the call itself."""
 
@@ -22,7 +25,11 @@ class FrozenCall:
     written: str
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
-        return context.compiled(self.way(context.function, *self.parts(arrays, context.device)))
+        arguments, *others = self.parts(arrays, context.device)
+        for place in ON_HOST.get(getattr(context.function, "__name__", ""), ()):
+            if len(arguments) > place and hasattr(arguments[place], "cpu"):
+                arguments[place] = arguments[place].cpu()
+        return context.compiled(self.way(context.function, arguments, *others))
 
     @property
     def way(self) -> Way:
@@ -33,7 +40,7 @@ class FrozenCall:
         """The arguments of the way beside the function, with torch's own arrays in their places."""
         return decode(
             json.loads(self.written),
-            lambda slot: laid_out(arrays[slot.number], slot),
+            lambda slot: laid_out(arrays[slot.number], slot.dtype, slot.strides),
             lambda value: resolved(value, device),
         )
 
@@ -47,25 +54,3 @@ def resolved(value: Named, device: Any) -> Any:
     if value.kind == "size":
         return torch.Size(json.loads(value.name))
     return getattr(torch, value.name)
-
-
-def laid_out(array: Any, slot: Slot) -> Any:
-    """The array in the dtype and with the strides of its slot."""
-    import torch
-
-    if slot.dtype is not None:
-        array = array.to(getattr(torch, slot.dtype))
-    return array if slot.strides is None else strided(array, slot.strides)
-
-
-def strided(array: Any, strides: Sequence[int]) -> Any:
-    """The same values with other strides: in a wider buffer, and expanded where a stride is 0."""
-    import torch
-
-    once = tuple(slice(0, 1) if stride == 0 and size else slice(None) for stride, size in zip(strides, array.shape))
-    part = array[once] if once else array
-    extent = 1 + sum((size - 1) * stride for size, stride in zip(part.shape, strides) if size)
-    buffer = torch.zeros(extent if part.numel() else 0, dtype=array.dtype, device=array.device)
-    view = buffer.as_strided(part.shape, tuple(strides))
-    view.copy_(part)
-    return view.expand(array.shape)

@@ -7,15 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from protocol.enums import Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
 from runners.torch.freezing.references import looked_up
-from runners.torch.frozen import strided
+from runners.torch.layouts import laid_out, moved, strided
 from tests.frameworks.common import library
 from tests.frameworks.common.library_claims import (
     test_every_case_is_right_on_the_cpu,
@@ -152,3 +154,47 @@ def test_an_array_is_laid_out_with_its_strides(shape: tuple[int, ...], strides: 
     found = strided(given, strides)
     assert torch.equal(found, given)
     assert found.numel() == 0 or found.stride() == strides
+
+
+class Operations(TorchDispatchMode):
+    """The names of the operations that take or make an array of a device that is not the host."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:
+        result = function(*arguments, **(options or {}))
+        arrays = [one for one in (*arguments, result) if isinstance(one, torch.Tensor)]
+        if any(array.device.type != "cpu" for array in arrays):
+            self.names.append(function.overloadpacket.__name__)
+        return result
+
+
+@pytest.mark.parametrize("strides", [(1, 3), (8, 2), (0, 1)])
+def test_an_array_is_laid_out_on_the_host_and_moved(xla: Device, strides: tuple[int, ...]) -> None:
+    values = np.broadcast_to(np.arange(4.0), (3, 4)) if 0 in strides else np.arange(12.0).reshape(3, 4)
+    array = xla.to_device(values, "float32")
+    with Operations() as operations:
+        found = laid_out(array, "int32", strides)
+    assert found.device == array.device
+    assert found.cpu().tolist() == values.tolist()
+    assert set(operations.names) <= {"_to_copy", "as_strided", "detach"}
+
+
+def test_a_device_without_views_gets_the_values_without_gaps(monkeypatch: pytest.MonkeyPatch, xla: Device) -> None:
+    view = torch.arange(12.0)[::2]
+
+    def refuses(*_: Any) -> torch.Tensor:
+        raise NotImplementedError("no aten::as_strided here")
+
+    monkeypatch.setattr(torch.Tensor, "as_strided", refuses)
+    assert moved(view, xla.handle).cpu().tolist() == view.tolist()
+
+
+def test_the_places_of_a_split_are_on_the_host_as_its_documentation_says(
+    xla: Device, functions: list[Function]
+) -> None:
+    (function,) = (one for one in functions if one.name == "torch.tensor_split")
+    for case in function.cases:
+        assert run(xla, case).verdict is Verdict.passed, case.name

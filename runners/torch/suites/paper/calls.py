@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from runners.suite.cases import Context, Prepare
+from runners.torch.layouts import moved
 
 
 def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
@@ -73,8 +74,8 @@ def _strided(argument: Any) -> Any:
     if not isinstance(argument, torch.Tensor):
         return argument
     axes = tuple(reversed(range(argument.ndim)))
-    turned = argument.permute(axes)
-    return torch.stack([turned, torch.ones_like(turned)], -1)[..., 0].permute(axes)
+    turned = argument.cpu().permute(axes)
+    return moved(torch.stack([turned, torch.ones_like(turned)], -1)[..., 0].permute(axes), argument.device)
 
 
 def _arrays(arguments: Any) -> list[torch.Tensor]:

@@ -36,6 +36,9 @@ def test_what_the_migration_role_dumps_is_whole_and_can_be_restored(
     asyncio.run(backup.restore(empty, dump))
     assert asyncio.run(upgrade(empty)) is None
     assert asyncio.run(fetch(empty, OWNED)) == asyncio.run(fetch(dsn, OWNED))
+    # The mean of a view adds up rows in the order in which they lie, so that its last digits are not the same.
+    digits = "extra_float_digits=-3"
+    empty, dsn = (f"{one}{'&' if '?' in one else '?'}options=-c%20{digits}" for one in (empty, dsn))
     for table in sorted(GRANTS):
         rows = f'SELECT t::text FROM "{table}" t ORDER BY 1'
         assert asyncio.run(fetch(empty, rows)) == asyncio.run(fetch(dsn, rows)), table

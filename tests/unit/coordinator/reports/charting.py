@@ -66,6 +66,7 @@ def verdict(
         fell_back,
         unknown_placement,
         failed=int(word in ("partial", "complete")),
+        total=int(word != "unknown"),
         incomplete=incomplete,
         unknown_cause=unknown_cause,
         not_counted_cause=not_counted_cause,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -75,6 +76,22 @@ def test_a_target_says_what_ports_what_does_not_and_why() -> None:
     assert "1 function is unknown: every case was skipped (removed (1)), such as of torch.e." in xla
 
 
+def test_functions_that_fail_altogether_are_ranked_by_how_many_cases_say_so() -> None:
+    of = charted(
+        [XLA],
+        [
+            verdict(XLA, "torch.by_one", "complete", cause="type"),
+            replace(verdict(XLA, "torch.by_two", "complete", cause="type"), total=2, failed=2),
+            replace(verdict(XLA, "torch.by_twenty", "complete", cause="type"), total=20, failed=20),
+        ],
+    )
+    said = told(of)["torch@2.9.0/xla"]
+    assert (
+        "Not at all: torch.by_twenty (0 of 20 cases), torch.by_two (0 of 2 cases) and torch.by_one (0 of 1 case); "
+        "1 of these by one case alone." in said
+    )
+
+
 def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> None:
     fleet = charted(
         [XLA],
@@ -107,6 +124,14 @@ def test_a_target_says_what_is_intolerably_slow_and_against_what() -> None:
     assert "takes 25 times as long as on torch@2.9.0/cpu (geometric mean over 1 function; 0 are faster)." in xla
     assert "1 of 1 run intolerably slow, more than 10 times as long: such as torch.a (25 times)." in xla
     assert "None takes more than 30 times as long." in told(FLEET, tolerable=30)["torch@2.9.0/xla"]
+
+
+def test_functions_without_a_latency_are_said_to_be_in_no_ratio() -> None:
+    xla = told(FLEET)["torch@2.9.0/xla"]
+    assert (
+        "1 function that fell back, or ran nobody knows where, has no latency and is in no ratio, such as torch.d"
+        in xla
+    )
 
 
 def test_xla_on_a_host_cpu_is_no_tpu() -> None:

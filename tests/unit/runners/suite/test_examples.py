@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runners.errors import UnfreezableError
+from runners.errors import OtherLineError, UnfreezableError
 from runners.suite.cases import Context
 from runners.suite.examples import Example, FrozenExample, Statement, comparable, kept
 from tests.unit.runners.suite.toy_examples import ToyDialect, toy
@@ -52,6 +52,16 @@ def test_a_function_of_an_example_sees_its_names_and_has_a_source() -> None:
         wanted=("4", "5"),
     )
     assert call() == {"4": 2, "5": 6}
+
+
+def test_a_line_before_the_first_that_uses_the_function_is_not_charged_to_it() -> None:
+    with pytest.raises(
+        OtherLineError, match=r"statement 1 of the example failed, .* ValueError: no array of that size"
+    ):
+        frozen("raise ValueError('no array of that size')", "toy.double(2)")()
+    for after in (("toy.double(2)", "raise ValueError('later')"), ("raise ValueError('never named')",)):
+        with pytest.raises(ValueError, match=r"later|never named"):
+            frozen(*after)()
 
 
 def test_our_own_future_statements_are_not_the_examples() -> None:
