@@ -41,6 +41,11 @@ class Commands(LazyGroup):
             "Show or export the outcomes of a campaign, with the command that repeats each failure.",
         ),
         (
+            "operations",
+            "coordinator.cli.operations_command:operations",
+            "List operations that fell back, failed or lack a lowering; of one, the functions and cases that met it.",
+        ),
+        (
             "table",
             "coordinator.cli.report_commands:table",
             "Show one of the study's tables, made from a campaign; without a name, list them.",

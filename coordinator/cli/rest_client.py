@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from coordinator.registry.models import Runner
     from coordinator.results.comparison.models import Comparison
     from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage
+    from coordinator.results.operations import CampaignOperations, OperationCases
     from coordinator.results.summary import Section
 
 ANSWER_S = 60.0
@@ -209,6 +210,18 @@ class Client:
 
         query = {"function": function, "device": device}
         return self._get(Summary, f"/campaigns/{campaign_id}/summary", query, within_s=WHOLE_S).sections
+
+    def operations(self, campaign_id: int, name: str = "") -> CampaignOperations:
+        """Return the operations that fell back, failed, diverged or lack a lowering."""
+        from coordinator.results.operations import CampaignOperations
+
+        return self._get(CampaignOperations, f"/campaigns/{campaign_id}/operations", {"name": name}, within_s=WHOLE_S)
+
+    def operation_cases(self, campaign_id: int, operation: str) -> OperationCases:
+        from coordinator.results.operations import OperationCases
+
+        path = f"/campaigns/{campaign_id}/operations/{quote(operation)}"
+        return self._get(OperationCases, path, within_s=WHOLE_S)
 
     def compare(self, a: str, b: str, verdict: str) -> Comparison:
         from coordinator.results.comparison.models import Comparison

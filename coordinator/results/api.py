@@ -11,8 +11,9 @@ from coordinator.context import Context
 from coordinator.errors import RequestError
 from coordinator.parameters import CampaignId, PathName
 from coordinator.results import coverage as coverages
-from coordinator.results import samples, service
+from coordinator.results import operations, samples, service
 from coordinator.results.models import CampaignSample, CountedVerdict, History, MatrixPage, WhichVerdict
+from coordinator.results.operations import CampaignOperations, OperationCases
 from coordinator.results.service import MatrixQuery
 from coordinator.routers import RestRouter
 from coordinator.storable import Text
@@ -76,6 +77,22 @@ async def matrix(
 async def coverage(campaign_id: CampaignId, context: Context) -> CampaignCoverage:
     """How much of each framework's public surface, and of its use, the campaign has charted so far."""
     return await coverages.of_campaign(context.engine, campaign_id)
+
+
+@router.get("/campaigns/{campaign_id}/operations")
+async def campaign_operations(
+    campaign_id: CampaignId,
+    context: Context,
+    name: Annotated[Text, Query(max_length=200, description="letters that their names have")] = "",
+) -> CampaignOperations:
+    """The framework's own operations that fell back, failed, diverged or lack a lowering, those of most cases first."""
+    return await operations.of_campaign(context.engine, campaign_id, name)
+
+
+@router.get("/campaigns/{campaign_id}/operations/{operation:path}")
+async def operation_cases(campaign_id: CampaignId, operation: PathName, context: Context) -> OperationCases:
+    """The functions and cases that met one operation so (`aten::isin`), on each target."""
+    return await operations.cases_of(context.engine, campaign_id, operation)
 
 
 @router.get("/campaigns/{campaign_id}/sample")

@@ -17,6 +17,7 @@ from coordinator.web import (
     function_page,
     history_page,
     matrix_page,
+    operations_page,
     outcome_pages,
     registration,
     rest,
@@ -28,7 +29,7 @@ from coordinator.web.pages import STATIC
 
 # A page that is called new has no campaign's or runner's id: addresses with words come before those with numbers.
 FORMS = (submission, registration)
-OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, outcome_pages)
+OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, operations_page, outcome_pages)
 OTHERS = (access_pages, comparison_page, coverage_page, history_page, rest, runner_pages)
 
 

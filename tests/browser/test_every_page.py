@@ -54,6 +54,7 @@ PAGES: dict[str, Address] = {
     "report": lambda house: f"/campaigns/{house.low}/report",
     "the study": lambda house: "/reference",
     "coverage": lambda house: "/coverage",
+    "operations": lambda house: f"/campaigns/{house.low}/operations",
     "runners": lambda house: "/runners",
     "runner": _runner,
     "REST": lambda house: "/docs",

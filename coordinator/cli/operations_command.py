@@ -1,0 +1,56 @@
+"""``portolan operations``: which of a framework's own operations fell back, failed or lack a lowering."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from coordinator.cli.output import print_columns, print_json
+from coordinator.cli.rest_client import Client
+from coordinator.cli.shared_options import AsJson, CampaignId, with_client
+from coordinator.formats import listed
+from coordinator.results.operations import OperationCase, OperationSummary
+
+SUMMARIES = ("operation", "target", "fell back", "failed", "diverged", "not lowered", "functions")
+CASES = ("function", "case", "target", "met", "runs", "details")
+NAMED = 4
+"""Functions in a line; --json has all."""
+
+
+@with_client
+def operations(
+    client: Client,
+    campaign_id: CampaignId,
+    operation: Annotated[
+        str | None, typer.Argument(help="Its name in the framework, such as aten::isin: the cases that met it.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="Only operations with these letters in their name.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List operations that fell back, failed or lack a lowering; of one, the functions and cases that met it."""
+    if operation is not None:
+        cases = client.operation_cases(campaign_id, operation)
+        if as_json:
+            print_json(cases)
+        else:
+            print_columns(CASES, [_case(case) for case in cases.cases], "no case")
+        return
+    found = client.operations(campaign_id, name)
+    if as_json:
+        print_json(found)
+    else:
+        empty = "no operation fell back, failed or lacks a lowering, as far as any evidence names one"
+        print_columns(SUMMARIES, [_summary(row) for row in found.operations], empty)
+
+
+def _summary(row: OperationSummary) -> tuple[str, ...]:
+    counts = (row.fell_back, row.failed, row.diverged, row.not_lowered)
+    return row.operation, row.target, *(str(count or "") for count in counts), listed(row.functions, NAMED)
+
+
+def _case(case: OperationCase) -> tuple[str, ...]:
+    times = f"{case.times} times on the host" if case.times else ""
+    details = (times, case.cause, ", ".join(case.dtypes), f"kernels: {case.kernels}" if case.kernels else "")
+    words = case.met.replace("_", " ")
+    return case.function, case.case, case.target, words, str(case.runs), "; ".join(filter(None, details))

@@ -1,0 +1,166 @@
+"""Operations: which of a framework's own operations fell back, failed, computed otherwise or lack a lowering on a
+campaign's targets, and by which functions and cases this was met.
+
+A function is what people call; an operation (``aten::isin``, ``Qr``, ``eigh``) is what a device has a kernel of or has
+not. An operation that nothing is said of here was met by no case that failed or fell back: that it ran is not recorded.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from coordinator.campaigns import service as campaigns
+from coordinator.errors import NotFoundError
+from coordinator.targets import store as targets
+from coordinator.targets.models import labels
+
+MOST_OPERATIONS = 1000
+MOST_CASES = 2000
+
+
+class Met(StrEnum):
+    """The way in which an operation was met by a case."""
+
+    fell_back = "fell_back"
+    """The case passed, and the operation ran on the host, unsaid."""
+    failed = "failed"
+    """The case failed at it."""
+    diverged = "diverged"
+    """The case gave a wrong result, and the operation is the first that computed otherwise than the host."""
+    not_lowered = "not_lowered"
+    """The operation has no lowering for the target's platform; nothing ran."""
+
+
+class OperationSummary(BaseModel):
+    """One operation on one target. Counts are of cases."""
+
+    operation: str
+    target_id: int
+    target: str
+    fell_back: int
+    failed: int
+    diverged: int
+    not_lowered: int
+    functions: list[str]
+    """All that met it so, by name."""
+
+
+class CampaignOperations(BaseModel):
+    """The operations of a campaign that fell back, failed or lack a lowering: those of most cases first."""
+
+    campaign_id: int
+    operations: list[OperationSummary]
+    more: bool
+    """Whether there are others, which the name must narrow."""
+
+
+class OperationCase(BaseModel):
+    """A case that met the operation, on one target, over its runs."""
+
+    target_id: int
+    target: str
+    framework: str
+    function: str
+    case: str
+    met: Met
+    runs: int
+    times: int | None
+    """Of a fallback: how often the operation ran on the host, in the run with most."""
+    dtypes: list[str]
+    """Of a failure: the dtypes of its arrays."""
+    kernels: str | None
+    """Of a failure: the kernels that the device has of it, as far as it is known."""
+    cause: str | None
+
+
+class OperationCases(BaseModel):
+    """The cases of a campaign that met one operation."""
+
+    campaign_id: int
+    operation: str
+    cases: list[OperationCase]
+    more: bool
+
+
+_MET = """
+SELECT o.target_id, o.case_id, o.run, f.key AS operation, 'fell_back' AS met, (f.value #>> '{}')::bigint AS times,
+       NULL::jsonb AS dtypes, NULL AS kernels, NULL AS cause
+  FROM outcomes o, jsonb_each(o.proof -> 'fallbacks') f
+ WHERE o.campaign_id = :campaign AND o.verdict = 'passed' AND o.placement = 'fell_back'
+UNION ALL
+SELECT o.target_id, o.case_id, o.run, o.evidence ->> 'operation',
+       CASE WHEN o.verdict <> 'failed' THEN 'not_lowered'
+            WHEN o.ending = 'mismatched' THEN 'diverged'
+            ELSE 'failed' END,
+       NULL, o.evidence -> 'dtypes', o.evidence ->> 'kernels', o.cause
+  FROM outcomes o
+ WHERE o.campaign_id = :campaign AND o.evidence ->> 'operation' IS NOT NULL
+   AND (o.verdict = 'failed' OR o.cause = 'not_lowered')"""
+
+_COUNTS = ",\n       ".join(f"count(DISTINCT m.case_id) FILTER (WHERE m.met = '{met}') AS {met}" for met in Met)
+_SUMMARIES = text(f"""
+SELECT m.operation, m.target_id,
+       {_COUNTS},
+       array_agg(DISTINCT c.function ORDER BY c.function) AS functions
+  FROM ({_MET}) m JOIN cases c ON c.id = m.case_id
+ WHERE strpos(lower(m.operation), lower(:name)) > 0
+ GROUP BY m.operation, m.target_id
+ ORDER BY count(DISTINCT m.case_id) DESC, m.operation COLLATE "C", m.target_id
+ LIMIT :most
+""")
+
+_CASES = text(f"""
+SELECT m.target_id, s.framework, c.function, c.name AS "case", m.met, count(*) AS runs, max(m.times) AS times,
+       (array_agg(m.dtypes) FILTER (WHERE m.dtypes IS NOT NULL))[1] AS dtypes, max(m.kernels) AS kernels,
+       max(m.cause) AS cause
+  FROM ({_MET}) m JOIN cases c ON c.id = m.case_id JOIN suites s ON s.id = c.suite_id
+ WHERE m.operation = :operation
+ GROUP BY m.target_id, s.framework, c.function, c.name, c.position, m.met
+ ORDER BY c.function COLLATE "C", c.position, m.target_id, m.met
+ LIMIT :most
+""")
+
+
+async def of_campaign(engine: AsyncEngine, campaign_id: int, name: str = "") -> CampaignOperations:
+    """The operations with these letters in their name, on each target where one was met so."""
+    named, rows = await _read(engine, campaign_id, _SUMMARIES, MOST_OPERATIONS, name=name)
+    return CampaignOperations(
+        campaign_id=campaign_id,
+        operations=[OperationSummary(target=named[row["target_id"]], **row) for row in rows[:MOST_OPERATIONS]],
+        more=len(rows) > MOST_OPERATIONS,
+    )
+
+
+async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> OperationCases:
+    """Raises ``NotFoundError`` if no case of the campaign met it so."""
+    named, rows = await _read(engine, campaign_id, _CASES, MOST_CASES, operation=operation)
+    if not rows:
+        raise NotFoundError(
+            f"no case of campaign {campaign_id} fell back or failed at operation {operation!r}: whether it ran on a "
+            "device is not recorded. Names are the framework's own, such as aten::isin; ask without one for a list"
+        )
+    return OperationCases(
+        campaign_id=campaign_id,
+        operation=operation,
+        cases=[
+            OperationCase(**row | {"target": named[row["target_id"]], "dtypes": row["dtypes"] or []})
+            for row in rows[:MOST_CASES]
+        ],
+        more=len(rows) > MOST_CASES,
+    )
+
+
+async def _read(
+    engine: AsyncEngine, campaign_id: int, sql: Any, most: int, **values: str
+) -> tuple[dict[int, str], list[dict[str, Any]]]:
+    """The labels of the campaign's targets, and the rows, one more than are shown if there are more."""
+    await campaigns.detail(engine, campaign_id)
+    async with engine.connect() as connection:
+        named = labels(await targets.of_campaign(connection, campaign_id))
+        found = await connection.execute(sql, {"campaign": campaign_id, "most": most + 1, **values})
+        return named, [dict(row._mapping) for row in found]

@@ -1,0 +1,33 @@
+"""The operations of a campaign that fell back, failed or lack a lowering, and the cases that met one of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Request, Response
+
+from coordinator.context import Context
+from coordinator.parameters import CampaignId
+from coordinator.results import operations as found_operations
+from coordinator.routers import PageRouter
+from coordinator.storable import Text
+from coordinator.web.pages import page
+
+router = PageRouter()
+
+
+@router.get("/campaigns/{campaign_id}/operations")
+async def operations(
+    request: Request,
+    campaign_id: CampaignId,
+    context: Context,
+    operation: Annotated[Text, Query(max_length=500)] = "",
+    name: Annotated[Text, Query(max_length=200)] = "",
+) -> Response:
+    """All of them, or the cases that met the ``operation`` that is named."""
+    if operation:
+        cases = await found_operations.cases_of(context.engine, campaign_id, operation)
+        return page(request, "operation.html", cases, rows=[case.model_dump(mode="json") for case in cases.cases])
+    found = await found_operations.of_campaign(context.engine, campaign_id, name)
+    rows = [row.model_dump(mode="json") for row in found.operations]
+    return page(request, "operations.html", found, rows=rows, name=name)

@@ -1,0 +1,58 @@
+"""From an operation to the cases that met it: one answer on the page, on the command line and over REST."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests import bundles
+from tests.acceptance.web.visitor import Visitor, text
+from tests.coordinator_process import CoordinatorProcess
+from tests.portolan_process import Portolan
+
+MOVED, WRONG = "toy::moved<b>", "toy::wrong"
+
+
+@pytest.fixture(scope="module")
+def charted(coordinator: CoordinatorProcess, tmp_path_factory: pytest.TempPathFactory) -> int:
+    """A bundle in which one case fell back at ``MOVED``, and the case that fails does so at ``WRONG``."""
+    bundle = bundles.make(tmp_path_factory.mktemp("island") / "bundle", functions=("hazards.add",), runs=1)
+    lines = bundles.lines_of(bundle.read_bytes())
+    for line in lines[1:]:
+        outcome = line["outcome"]
+        if outcome["verdict"] == "failed":
+            outcome["evidence"] |= {"operation": WRONG, "dtypes": ["float64"], "kernels": "this_dtype"}
+        elif line["case"] == "hazards.add/0":
+            outcome |= {"placement": "fell_back"}
+            outcome["proof"]["fallbacks"] = {MOVED: 2}
+    answer = coordinator.http.post("/bundles", content=bundles.sealed(lines), headers=bundles.HEADERS)
+    assert answer.status_code == 201, answer.text
+    return int(answer.json()["id"])
+
+
+def test_operations_and_their_cases_are_on_a_page(visitor: Visitor, charted: int) -> None:
+    page = text(visitor.read(f"/campaigns/{charted}/operations"))
+    assert WRONG in page
+    assert MOVED in page
+    assert "hazards.add" in page
+    cases = text(visitor.read(f"/campaigns/{charted}/operations?operation={quote(MOVED)}"))
+    assert "hazards.add/0" in cases
+    assert "fell back" in cases
+
+
+def test_an_operation_that_no_case_met_is_said_to_be_unrecorded(visitor: Visitor, charted: int) -> None:
+    page = text(visitor.read(f"/campaigns/{charted}/operations?operation=toy::other", status=404))
+    assert "is not recorded" in page
+
+
+def test_the_command_line_says_the_same(coordinator: CoordinatorProcess, charted: int, tmp_path: Path) -> None:
+    portolan = Portolan(tmp_path, PORTOLAN_URL=coordinator.url)
+    listed = portolan.ask("operations", str(charted))
+    assert MOVED in listed
+    assert WRONG in listed
+    assert "diverged" in portolan.ask("operations", str(charted), WRONG)
+    assert "2 times on the host" in portolan.ask("operations", str(charted), MOVED)
+    assert MOVED not in portolan.ask("operations", str(charted), "--name", "WRONG")
+    assert "is not recorded" in portolan.refused("operations", str(charted), "toy::other")
