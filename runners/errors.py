@@ -155,12 +155,12 @@ class UntestedError(RunnerError):
     """A case cannot say anything of its function here; the message is the reason."""
 
 
-class OtherLineError(UntestedError):
-    """An example failed at a line before the first that uses its function."""
-
-
 class MissingPackageError(UntestedError):
     """A case needs a package that the framework's environment does not have."""
+
+
+class OtherLineError(UntestedError):
+    """An example failed at a line before the first that uses its function."""
 
 
 class FreezingError(RunnerError):

@@ -137,8 +137,8 @@ def test_a_declaration_names_what_is_there(framework: Framework) -> None:
 def test_every_framework_has_the_same_names(name: str) -> None:
     """But for the locks of devices and versions, and for what one alone can do.
 
-    JAX lowers for a device that is not here; of torch alone gradients and an optimizer's steps are frozen, and packages
-    left out.
+    JAX lowers for a device that is not here; of torch alone gradients and an optimizer's steps are frozen, arrays have
+    layouts, and packages are left out.
     """
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
@@ -146,5 +146,5 @@ def test_every_framework_has_the_same_names(name: str) -> None:
         *("lock.txt", "requirements.txt"),
         *(("lowering.py",) if name == "jax" else ()),
         *("freezing", "frozen.py"),
-        *(("stubs", "ways.py") if name == "torch" else ()),
+        *(("layouts.py", "stubs", "ways.py") if name == "torch" else ()),
     }
