@@ -149,21 +149,7 @@ def history(
     if as_json:
         print_json(found)
         return
-    head = (
-        "campaign",
-        "target",
-        "hardware",
-        "suite",
-        "verdict",
-        "on device",
-        "cause",
-        "cold, first",
-        "cold, later",
-        "level",
-        "median",
-        "notes",
-    )
-    print_columns(head, [_history_row(cell) for cell in found.cells], "no outcome")
+    print_columns(HISTORY, [_history_row(cell) for cell in found.cells], "no outcome")
 
 
 def _history_row(cell: HistoryCell) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from coordinator.campaigns import service as campaigns
@@ -88,12 +88,12 @@ class OperationCases(BaseModel):
 
 
 _MET = """
-SELECT o.target_id, o.case_id, o.run, f.key AS operation, 'fell_back' AS met, (f.value #>> '{}')::bigint AS times,
+SELECT o.target_id, o.case_id, f.key AS operation, 'fell_back' AS met, (f.value #>> '{}')::bigint AS times,
        NULL::jsonb AS dtypes, NULL AS kernels, NULL AS cause
   FROM outcomes o, jsonb_each(o.proof -> 'fallbacks') f
  WHERE o.campaign_id = :campaign AND o.verdict = 'passed' AND o.placement = 'fell_back'
 UNION ALL
-SELECT o.target_id, o.case_id, o.run, o.evidence ->> 'operation',
+SELECT o.target_id, o.case_id, o.evidence ->> 'operation',
        CASE WHEN o.verdict <> 'failed' THEN 'not_lowered'
             WHEN o.ending = 'mismatched' THEN 'diverged'
             ELSE 'failed' END,
@@ -156,7 +156,7 @@ async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> Ope
 
 
 async def _read(
-    engine: AsyncEngine, campaign_id: int, sql: Any, most: int, **values: str
+    engine: AsyncEngine, campaign_id: int, sql: TextClause, most: int, **values: str
 ) -> tuple[dict[int, str], list[dict[str, Any]]]:
     """The labels of the campaign's targets, and the rows, one more than are shown if there are more."""
     await campaigns.detail(engine, campaign_id)

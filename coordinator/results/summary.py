@@ -97,11 +97,10 @@ def _missing_cases(data: ReportData) -> list[str]:
     unknown = {verdict.function for verdict in missing if verdict.verdict == "unknown"}
     of = len({verdict.function for verdict in data.verdicts})
     cases = sum(verdict.incomplete for verdict in missing)
-    are = "is" if len(unknown) == 1 else "are"
     return [
         f"Results are missing: {plural(cases, 'case')} of {len(functions):,} of {plural(of, 'function')} ended without "
         f"one, for lack of a package or of a runner. These say nothing of a device; {len(unknown):,} of the functions "
-        f"{are} unknown for it."
+        f"{_are(len(unknown))} unknown for it."
     ]
 
 
@@ -142,7 +141,7 @@ def _lowered(data: ReportData, target: Target) -> list[str]:
 
 
 def _ports(counted: Sequence[FunctionVerdict], missing: int) -> str:
-    """The rate of the functions with a verdict, and between what it is of all, if others are missing cases."""
+    """The rate of the functions with a verdict, and its bounds over all functions, if some miss cases."""
     words = Counter(verdict.verdict for verdict in counted)
     rate = Rate(words["success"], len(counted))
     assert rate.interval is not None
@@ -227,10 +226,9 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     others = [row.function for row in verdicts if row.verdict != "unknown" and not row.is_rated]
     if not others:
         return []
-    are = "is" if len(others) == 1 else "are"
     return [
-        f"{plural(len(others), 'function')} {are} about a device that this target is not, and in no rate: "
-        f"{_names(others)}."
+        f"{plural(len(others), 'function')} {_are(len(others))} about a device that this target is not, and in no rate"
+        f": {_names(others)}."
     ]
 
 
@@ -240,7 +238,7 @@ def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
     reasons = ((skipped, "every case was skipped"), (missing, "a case is incomplete and none that ran failed"))
     return [
-        f"{plural(len(functions), 'function')} {'is' if len(functions) == 1 else 'are'} unknown: {reason} "
+        f"{plural(len(functions), 'function')} {_are(len(functions))} unknown: {reason} "
         f"({_most_frequent(Counter(row.not_counted_cause or 'unknown' for row in functions))}), such as of "
         f"{_names([row.function for row in functions])}."
         for functions, reason in reasons
@@ -269,7 +267,7 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
         functions = plural(len(ratios), "function")
         sentences.append(
             f"A call takes {significant(whole)} times as long as on {base} (geometric mean over {functions}; "
-            f"{faster:,} {'is' if faster == 1 else 'are'} faster)."
+            f"{faster:,} {_are(faster)} faster)."
         )
         slow = [function for function in ratios if function.value > tolerable]
         if slow:
@@ -297,7 +295,7 @@ def _without_latency(data: ReportData, target: Target) -> list[str]:
     have = "has" if len(left_out) == 1 else "have"
     return [
         f"{plural(len(left_out), 'function')} that fell back, or ran nobody knows where, {have} no latency and "
-        f"{'is' if len(left_out) == 1 else 'are'} in no ratio, such as {_names(left_out)}: the slowest may be among "
+        f"{_are(len(left_out))} in no ratio, such as {_names(left_out)}: the slowest may be among "
         "them."
     ]
 
@@ -313,6 +311,10 @@ def _none_passed(failed: int, skipped: int, incomplete: int) -> str:
 
 def _names(functions: Sequence[str]) -> str:
     return listed(sorted(functions), NAMED)
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _times(n: int) -> str:

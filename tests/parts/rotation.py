@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from tests import levels
-from tests.parts import census, durations
+from tests.parts import census, durations, plan
 
 PROMISES = levels.ROOT / "docs" / "explanation" / "promises.md"
 TEST_ID = re.compile(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`")
@@ -33,14 +33,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     files = {os.path.relpath(item.path, levels.ROOT) for item in items}
     resting = resting_files(files, durations.read().files, levels.seed(), _is_near)
     promised = promised_tests(PROMISES.read_text())
-    left = {
+    resting_items = {
         item
         for item in items
         if _name(item)[0] in resting and _name(item) not in promised and not item.get_closest_marker("every_change")
     }
-    census.count_resting(len(left))
-    config.hook.pytest_deselected(items=[item for item in items if item in left])
-    items[:] = [item for item in items if item not in left]
+    census.count_resting(len(resting_items))
+    config.hook.pytest_deselected(items=[item for item in items if item in resting_items])
+    items[:] = [item for item in items if item not in resting_items]
 
 
 def resting_files(
@@ -78,7 +78,7 @@ def is_near(file: str, text: str, touched: Collection[str]) -> bool:
 def _is_of_runner(framework: str, touched: Collection[str]) -> bool:
     """Whether a change touches what the runner of a framework is made of, or how it is tested."""
     folders = [PurePath(name).parts[:-1] for name in touched if not PurePath(name).name.startswith("test_")]
-    of_others = {"jax", "tensorflow", "torch"} - {framework}
+    of_others = set(plan.FRAMEWORKS) - {framework}
     return any(
         (folder[0] in ("protocol", "runners") and of_others.isdisjoint(folder))
         or (folder[:2] == ("tests", "frameworks") and folder[2:3] in (("common",), (framework,)))
