@@ -107,9 +107,34 @@ class Demo:
                 time.sleep(LOOK_EVERY_S)
         self.board.show([])
 
-    def chart(self, targets: Sequence[str]) -> Steps[None]:
-        """Chart targets whose runners are online."""
-        yield from self.follow((yield from self.submit(targets)))
+    def chart(self, targets: Sequence[str] | None) -> Steps[None]:
+        """Chart these targets, or all whose runners are online now."""
+        yield from self.follow((yield from self.submit((yield from self.online(targets)))))
+
+    def online(self, targets: Sequence[str] | None) -> Steps[list[str]]:
+        """The targets to chart: those that are online now, or those asked for as soon as they are."""
+        began = time.monotonic()
+        while True:
+            try:
+                runners = self.client.runners()
+            except CoordinatorAwayError as error:
+                self.watch.failed(error)
+                yield []
+                continue
+            self.watch.succeeded()
+            online = {f"{runner.framework}/{runner.device}" for runner in runners if runner.state == "online"}
+            missing = sorted(set(targets or ()) - online)
+            elapsed = time.monotonic() - began
+            if not missing or elapsed > RUNNERS_LIMIT_S:
+                break
+            yield [f"waiting for the runners of {', '.join(missing)}, {duration(elapsed)}"]
+        for target in missing:
+            self.board.say(f"{target}: left out, no runner of it is online after {duration(RUNNERS_LIMIT_S)}")
+        chosen = sorted(online) if targets is None else [target for target in targets if target in online]
+        if not chosen:
+            url = self.client.url
+            raise CoordinatorError(f"no runner is online at {url}: see `portolan runner list --url {url}`")
+        return chosen
 
     def submit(self, targets: Sequence[str]) -> Steps[CampaignDetail]:
         """Submit a campaign on these targets, as soon as the coordinator is there."""
@@ -190,9 +215,11 @@ class LocalDemo:
         if not serving:
             return
         try:
-            campaign = yield from self._demo.submit([runner.target for runner in serving])
+            # A runner that was ready can be away again: a busy machine keeps it from answering.
+            online = yield from self._demo.online([runner.target for runner in serving])
+            campaign = yield from self._demo.submit(online)
         except PortolanError as error:
-            self._leave_out(targets, str(error))
+            self._leave_out([runner.target for runner in serving], str(error))
             return
         yield from self._demo.follow(
             campaign, lambda: [runner.target for runner in serving if runner.failures >= HOPELESS_STARTS]
@@ -308,31 +335,12 @@ def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board:
     """Return the results, and the lines with which the demo closes."""
     with Client(url, find_token(url, DataDirectory())) as client:
         demo = Demo(client, board, work)
-        demo.drive(demo.chart(demo.watch.retry(lambda: _online(client, targets, board))))
+        demo.drive(demo.chart(targets))
         campaign = demo.campaign
         assert campaign is not None, "it was submitted, or an error was raised"
         shown = f"  {_program()} results {campaign} --url {url}   every failure"
         signed_in = f"  {_program()} login --link {url}   an address that opens the pages signed in"
         return demo.results(campaign), ["To look further:", shown, signed_in]
-
-
-def _online(client: Client, targets: Sequence[str] | None, board: Board) -> list[str]:
-    """Return the targets to chart: those that are online now, or those asked for as soon as they are."""
-    began = time.monotonic()
-    while True:
-        online = {f"{runner.framework}/{runner.device}" for runner in client.runners() if runner.state == "online"}
-        missing = sorted(set(targets or ()) - online)
-        elapsed = time.monotonic() - began
-        if not missing or elapsed > RUNNERS_LIMIT_S:
-            break
-        board.show([f"waiting for the runners of {', '.join(missing)}, {duration(elapsed)}"])
-        time.sleep(LOOK_EVERY_S)
-    for target in missing:
-        board.say(f"{target}: left out, no runner of it is online after {duration(RUNNERS_LIMIT_S)}")
-    chosen = sorted(online) if targets is None else [target for target in targets if target in online]
-    if not chosen:
-        raise CoordinatorError(f"no runner is online at {client.url}: see `portolan runner list --url {client.url}`")
-    return chosen
 
 
 def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:
