@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from coordinator.catalogue.host_only import HostOnly, declared
 from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, Surface, is_array_class, open_surface, shipped
 from coordinator.catalogue.usage.counts import Counts, open_counts, resolve_counts
+from protocol.host_only import HostOnly, declared
 
 FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
 """The kinds that modules hold; the others are members of classes."""

@@ -14,7 +14,6 @@ import typer
 from pydantic import ValidationError
 
 from coordinator.catalogue.coverage import coverage, remark, rows_of, suites_coverage, table_head, table_row
-from coordinator.catalogue.host_only import declared
 from coordinator.catalogue.models import Catalogue, Sample
 from coordinator.catalogue.releases import make_release
 from coordinator.catalogue.sample import draw, population, with_aliases
@@ -26,6 +25,7 @@ from coordinator.cli.output import print_columns, print_json, writing
 from coordinator.cli.shared_options import AsJson, connect, split
 from coordinator.errors import CatalogueError
 from coordinator.formats import plural
+from protocol.host_only import declared
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
 

@@ -18,6 +18,7 @@ from typing import Any, Literal, Union
 import numpy as np
 
 from protocol.enums import REFUSES
+from protocol.host_only import declared
 from runners.suite.checks import TOLERANCES, Tolerance
 
 MakeArguments = Callable[["Inputs"], Sequence[Any]]
@@ -145,6 +146,7 @@ class Function:
     reference: Callable[..., Any] | None = None
     prepare: Prepare = just_call
     host_only: str | None = None
+    """Why it never touches a device. A framework's own is declared in ``protocol/host_only.json``, for all suites."""
     in_place: InPlace = False
     unrepeatable: str | None = None
     alias_of: str | None = None
@@ -277,7 +279,7 @@ class Function:
                 tolerance=tolerance or TOLERANCES[dtype],
                 reference=reference,
                 check=check,
-                host_only=self.host_only,
+                host_only=self.host_only or declared().reason(self.name),
                 looked_up=self.alias_of or self.name,
                 given=self.given,
                 refuses=refuses,

@@ -161,10 +161,9 @@ def refused(context: Context, x: Any) -> Callable[[], Any]:
     return call
 
 
-ABSTRACT = "it says what an array is, by what the host knows of it; no value is read"
 # It was moved to ``jax.typeof``, which is charted under that name.
-get_aval = Function("jax._src.core.get_aval", prepare=described, host_only=ABSTRACT)
-typeof = Function("jax.typeof", prepare=described, host_only=ABSTRACT)
+get_aval = Function("jax._src.core.get_aval", prepare=described)
+typeof = Function("jax.typeof", prepare=described)
 for function in (get_aval, typeof):
     function.behaviour(
         "float32", lambda inputs: [inputs.normal(64, 128)], equal_to(lambda x: [[64, 128], "float32", False])

@@ -36,7 +36,6 @@ def doubled(tree: Any) -> Any:
 tree_map = Function(
     "jax.tree_util.tree_map",
     prepare=with_function(lambda x: 2 * x),
-    host_only="it walks Python's containers; what is computed is the mapped function's",
 )
 tree_map.value("nested", lambda inputs: [params(inputs)], reference=doubled)
 tree_map.value("one-array", lambda inputs: [inputs.normal(64, 128)], reference=lambda x: 2 * x)
@@ -127,9 +126,7 @@ def three(inputs: Any) -> Any:
     return [inputs.normal(4, 3), inputs.normal(3), inputs.normal()]
 
 
-tree_unflatten = Function(
-    "jax.tree_util.tree_unflatten", host_only="it puts Python's containers together; no value is computed"
-)
+tree_unflatten = Function("jax.tree_util.tree_unflatten")
 # The leaves of a dictionary stand in the order of its keys, whatever the order in which it was written.
 tree_unflatten.value(
     "dictionary-by-its-keys",
@@ -236,7 +233,6 @@ partial = Function(
     "jax.tree_util.Partial",
     affine,
     prepare=held,
-    host_only="it holds a function and its arguments; what is computed is the held function's",
 )
 partial.value("positional", triple)
 partial.value("by-name", triple, prepare=held_by_name)

@@ -64,7 +64,6 @@ def no_inputs(_: Any) -> Any:
 as_dtype = Function(
     "tf.dtypes.as_dtype",
     prepare=attributes_of,
-    host_only="it turns a name, a number or a Python type into a description of a type; there is no array in it",
 )
 SAME = known({name: name for name in NUMERIC})
 as_dtype.behaviour("names", no_inputs, SAME, given={name: name for name in NUMERIC})

@@ -148,7 +148,7 @@ as_default.behaviour(
 )
 
 
-get_collection = Function("tf.compat.v1.get_collection", host_only="it reads a list that the graph keeps in Python")
+get_collection = Function("tf.compat.v1.get_collection")
 
 
 def collecting(build: Callable[..., Any]) -> Callable[..., Any]:
@@ -274,9 +274,7 @@ get_collection.behaviour(
 )
 
 
-get_shape = Function(
-    "tf.Tensor.get_shape", host_only="it reads the static shape, which the tensor's Python object knows"
-)
+get_shape = Function("tf.Tensor.get_shape")
 
 
 def eager_shape(context: Context, x: Any) -> Callable[[], Any]:

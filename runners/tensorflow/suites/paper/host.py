@@ -175,14 +175,11 @@ def no_inputs(_: Any) -> Any:
     return []
 
 
-WHY = "it divides one whole number by another, in Python"
-
-
 def replicas_of(context: Context, *, replicas: int, batch: int) -> Callable[[], Any]:
     return partial(context.function, tf.distribute.InputContext(num_replicas_in_sync=replicas), batch)
 
 
-gone = Function("tf.distribute.Strategy.get_per_replica_batch_size", host_only=WHY)
+gone = Function("tf.distribute.Strategy.get_per_replica_batch_size")
 gone.value(
     "one-replica",
     no_inputs,
@@ -195,7 +192,6 @@ batch_size = Function(
     "tf.distribute.InputContext.get_per_replica_batch_size",
     reference=lambda *, replicas, batch: len(range(0, batch, replicas)),
     prepare=replicas_of,
-    host_only=WHY,
 )
 batch_size.value("eight-replicas", no_inputs, replicas=8, batch=1024)
 batch_size.value("one-replica", no_inputs, replicas=1, batch=17)

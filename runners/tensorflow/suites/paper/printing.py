@@ -164,7 +164,6 @@ def check_flushed(observed: Any, **_: Any) -> None:
 flush = Function(
     "tf.summary.flush",
     prepare=flushed,
-    host_only="it writes a file; the writer and what it holds are kept on the host, wherever the values came from",
 )
 for how in ("given", "default", "traced"):
     flush.behaviour(f"writer-{how}", lambda inputs: [], check_flushed, how=how)

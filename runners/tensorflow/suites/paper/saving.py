@@ -144,7 +144,7 @@ simple_save.behaviour(
 )
 
 
-list_variables = Function("tf.train.list_variables", host_only="it reads the index of a checkpoint's files")
+list_variables = Function("tf.train.list_variables")
 
 
 def kept_by(save: Callable[..., str]) -> Prepare:

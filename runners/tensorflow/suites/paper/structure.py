@@ -131,7 +131,6 @@ Point = namedtuple("Point", "x y")
 
 map_structure = Function(
     "tf.nest.map_structure",
-    host_only="it walks Python containers; what it calls for each member is the caller's",
 )
 
 
@@ -218,7 +217,7 @@ map_structure.behaviour(
 
 def up_to_of(name: str) -> Function:
     """The cases are the same under the name of old and under today's."""
-    function = Function(name, host_only="it walks Python containers; what it calls for each member is the caller's")
+    function = Function(name)
     function.value(
         "lists-as-members",
         lambda inputs: [inputs.normal(64, 32), inputs.normal(8)],

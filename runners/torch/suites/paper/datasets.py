@@ -89,7 +89,6 @@ dataset = Function(
     "torch.utils.data.Dataset",
     reference=batches,
     prepare=loaded,
-    host_only="rows are read and collated on the host by design, and a batch is moved when it is finished",
 )
 
 dataset.value("pinned", rows(256, 128), tolerance=EXACT, batch_size=64, pin_memory=True)
@@ -216,7 +215,6 @@ subset = Function(
     "torch.utils.data.Subset",
     reference=subset_reference,
     prepare=chosen_rows,
-    host_only="it maps indices of a Python sequence; whatever its items are, it touches none",
 )
 
 subset.value("rows", lambda inputs: (inputs.normal(128, 64),), indices=tuple(range(0, 128, 3)))
@@ -262,7 +260,6 @@ concatenation = Function(
     "torch.utils.data.ConcatDataset",
     reference=joined_reference,
     prepare=joined_rows,
-    host_only="it finds the data set and the index in Python; whatever the items are, it touches none",
 )
 
 concatenation.value("rows", lambda inputs: (inputs.normal(128, 64), inputs.normal(64, 64)))

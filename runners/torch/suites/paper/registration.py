@@ -47,7 +47,6 @@ add_module = Function(
     "torch.nn.Module.add_module",
     reference=child_reference,
     prepare=child_added,
-    host_only="it enters the child in a dictionary of Python objects",
 )
 
 add_module.value("large-layer", layer_and_batch(128, 64, 256), names=("layer",))
@@ -130,7 +129,6 @@ register_parameter = Function(
     alias_of="torch.nn.Module.register_parameter",
     reference=parameter_reference,
     prepare=parameter_registered,
-    host_only="it enters the parameter in a dictionary of Python objects",
 )
 
 register_parameter.value("vector", lambda inputs: (inputs.normal(128), inputs.normal(64, 128)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from coordinator.catalogue.coverage import coverage, most_used_uncharted, sentence, share_text, suites_coverage
-from coordinator.catalogue.host_only import HostOnly
 from coordinator.catalogue.models import Share, UsedFunction
 from coordinator.catalogue.releases import Release, make_release, nearest
 from coordinator.catalogue.surfaces import is_array_class
 from coordinator.catalogue.usage.counts import Counts, FileCounts, FrameworkCounts, UseCount
+from protocol.host_only import HostOnly
 from tests.unit.coordinator.catalogue.test_surfaces import entry, surface
 
 SMALL = surface(

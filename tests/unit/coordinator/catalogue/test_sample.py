@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.catalogue.host_only import HostOnly
 from coordinator.catalogue.models import DrawnFunction, Sample
 from coordinator.catalogue.releases import make_release
 from coordinator.catalogue.sample import chart_sample, deciles, draw, population, sample_sentence
 from coordinator.errors import CatalogueError
 from coordinator.results.samples import sample_rates
+from protocol.host_only import HostOnly
 from tests.unit.coordinator.catalogue.test_coverage import NAMES, SMALL, counts
 from tests.unit.coordinator.reports.charting import CPU, verdict
 

@@ -15,7 +15,6 @@ import pytest
 import vl_convert
 
 from coordinator.catalogue.coverage import coverage
-from coordinator.catalogue.host_only import HostOnly
 from coordinator.catalogue.models import DrawnFunction
 from coordinator.catalogue.releases import make_release
 from coordinator.catalogue.sample import chart_sample
@@ -28,6 +27,7 @@ from coordinator.reports.contents import CHAPTERS, contents_of
 from coordinator.reports.options import ReportOptions
 from coordinator.results.judges import JudgedCases
 from coordinator.results.report_data import FirstCall, PlacementCount, ReportData
+from protocol.host_only import HostOnly
 from tests.unit.coordinator.catalogue.test_coverage import NAMES, SMALL, counts
 from tests.unit.coordinator.catalogue.test_sample import sample
 from tests.unit.coordinator.reports.charting import CPU, CUDA, XLA, charted, measured, target, verdict

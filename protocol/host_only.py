@@ -1,0 +1,50 @@
+"""Host-only functions: those declared never to run a computation or move data on a device, in one place for all.
+
+The names and globs of ``host_only.json`` stand under their reasons. A function that runs another one there (a decorator
+that compiles, a module that calls its parts) is not one of them, nor is one that makes an array, casts, seeds, saves or
+waits. The cases of such a function, in every suite, say nothing about a device, and it is in no share of coverage.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cache, cached_property
+from importlib.resources import files
+
+
+@dataclass(frozen=True)
+class HostOnly:
+    """A declaration: names and globs, each with its reason."""
+
+    reasons: Mapping[str, str]
+
+    def __contains__(self, name: str) -> bool:
+        return self.reason(name) is not None
+
+    def reason(self, name: str) -> str | None:
+        """Why the function never touches a device; ``None`` where that is not declared."""
+        if name in self.reasons:
+            return self.reasons[name]
+        found = self._any_glob.fullmatch(name)
+        return self.reasons[self._globs[found.lastindex - 1]] if found is not None and found.lastindex else None
+
+    @cached_property
+    def _globs(self) -> list[str]:
+        return sorted(name for name in self.reasons if "*" in name)
+
+    @cached_property
+    def _any_glob(self) -> re.Pattern[str]:
+        """All globs at once, a group each: a surface has thousands of names."""
+        # Without any, it matches nothing.
+        return re.compile("|".join(f"({translate(name)})" for name in self._globs) or r"(?!)")
+
+
+@cache
+def declared() -> HostOnly:
+    """The declaration that comes with Portolan."""
+    content = json.loads((files("protocol") / "host_only.json").read_text(encoding="utf-8"))
+    return HostOnly({name: reason for reason, names in content.items() for name in names})
