@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from coordinator.campaigns.plan import priority
 from coordinator.database.tables import campaign_targets, campaigns, cases, jobs
 from coordinator.dispatch.finishes import COLUMNS, FinishedJob, column_arrays, column_values
-from coordinator.targets.selectors import spelled
+from coordinator.targets.selectors import select_functions, spelled
 from protocol.bundle import BundleHeader
 from protocol.enums import Verdict
 
@@ -48,6 +48,7 @@ async def create_campaign(
             suite=header.suite.name,
             selectors=[spelled(runner)],
             functions=list(header.functions),
+            not_charted=select_functions(header.functions, {case.function for case in header.suite.cases}).unknown,
             runs=header.runs,
             timeout_s=header.timeout_s,
             timing=str(header.timing),

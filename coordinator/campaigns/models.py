@@ -68,6 +68,8 @@ class Campaign(BaseModel):
     rerun_of: int | None
     sample: str | None = None
     """The name of the sample that its functions are; null if they were chosen otherwise."""
+    not_charted: list[str] = []
+    """The functions that were asked for, by name or glob, of which the suite has no case on these targets."""
     created_at: datetime
     finished_at: datetime | None
     imported_at: datetime | None
@@ -105,7 +107,7 @@ class DryRun(BaseModel):
     functions: int
     cases: int
     not_charted: list[str] = []
-    """Functions of the sample that the suite has no case of."""
+    """The functions that were asked for, by name or glob, of which the suite has no case on these targets."""
     targets: list[str]
     estimate: TimeEstimate
     """The slowest target's time: targets run side by side."""

@@ -43,6 +43,8 @@ class TargetPlan:
 class Plan:
     targets: tuple[TargetPlan, ...]
     runs: int
+    not_charted: tuple[str, ...] = ()
+    """The names and globs of the request that are of no function of the suite on these targets."""
 
     @property
     def jobs(self) -> int:
@@ -78,7 +80,7 @@ def make_plan(
         cases = [
             case
             for case in offer.cases
-            if case.function in wanted and (only is None or case.id in only.get(target.id, frozenset()))
+            if case.function in wanted.functions and (only is None or case.id in only.get(target.id, frozenset()))
         ]
         if cases:
             plans.append(
@@ -91,7 +93,7 @@ def make_plan(
             )
     if not plans:
         raise RequestError("there is nothing to run: no case is left on any of these targets")
-    return Plan(tuple(plans), runs)
+    return Plan(tuple(plans), runs, wanted.unknown)
 
 
 def of_framework(framework: str, chosen: Sequence[TargetName]) -> list[TargetName]:

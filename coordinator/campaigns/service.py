@@ -79,7 +79,7 @@ async def dry_run(engine: AsyncEngine, request: CampaignRequest, bounds: Bounds)
         jobs=plan.jobs,
         functions=len(plan.functions),
         cases=len({case for target in plan.targets for case in target.case_ids}),
-        not_charted=sample.not_charted if sample is not None else [],
+        not_charted=sample.not_charted if sample is not None else list(plan.not_charted),
         targets=[str(target.target) for target in plan.targets],
         estimate=estimate_of_plan(plan, durations),
         by_target=[

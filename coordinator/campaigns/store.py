@@ -134,6 +134,7 @@ async def create(
             selectors=request.targets,
             functions=request.functions if sample is None else sample.functions,
             sample=null() if sample is None else sample.model_dump(mode="json"),
+            not_charted=plan.not_charted if sample is None else sample.not_charted,
             runs=request.runs,
             timeout_s=request.timeout_s,
             timing=str(request.timing),
@@ -165,8 +166,8 @@ async def create(
 
 _LISTED = """
 SELECT c.id, c.name, c.suite, c.state, c.selectors AS targets, c.functions, c.runs, c.timeout_s, c.timing,
-       c.timed_cases, c.verdicts_first, c.rerun_of, c.sample ->> 'name' AS sample, c.created_at, c.finished_at,
-       c.imported_at, c.created_by,
+       c.timed_cases, c.verdicts_first, c.rerun_of, c.sample ->> 'name' AS sample, c.not_charted,
+       c.created_at, c.finished_at, c.imported_at, c.created_by,
        t.total, t.done, t.passed, t.failed, t.skipped, t.incomplete, t.cancelled,
        extract(epoch FROM coalesce(c.finished_at, now()) - c.created_at)::float8 AS elapsed_s
   FROM campaigns c

@@ -109,8 +109,7 @@ def submit(
         return
     campaign = _submit(client, request)
     print(campaign.id, flush=True)
-    if campaign.sample is not None:
-        _say_not_charted(client.sample(campaign.id).not_charted)
+    _say_not_charted(campaign.not_charted)
     if not wait and not fail_on:
         return
     ended, matrix, summary = _wait(client, campaign.id)
@@ -145,7 +144,7 @@ _MADE_BY = "make one by `portolan catalogue sample SURFACE --out FILE`"
 
 
 def _say_not_charted(functions: Sequence[str]) -> None:
-    """Functions of a sample without any case are in no figure, so nobody may overlook them."""
+    """Functions that were asked for and have no case are in no figure, so nobody may overlook them."""
     if functions:
         print(f"not charted, as the suite has no case of them: {', '.join(functions)}", file=sys.stderr)
 

@@ -254,6 +254,13 @@ campaigns = Table(
     ),
     Column("rerun_of", ForeignKey("campaigns.id")),
     Column("sample", JSONB, comment="that its functions are: how it was drawn, and what its suite has no case of"),
+    Column(
+        "not_charted",
+        JSONB,
+        nullable=False,
+        server_default=text("'[]'"),
+        comment="functions that were asked for, by name or glob, and of which its suite has no case on its targets",
+    ),
     Column("state", _words("state", CAMPAIGN_STATES), nullable=False, server_default="running"),
     _now(),
     Column("finished_at", DateTime(timezone=True)),

@@ -17,6 +17,10 @@ from coordinator.errors import UnknownNameError
 
 MOST_AWAY = 3
 """Runners that are away which a message names."""
+MOST_GUESSED = 3
+"""Unknown functions for which a message names close ones: to look for them takes long."""
+MOST_UNKNOWN = 50
+"""Unknown functions which a message names."""
 _WILD = frozenset("*?[")
 _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
 
@@ -118,21 +122,40 @@ def _select(
     return list(chosen.values())
 
 
-def select_functions(globs: Sequence[str], functions: Iterable[str]) -> set[str]:
-    """The functions that the globs name.
+@dataclass(frozen=True)
+class ChosenFunctions:
+    """The functions that globs name, and the globs that name none."""
 
-    Raises ``UnknownNameError`` for a glob that matches nothing, with close names.
+    functions: frozenset[str]
+    unknown: tuple[str, ...]
+
+
+def select_functions(globs: Sequence[str], functions: Iterable[str]) -> ChosenFunctions:
+    """Find the functions that the globs name.
+
+    Raises ``UnknownNameError`` if none of the globs names one, with names that are close to each.
     """
     there = set(functions)
     known = sorted(there)
     chosen: set[str] = set()
-    for glob in globs:
+    unknown: list[str] = []
+    for glob in dict.fromkeys(globs):
         # A thousand plain names are looked up, not searched for in each of a hundred thousand.
         matched = [name for name in known if fnmatchcase(name, glob)] if set(glob) & _WILD else there & {glob}
-        if not matched:
-            raise UnknownNameError(f"no function matches '{glob}'{did_you_mean(glob, known)}", "functions")
-        chosen.update(matched)
-    return chosen
+        if matched:
+            chosen.update(matched)
+        else:
+            unknown.append(glob)
+    if unknown and not chosen:
+        raise UnknownNameError(_no_function_matches(unknown, known), "functions")
+    return ChosenFunctions(frozenset(chosen), tuple(unknown))
+
+
+def _no_function_matches(globs: Sequence[str], known: Sequence[str]) -> str:
+    told = [f"no function matches '{glob}'{did_you_mean(glob, known)}" for glob in globs[:MOST_GUESSED]]
+    told += [f"none matches '{glob}'" for glob in globs[MOST_GUESSED:MOST_UNKNOWN]]
+    further = len(globs) - MOST_UNKNOWN
+    return "; ".join([*told, f"and {further} more match none"] if further > 0 else told)
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

@@ -49,6 +49,13 @@ def upgrade() -> None:
             comment="that its functions are: how it was drawn, and what its suite has no case of",
         ),
         sa.Column(
+            "not_charted",
+            postgresql.JSONB(astext_type=sa.Text()),
+            server_default=sa.text("'[]'"),
+            nullable=False,
+            comment="functions that were asked for, by name or glob, and of which its suite has no case on its targets",
+        ),
+        sa.Column(
             "state",
             sa.Enum("running", "done", "cancelled", name="state", native_enum=False, create_constraint=True, length=24),
             server_default="running",

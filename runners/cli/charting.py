@@ -75,7 +75,9 @@ async def chart(order: Order) -> None:
                 log,
                 catalogue,
             ):
-                suite = select(catalogue, order.suite, order.functions)
+                suite, unknown = select(catalogue, order.suite, order.functions)
+                if unknown:
+                    print(f"not charted, as the suite has no case of them: {', '.join(unknown)}", file=sys.stderr)
                 description = await supervisor.look()
                 header = header_of(order, suite, describe(*target, description, order.interpreter, supervisor.slots))
                 bundle.begin(header)
@@ -147,19 +149,23 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
                 yield Task(job, header.suite.name, case.function)
 
 
-def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> CatalogueSuite:
-    """The suite with the cases of those functions; every glob must match one."""
+def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[CatalogueSuite, list[str]]:
+    """The suite with the cases of those functions, and the globs that match none.
+
+    Raises ``BundleError`` if all match none.
+    """
     found = next((offered for offered in catalogue.suites if offered.name == suite), None)
     if found is None:
         raise BundleError(f"no suite {suite!r}; there are: {', '.join(offered.name for offered in catalogue.suites)}")
     known = sorted({case.function for case in found.cases})
-    for glob in functions:
-        if not any(fnmatch.fnmatchcase(name, glob) for name in known):
-            close = difflib.get_close_matches(glob.strip("*"), known, n=3, cutoff=0.5)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise BundleError(f"no function of the suite {suite!r} is like {glob!r}{hint}")
-    chosen = {name for name in known if any(fnmatch.fnmatchcase(name, glob) for glob in functions)}
-    return found.model_copy(update={"cases": [case for case in found.cases if case.function in chosen]})
+    matched = {glob: fnmatch.filter(known, glob) for glob in functions}
+    chosen = {name for names in matched.values() for name in names}
+    unknown = [glob for glob, names in matched.items() if not names]
+    if not chosen:
+        close = difflib.get_close_matches(functions[0].strip("*"), known, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise BundleError(f"no function of the suite {suite!r} is like {' or '.join(map(repr, unknown))}{hint}")
+    return found.model_copy(update={"cases": [case for case in found.cases if case.function in chosen]}), unknown
 
 
 class Progress:

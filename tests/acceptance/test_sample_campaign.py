@@ -82,6 +82,7 @@ def test_a_campaign_on_a_sample_keeps_it_and_says_what_is_not_charted(
     detail = coordinator.wait_ended(campaign)
     assert detail["sample"] == "harbour"
     assert detail["functions"] == ["hazards.add", "hazards.nap"]
+    assert detail["not_charted"] == list(GONE)
 
     found = coordinator.http.get(f"/campaigns/{campaign}/sample").json()
     assert found["not_charted"] == list(GONE)
@@ -114,6 +115,23 @@ def test_a_campaign_on_a_sample_keeps_it_and_says_what_is_not_charted(
         assert "hazards.nowhere and hazards.never" in page, path
     assert sentence in portolan.ask("results", str(campaign))
     assert "its functions are the sample harbour" in portolan.ask("status", str(campaign))
+
+
+def test_of_a_list_with_unknown_functions_the_rest_is_charted(
+    portolan: Portolan, coordinator: CoordinatorProcess
+) -> None:
+    asked = ("submit", "--suite", "hazards", "--runs", "1", "--timing", "off", "--functions")
+    mixed = f"{GONE[0]} hazards.add {GONE[1]}"
+    done = portolan.call(*asked, mixed)
+    for process in (portolan.call(*asked, mixed, "--dry-run"), done):
+        assert f"not charted, as the suite has no case of them: {', '.join(GONE)}" in process.stderr
+    detail = coordinator.wait_ended(int(done.stdout))
+    assert detail["not_charted"] == list(GONE)
+    assert detail["counters"]["done"] > 0
+    assert ", ".join(GONE) in text_of(coordinator.page(f"/campaigns/{detail['id']}"))
+    refused = portolan.call(*asked, " ".join(GONE))
+    assert refused.returncode == 2
+    assert all(f"'{name}'" in refused.stderr for name in GONE)
 
 
 def test_any_other_campaign_has_no_sample(coordinator: CoordinatorProcess, runner: RunnerProcess) -> None:

@@ -60,15 +60,29 @@ def test_an_unknown_function_is_refused_with_close_names() -> None:
         select_functions(["torch.argsrt"], ["torch.argsort", "torch.cat"])
 
 
+def test_of_a_list_the_known_functions_are_chosen_and_all_unknown_ones_named() -> None:
+    chosen = select_functions(["torch.c*", "torch.x", "tf.*", "torch.x", "torch.sum"], ["torch.cat", "torch.sum"])
+    assert chosen.functions == {"torch.cat", "torch.sum"}
+    assert chosen.unknown == ("torch.x", "tf.*")
+
+
+@pytest.mark.parametrize(("count", "last"), [(5, r"none matches 'x4'$"), (1000, r"and 950 more match none$")])
+def test_a_list_without_a_known_function_is_refused_and_names_them(count: int, last: str) -> None:
+    with pytest.raises(UnknownNameError, match=last) as told:
+        select_functions([f"x{number}" for number in range(count)], ["torch.cat"])
+    assert "no function matches 'x0'" in str(told.value)
+
+
 def cases(*functions: str) -> list[PlannedCase]:
     return [PlannedCase(number, f"{name}/x", name) for number, name in enumerate(functions, start=1)]
 
 
 def test_a_plan_crosses_cases_targets_and_runs() -> None:
     offers = [Offer(CPU, 7, cases("torch.cat", "torch.sum")), Offer(XLA, 7, cases("torch.cat", "torch.sum"))]
-    plan = make_plan("paper", offers, [CPU, XLA], ["torch.*"], runs=3)
+    plan = make_plan("paper", offers, [CPU, XLA], ["torch.*", "torch.x"], runs=3)
     assert plan.jobs == 2 * 2 * 3
     assert plan.functions == {"torch.cat", "torch.sum"}
+    assert plan.not_charted == ("torch.x",)
 
 
 def test_a_rerun_plans_only_what_was_left_over() -> None:

@@ -182,12 +182,17 @@ def test_nothing_done_leaves_nothing(tmp_path: Path) -> None:
 
 def test_what_is_selected() -> None:
     catalogue = Catalogue(suites=[_header().suite])
-    assert [case.id for case in select(catalogue, "paper", ["g", "f"]).cases] == list(NAMES)
-    assert [case.id for case in select(catalogue, "paper", ["g*"]).cases] == ["g/a"]
+    for functions, cases, unknown in (
+        (["g", "f"], list(NAMES), []),
+        (["g*"], ["g/a"], []),
+        (["g", "nothing*", "f", "h"], list(NAMES), ["nothing*", "h"]),
+    ):
+        suite, not_charted = select(catalogue, "paper", functions)
+        assert ([case.id for case in suite.cases], not_charted) == (cases, unknown)
     with pytest.raises(BundleError, match=r"no suite 'library'; there are: paper"):
         select(catalogue, "library", ["*"])
-    with pytest.raises(BundleError, match=r"is like 'nothing\*'"):
-        select(catalogue, "paper", ["g", "nothing*"])
+    with pytest.raises(BundleError, match=r"is like 'nothing\*' or 'h'"):
+        select(catalogue, "paper", ["nothing*", "h"])
 
 
 def test_progress_says_rate_and_time_left() -> None:
